@@ -1,0 +1,43 @@
+/* Error numbers, as Linux defines them for x86-64 (include/uapi/asm-generic/errno*.h).
+ *
+ * Kernel functions return 0 or a negative one of these; libc turns it into errno. */
+#ifndef KERNEL_ABI_ERRNO_H
+#define KERNEL_ABI_ERRNO_H
+
+#define EPERM 1
+#define ENOENT 2
+#define ESRCH 3
+#define EINTR 4
+#define EIO 5
+#define E2BIG 7
+#define ENOEXEC 8
+#define EBADF 9
+#define ECHILD 10
+#define EAGAIN 11
+#define ENOMEM 12
+#define EACCES 13
+#define EFAULT 14
+#define EBUSY 16
+#define EEXIST 17
+#define ENODEV 19
+#define ENOTDIR 20
+#define EISDIR 21
+#define EINVAL 22
+#define EMFILE 24
+#define ENOTTY 25
+#define EFBIG 27
+#define ENOSPC 28
+#define ESPIPE 29
+#define EROFS 30
+#define EPIPE 32
+#define ERANGE 34
+#define ENAMETOOLONG 36
+#define ENOSYS 38
+#define EBADMSG 74
+#define EOVERFLOW 75
+#define EPROTO 71
+#define EMSGSIZE 90
+#define EOPNOTSUPP 95
+#define ETIMEDOUT 110
+
+#endif

@@ -1,0 +1,126 @@
+/* Time from the time stamp counter. See the header. */
+#include "kernel/arch/x86_64/clock.h"
+
+#include <stdbool.h>
+
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/instructions.h"
+
+#define PIT_HZ 1193182u
+#define PIT_CHANNEL2 0x42
+#define PIT_COMMAND 0x43
+#define PIT_GATE 0x61
+#define PIT_MEASURE (PIT_HZ / 100) /* 10 ms */
+#define RTC_INDEX 0x70
+#define RTC_DATA 0x71
+
+static uint64_t tsc_base;          /* [i] */
+static uint64_t tsc_multiplier;    /* [i] nanoseconds per count, 32.32 fixed point */
+static uint64_t epoch_nanoseconds; /* [i] */
+static volatile uint64_t advance;  /* [a] nanoseconds added so that time never goes back after a move */
+
+static uint8_t rtc_register(uint8_t index)
+{
+    outb(RTC_INDEX, index);
+    return inb(RTC_DATA);
+}
+
+static unsigned from_bcd(unsigned value)
+{
+    return (value >> 4) * 10 + (value & 15);
+}
+
+/* Seconds since 1970 of the battery clock (MC146818), read twice until both readings agree. */
+static uint64_t rtc_read(void)
+{
+    static const uint16_t days_before[12] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+    static const uint8_t index[6] = {0, 2, 4, 7, 8, 9}; /* second minute hour day month year */
+    unsigned v[6] = {0}, last[6] = {0};
+    bool same = false;
+    uint64_t year, days;
+
+    for (int tries = 0; tries < 1000 && !same; tries++) {
+        same = (rtc_register(0xa) & 0x80) == 0;
+        for (int i = 0; i < 6; i++) {
+            v[i] = rtc_register(index[i]);
+            same = same && v[i] == last[i];
+            last[i] = v[i];
+        }
+    }
+    if ((rtc_register(0xb) & 4) == 0) {
+        bool afternoon = (v[2] & 0x80) != 0;
+
+        for (int i = 0; i < 6; i++)
+            v[i] = from_bcd(i == 2 ? v[i] & 0x7f : v[i]);
+        if ((rtc_register(0xb) & 2) == 0)
+            v[2] = v[2] % 12 + (afternoon ? 12 : 0);
+    }
+    if (v[4] < 1 || v[4] > 12)
+        return 0;
+    year = 2000 + v[5];
+    days = (year - 1970) * 365 + (year - 1969) / 4 + days_before[v[4] - 1] + v[3] - 1;
+    if (year % 4 == 0 && v[4] > 2)
+        days++;
+    return ((days * 24 + v[2]) * 60 + v[1]) * 60 + v[0];
+}
+
+void clock_calibrate(struct clock_rates *rates)
+{
+    uint64_t start;
+    uint32_t apic_end;
+
+    outb(PIT_GATE, (uint8_t)((inb(PIT_GATE) & ~2u) | 1u)); /* speaker off, gate on */
+    outb(PIT_COMMAND, 0xb0);                               /* channel 2, two bytes, mode 0 */
+    outb(PIT_CHANNEL2, PIT_MEASURE & 0xff);
+    outb(PIT_CHANNEL2, PIT_MEASURE >> 8);
+    start = rdtsc();
+    apic_timer_start_raw();
+    while ((inb(PIT_GATE) & 0x20) == 0)
+        cpu_pause();
+    apic_end = apic_timer_read_raw();
+    rates->tsc_hz = (rdtsc() - start) * 100;
+    rates->apic_hz = (uint64_t)(0xffffffffu - apic_end) * 100;
+    rates->tsc_base = start;
+    rates->epoch = rtc_read();
+}
+
+void clock_init(const struct clock_rates *rates)
+{
+    uint64_t hz = rates->tsc_hz > 1000000 ? rates->tsc_hz : 1000000;
+
+    tsc_base = rates->tsc_base;
+    tsc_multiplier = (1000000000ull << 32) / hz;
+    epoch_nanoseconds = rates->epoch * 1000000000ull;
+    apic_timer_set_rate(rates->apic_hz);
+}
+
+static uint64_t raw_now(void)
+{
+    uint64_t now = rdtsc();
+
+    if (now < tsc_base)
+        return 0; /* this CPU's counter lags behind the one that set the base */
+    return (uint64_t)((unsigned __int128)(now - tsc_base) * tsc_multiplier >> 32);
+}
+
+uint64_t clock_now(void)
+{
+    return raw_now() + __atomic_load_n(&advance, __ATOMIC_RELAXED);
+}
+
+uint64_t clock_epoch(void)
+{
+    return epoch_nanoseconds;
+}
+
+void clock_advance_to(uint64_t nanoseconds)
+{
+    uint64_t now = raw_now();
+    uint64_t old = __atomic_load_n(&advance, __ATOMIC_RELAXED);
+
+    while (now + old < nanoseconds) {
+        if (__atomic_compare_exchange_n(&advance, &old, nanoseconds - now, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            break;
+    }
+}

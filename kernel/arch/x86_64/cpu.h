@@ -1,0 +1,102 @@
+/* One CPU of this instance: its private data, reached through GS, and its descriptor tables.
+ *
+ * Ownership marks: [i] set once before the CPU runs; [o] used by the CPU itself only; [a] atomic. */
+#ifndef KERNEL_ARCH_CPU_H
+#define KERNEL_ARCH_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/layout.h"
+
+struct task_state_segment { /* Intel SDM 3A, figure 8-11 */
+    uint32_t reserved0;
+    uint64_t rsp[3];
+    uint64_t reserved1;
+    uint64_t ist[7];
+    uint64_t reserved2;
+    uint16_t reserved3;
+    uint16_t io_map;
+} __attribute__((packed));
+
+#define IST_NMI 1          /* interrupt stack table entries, from 1 */
+#define IST_DOUBLE_FAULT 2
+#define IST_MACHINE_CHECK 3
+#define IST_COUNT 3
+#define IST_STACK_SIZE 4096
+
+struct cpu {
+    /* assembly knows the offsets of these three: CPU_SELF, CPU_USER_STACK, CPU_KERNEL_STACK */
+    struct cpu *self;       /* [i] */
+    uint64_t user_stack;    /* [o] a program's stack pointer while SYSCALL switches stacks */
+    uint64_t kernel_stack;  /* [o] top of the running thread's kernel stack */
+
+    uint32_t index;         /* [i] number within the instance, from 0 */
+    uint32_t number;        /* [i] machine-wide number: index into the plan's CPUs */
+    uint32_t apic_id;       /* [i] */
+    volatile bool online;   /* [a] runs the scheduler */
+    volatile bool resched;  /* [a] pass through the scheduler before returning to user mode */
+    void *thread;           /* [o] the thread running here (struct thread) */
+    void *scheduler;        /* [i] the run queue of this CPU (tasks) */
+    const void *fpu_owner;  /* [o] the thread whose FPU state the registers hold, or NULL */
+    volatile uint64_t root; /* [a] physical address of the page tables loaded, for shootdown */
+    volatile bool flush_pending;   /* [a] a shootdown waits for this CPU */
+    uint64_t idle_polls;    /* [o] times the idle loop looked for messages */
+    uint64_t interrupts;    /* [o] doorbells taken */
+
+    uint64_t gdt[9];        /* [i] */
+    struct task_state_segment tss;
+    uint8_t ist_stacks[IST_COUNT][IST_STACK_SIZE] __attribute__((aligned(16)));
+};
+
+#define CPU_SELF 0
+#define CPU_USER_STACK 8
+#define CPU_KERNEL_STACK 16
+
+/* Features of the machine that change what the kernel does; the same on every CPU. */
+struct cpu_features {
+    bool x2apic, smep, smap, nx, xsave, pages_1g;
+    uint64_t xcr0;       /* state components that XSAVE handles here, 0 without XSAVE */
+    uint32_t fpu_size;   /* bytes of a thread's FPU state area */
+};
+
+extern struct cpu_features cpu_features; /* [i] */
+extern struct cpu *cpus[CPUS_MAX];       /* [i] the CPUs of this instance, by index */
+extern uint32_t cpu_total;               /* [i] how many there are */
+extern bool smap_enabled;                /* [i] read by user_copy in assembly */
+
+/* The calling CPU's structure. */
+static inline struct cpu *cpu_self(void)
+{
+    return gs_read(CPU_SELF);
+}
+
+static inline uint32_t cpu_index(void)
+{
+    return cpu_self()->index;
+}
+
+/* Fills cpu_features. Called once, on the instance's first CPU. */
+void cpu_detect(void);
+
+/* Makes CPU the calling CPU's structure, loads its descriptor tables and switches on the features. INDEX, number and
+ * apic_id are set by the caller. */
+void cpu_init(struct cpu *cpu);
+
+/* Says where the interrupted or next user-mode entry lands: the top of the running thread's kernel stack. */
+void cpu_set_kernel_stack(uint64_t top);
+
+/* What a spinning CPU does in each round: PAUSE, and answer shootdowns. */
+void cpu_relax(void);
+
+/* Brings a fresh FPU state area (cpu_features.fpu_size bytes, 64-byte aligned) to what a new program sees. */
+void fpu_init_area(void *area);
+void fpu_save(void *area);
+void fpu_restore(const void *area);
+/* Checks a state area that came from elsewhere, so that restoring it cannot fault. */
+bool fpu_area_valid(const void *area);
+
+#endif

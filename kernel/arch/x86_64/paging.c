@@ -1,0 +1,151 @@
+/* Four-level page tables. See the header. */
+#include "kernel/arch/x86_64/paging.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/abi/limits.h"
+
+#define ENTRIES 512u
+#define LEVEL_LEAF 1 /* levels count from the leaves: 1 is the table of 4 KiB pages, 4 the root */
+#define LEVEL_ROOT 4
+#define TABLE_FLAGS (PAGING_PRESENT | PAGING_WRITE)
+
+static unsigned level_shift(int level)
+{
+    return PAGE_SHIFT + 9u * (unsigned)(level - 1);
+}
+
+static uint64_t *table_at(const struct page_tables *tables, uint64_t frame)
+{
+    return (uint64_t *)(frame + tables->delta);
+}
+
+static uint64_t *entry_in(uint64_t *table, uint64_t va, int level)
+{
+    return &table[va >> level_shift(level) & (ENTRIES - 1)];
+}
+
+/* The entry for VA at LEVEL, walking down from the root; NULL when a table is missing and not created. */
+static uint64_t *entry_at(const struct page_tables *tables, uint64_t va, int level, bool create)
+{
+    uint64_t *table = table_at(tables, tables->root);
+
+    for (int at = LEVEL_ROOT; at > level; at--) {
+        uint64_t *entry = entry_in(table, va, at);
+
+        if ((*entry & PAGING_PRESENT) == 0) {
+            uint64_t frame = create ? tables->alloc(tables->context) : 0;
+
+            if (frame == 0)
+                return NULL;
+            *entry = frame | TABLE_FLAGS | ((int64_t)va >= 0 ? PAGING_USER : 0);
+        } else if ((*entry & PAGING_LARGE) != 0) {
+            return NULL;
+        }
+        table = table_at(tables, *entry & PAGING_FRAME);
+    }
+    return entry_in(table, va, level);
+}
+
+int paging_map(const struct page_tables *tables, uint64_t va, uint64_t pa, uint64_t size, uint64_t flags,
+               uint64_t largest)
+{
+    while (size > 0) {
+        int level = LEVEL_LEAF;
+        uint64_t step, *entry;
+
+        while (level < 3 && (1ull << level_shift(level + 1)) <= largest &&
+               ((va | pa) & ((1ull << level_shift(level + 1)) - 1)) == 0 && size >= 1ull << level_shift(level + 1))
+            level++;
+        step = 1ull << level_shift(level);
+        entry = entry_at(tables, va, level, true);
+        if (entry == NULL)
+            return -ENOMEM;
+        *entry = pa | flags | PAGING_PRESENT | (level > LEVEL_LEAF ? PAGING_LARGE : 0);
+        va += step;
+        pa += step;
+        size -= step;
+    }
+    return 0;
+}
+
+uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool create)
+{
+    return entry_at(tables, va, LEVEL_LEAF, create);
+}
+
+int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
+{
+    for (uint64_t end = va + size; va - 1 < end - 1; va = (va | ((1ull << level_shift(LEVEL_ROOT)) - 1)) + 1) {
+        if (entry_at(tables, va, LEVEL_ROOT - 1, true) == NULL)
+            return -ENOMEM;
+        if (va + (1ull << level_shift(LEVEL_ROOT)) < va)
+            break; /* the last slot of the address space */
+    }
+    return 0;
+}
+
+struct visit {
+    const struct page_tables *tables;
+    void (*leaf)(void *context, uint64_t va, uint64_t *entry, uint64_t size);
+    void *context;
+};
+
+static void visit_table(const struct visit *visit, uint64_t frame, int level, uint64_t va, uint64_t end)
+{
+    uint64_t *table = table_at(visit->tables, frame);
+    uint64_t step = 1ull << level_shift(level);
+
+    while (va < end) {
+        uint64_t *entry = entry_in(table, va, level);
+        uint64_t next = (va & ~(step - 1)) + step;
+
+        if (*entry != 0) {
+            if (level == LEVEL_LEAF || (*entry & PAGING_LARGE) != 0)
+                visit->leaf(visit->context, va & ~(step - 1), entry, step);
+            else if ((*entry & PAGING_PRESENT) != 0)
+                visit_table(visit, *entry & PAGING_FRAME, level - 1, va, next < end ? next : end);
+        }
+        va = next;
+        if ((va & ((1ull << level_shift(level + 1)) - 1)) == 0)
+            break; /* the end of this table */
+    }
+}
+
+void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
+                  void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size), void *context)
+{
+    struct visit v = {tables, visit, context};
+
+    if (va < end)
+        visit_table(&v, tables->root, LEVEL_ROOT, va, end);
+}
+
+static void release_table(const struct page_tables *tables, uint64_t frame, int level,
+                          void (*release)(void *context, uint64_t frame), void *context)
+{
+    uint64_t *table = table_at(tables, frame);
+
+    if (level > LEVEL_LEAF) {
+        for (unsigned i = 0; i < ENTRIES; i++) {
+            if ((table[i] & PAGING_PRESENT) != 0 && (table[i] & PAGING_LARGE) == 0)
+                release_table(tables, table[i] & PAGING_FRAME, level - 1, release, context);
+        }
+    }
+    release(context, frame);
+}
+
+void paging_release(const struct page_tables *tables, uint64_t va, uint64_t end,
+                    void (*release)(void *context, uint64_t frame), void *context)
+{
+    uint64_t *root = table_at(tables, tables->root);
+
+    for (; va < end; va += 1ull << level_shift(LEVEL_ROOT)) {
+        uint64_t *entry = entry_in(root, va, LEVEL_ROOT);
+
+        if ((*entry & PAGING_PRESENT) != 0)
+            release_table(tables, *entry & PAGING_FRAME, LEVEL_ROOT - 1, release, context);
+        *entry = 0;
+    }
+}

@@ -1,0 +1,57 @@
+/* Four-level page tables (Intel SDM 3A, chapter 4): building, looking up and walking them.
+ *
+ * The functions reach a table frame at its physical address plus DELTA, so the same code serves an instance's own
+ * tables through the direct map, another instance's tables while they are built, and a host test. They flush nothing
+ * and take no lock: both are the caller's. */
+#ifndef KERNEL_ARCH_PAGING_H
+#define KERNEL_ARCH_PAGING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PAGING_PRESENT (1ull << 0)
+#define PAGING_WRITE (1ull << 1)
+#define PAGING_USER (1ull << 2)
+#define PAGING_UNCACHED (1ull << 4)
+#define PAGING_ACCESSED (1ull << 5)
+#define PAGING_DIRTY (1ull << 6)
+#define PAGING_LARGE (1ull << 7)
+#define PAGING_GLOBAL (1ull << 8)
+#define PAGING_NO_EXECUTE (1ull << 63)
+#define PAGING_FRAME 0x000ffffffffff000ull
+/* Bits the hardware ignores, for the address space code. */
+#define PAGING_SOFT_BORROWED (1ull << 9) /* the frame belongs to another instance */
+#define PAGING_SOFT_LIMBO (1ull << 10)   /* not present: unmapped, the frame waits until no peer maps it */
+
+#define PAGING_SIZE_2M (1ull << 21)
+#define PAGING_SIZE_1G (1ull << 30)
+
+struct page_tables {
+    uint64_t root;  /* physical address of the top-level table */
+    uint64_t delta; /* virtual minus physical address of table frames */
+    uint64_t (*alloc)(void *context); /* a zeroed frame's physical address, or 0 when there is none */
+    void *context;                    /* for alloc */
+};
+
+/* Maps SIZE bytes (whole pages) from virtual address VA to physical address PA with FLAGS (PAGING_*), using pages of up
+ * to LARGEST bytes (PAGE_SIZE, PAGING_SIZE_2M, PAGING_SIZE_1G). What was mapped there is replaced.
+ * -ENOMEM: a table could not be allocated; the part before it is mapped. */
+int paging_map(const struct page_tables *tables, uint64_t va, uint64_t pa, uint64_t size, uint64_t flags,
+               uint64_t largest);
+
+/* The 4 KiB-level entry for VA, or NULL: no table there (and CREATE false or no frame for it), or a large page. */
+uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool create);
+
+/* Creates the second-level tables for [VA, VA + SIZE), so that top-level entries copied into other roots stay right. */
+int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size);
+
+/* Calls VISIT for each nonzero leaf entry of [VA, END) in ascending order; SIZE is the page's size in bytes. */
+void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
+                  void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size), void *context);
+
+/* Hands every table frame below the top level for [VA, END), both multiples of 512 GiB, to RELEASE and clears the
+ * top-level entries. */
+void paging_release(const struct page_tables *tables, uint64_t va, uint64_t end,
+                    void (*release)(void *context, uint64_t frame), void *context);
+
+#endif

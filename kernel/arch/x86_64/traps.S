@@ -1,0 +1,215 @@
+/* Entry and exit: exception and interrupt stubs, SYSCALL, context switch, user copy.
+ * The frame pushed here is struct trap_frame (traps.h). Interrupts stay off while the kernel runs. */
+#include "kernel/arch/x86_64/layout.h"
+
+#define CPU_USER_STACK 8
+#define CPU_KERNEL_STACK 16
+#define FRAME_CS 144      /* offset of cs in struct trap_frame */
+#define MSR_GS_BASE 0xc0000101
+#define TRAP_SYSCALL 256
+
+    .text
+
+    .macro push_registers
+    pushq %rdi
+    pushq %rsi
+    pushq %rdx
+    pushq %rcx
+    pushq %rax
+    pushq %r8
+    pushq %r9
+    pushq %r10
+    pushq %r11
+    pushq %rbx
+    pushq %rbp
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    .endm
+
+    .macro pop_registers
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbp
+    popq %rbx
+    popq %r11
+    popq %r10
+    popq %r9
+    popq %r8
+    popq %rax
+    popq %rcx
+    popq %rdx
+    popq %rsi
+    popq %rdi
+    .endm
+
+/* One stub a vector, 16 bytes apart; those without an error code push a zero. */
+    .globl trap_stubs
+    .balign 16
+trap_stubs:
+    .set vector, 0
+    .rept 256
+    .balign 16
+    .if !(vector == 8 || (vector >= 10 && vector <= 14) || vector == 17 || vector == 21 || vector == 29 || vector == 30)
+    pushq $0
+    .endif
+    pushq $vector
+    .if vector == 2 || vector == 8 || vector == 18
+    jmp trap_paranoid
+    .else
+    jmp trap_common
+    .endif
+    .set vector, vector + 1
+    .endr
+
+    .balign 16
+trap_common:
+    cld
+    testb $3, 24(%rsp)
+    jz 1f
+    swapgs
+1:  push_registers
+    /* a program may have set AC, which would switch SMAP off for us */
+    pushfq
+    andl $~0x40000, (%rsp)
+    popfq
+    movq %rsp, %rdi
+    xorl %ebp, %ebp
+    testb $3, FRAME_CS(%rsp)
+    jnz 2f
+    movq 32(%rsp), %rbp
+2:  call trap_dispatch
+    movq %rsp, %rdi
+
+    .globl trap_return
+trap_return:
+    movq %rdi, %rsp
+    testb $3, FRAME_CS(%rsp)
+    pop_registers
+    jz 1f
+    swapgs
+1:  addq $16, %rsp
+    iretq
+
+/* NMI, double fault and machine check may come between an entry and its swapgs: the sign of GS base tells. */
+    .balign 16
+trap_paranoid:
+    cld
+    push_registers
+    movl $MSR_GS_BASE, %ecx
+    rdmsr
+    xorl %ebx, %ebx
+    testl %edx, %edx
+    js 1f
+    swapgs
+    incl %ebx
+1:  movq %rsp, %rdi
+    call trap_dispatch
+    testl %ebx, %ebx
+    jz 2f
+    swapgs
+2:  pop_registers
+    addq $16, %rsp
+    iretq
+
+/* SYSCALL: rcx holds the program's rip, r11 its rflags; FMASK has cleared IF, DF, TF and AC. */
+    .globl syscall_entry
+    .balign 16
+syscall_entry:
+    swapgs
+    movq %rsp, %gs:CPU_USER_STACK
+    movq %gs:CPU_KERNEL_STACK, %rsp
+    pushq $SELECTOR_USER_DATA
+    pushq %gs:CPU_USER_STACK
+    pushq %r11
+    pushq $SELECTOR_USER_CODE
+    pushq %rcx
+    pushq %rax
+    pushq $TRAP_SYSCALL
+    push_registers
+    movq %rsp, %rdi
+    xorl %ebp, %ebp
+    call syscall_dispatch
+    /* SYSRET only when the frame still is what SYSCALL left: another rip or rflags (a migration, an exec) takes IRET */
+    movq 128+8(%rsp), %rcx          /* rip */
+    cmpq %rcx, 88(%rsp)             /* saved rcx */
+    jne 1f
+    movq 152(%rsp), %r11            /* rflags */
+    cmpq %r11, 48(%rsp)             /* saved r11 */
+    jne 1f
+    shrq $47, %rcx                  /* a non-canonical rip would fault in kernel mode */
+    jnz 1f
+    pop_registers
+    movq 40(%rsp), %rsp             /* rsp: behind vector, error, rip, cs, rflags */
+    swapgs
+    sysretq
+1:  movq %rsp, %rdi
+    jmp trap_return
+
+    .globl context_switch
+    .balign 16
+context_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+
+    .globl context_start
+context_start:
+    movq %r12, %rdi
+    xorl %ebp, %ebp
+    call *%rbx
+    ud2
+
+    .globl context_run_on
+context_run_on:
+    movq %rdi, %rsp
+    movq %rdx, %rdi
+    xorl %ebp, %ebp
+    pushq $0
+    jmp *%rsi
+
+/* uint64_t user_copy(void *to, const void *from, uint64_t size) */
+    .globl user_copy, user_copy_start, user_copy_end, user_copy_fault
+    .balign 16
+user_copy:
+    cmpb $0, smap_enabled(%rip)
+    je 1f
+    stac
+1:
+user_copy_start:
+    movq %rdx, %rcx
+    shrq $3, %rcx
+    jz 2f
+    movq %rcx, %rax
+    shlq $3, %rax
+    subq %rax, %rdx                 /* rdx: bytes behind the last whole word */
+    rep movsq
+2:  movq %rdx, %rcx
+    xorl %edx, %edx
+    rep movsb
+user_copy_end:
+    xorl %eax, %eax
+3:  cmpb $0, smap_enabled(%rip)
+    je 4f
+    clac
+4:  ret
+user_copy_fault:                    /* the trap handler comes here with the registers as they were */
+    movl $1, %eax
+    jmp 3b
+
+    .section .note.GNU-stack, "", @progbits

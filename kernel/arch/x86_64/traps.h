@@ -1,0 +1,80 @@
+/* Entry into the kernel: exceptions, interrupts and system calls, and the frame they leave on the stack. */
+#ifndef KERNEL_ARCH_TRAPS_H
+#define KERNEL_ARCH_TRAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The registers of an interrupted program or kernel, as traps.S pushes them. */
+struct trap_frame {
+    uint64_t r15, r14, r13, r12, rbp, rbx;
+    uint64_t r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
+    uint64_t vector; /* TRAP_SYSCALL for a system call */
+    uint64_t error;  /* error code; for a system call its number */
+    uint64_t rip, cs, rflags, rsp, ss;
+};
+
+#define TRAP_DIVIDE 0
+#define TRAP_DEBUG 1
+#define TRAP_NMI 2
+#define TRAP_BREAKPOINT 3
+#define TRAP_OVERFLOW 4
+#define TRAP_BOUND 5
+#define TRAP_OPCODE 6
+#define TRAP_DEVICE 7
+#define TRAP_DOUBLE_FAULT 8
+#define TRAP_PROTECTION 13
+#define TRAP_PAGE_FAULT 14
+#define TRAP_X87 16
+#define TRAP_ALIGNMENT 17
+#define TRAP_MACHINE_CHECK 18
+#define TRAP_SIMD 19
+#define TRAP_SYSCALL 256
+
+#define VECTOR_SERIAL 0x24   /* COM1, through the I/O APIC */
+#define VECTOR_TIMER 0x40
+#define VECTOR_DOORBELL 0x41 /* a peer has messages for us */
+#define VECTOR_WAKE 0x42     /* another CPU of this instance: look at the run queue */
+#define VECTOR_FLUSH 0x43    /* TLB shootdown within the instance */
+#define VECTOR_SPURIOUS 0xff
+
+#define PAGE_FAULT_PRESENT 1u
+#define PAGE_FAULT_WRITE 2u
+#define PAGE_FAULT_USER 4u
+#define PAGE_FAULT_FETCH 16u
+
+#define RFLAGS_USER_DEFAULT 0x202u
+/* The flags a program may carry: status, direction, trap, alignment, identification; interrupts stay on, I/O
+ * privilege, nested task, virtual 8086 and resume stay clear. */
+#define RFLAGS_USER_MASK 0x240dd5u
+
+static inline bool trap_from_user(const struct trap_frame *frame)
+{
+    return (frame->cs & 3) == 3;
+}
+
+/* Builds the interrupt descriptor table; once per instance. */
+void traps_init(void);
+/* Loads the table and the SYSCALL registers on the calling CPU. */
+void traps_init_cpu(void);
+
+/* Called by traps.S with interrupts off; kernel/trap.c implements them. */
+void trap_dispatch(struct trap_frame *frame);
+void syscall_dispatch(struct trap_frame *frame);
+
+/* Leaves the kernel for the state in FRAME, which must be at the top of the running thread's kernel stack. */
+_Noreturn void trap_return(struct trap_frame *frame);
+
+/* Saves the callee-saved registers on the stack, the stack pointer in *OLD, and goes on where NEW was saved. */
+void context_switch(uint64_t *old, uint64_t new);
+/* What a new thread's saved stack returns to: calls the function in rbx with the argument in r12. */
+void context_start(void);
+/* Runs FUNCTION(ARGUMENT) on the stack whose top is STACK, forgetting the present one. */
+_Noreturn void context_run_on(uint64_t stack, void (*function)(void *), void *argument);
+
+/* Copies between user and kernel memory. Returns 0, or 1 when a fault that could not be resolved ended it; how much
+ * was copied then is unknown. The page fault handler knows the addresses user_copy_start to user_copy_end. */
+uint64_t user_copy(void *to, const void *from, uint64_t size);
+extern const char user_copy_start[], user_copy_end[], user_copy_fault[];
+
+#endif

@@ -1,0 +1,39 @@
+/* The system calls: dispatch, names, counts, and the functions behind them, which the table kernel/abi/syscalls.def
+ * names. Each takes its six arguments undecoded and returns a result or a negative errno; it decodes and checks all of
+ * them before it acts. */
+#ifndef KERNEL_CALLS_CALLS_H
+#define KERNEL_CALLS_CALLS_H
+
+#include <stdint.h>
+
+#include "kernel/arch/x86_64/traps.h"
+
+#define CALLS_MAX 512u /* above the highest number of Linux's table */
+
+struct call {
+    uint64_t a[6];            /* arguments in order */
+    struct trap_frame *frame; /* the caller's registers */
+    bool replaced;            /* set by a call after which the frame holds another state: leave it alone */
+};
+
+typedef int64_t (*call_function)(struct call *call);
+
+/* How often NUMBER, which Kettle does not have, was called on this kernel; 0 for one it has. */
+uint64_t calls_absent_count(uint32_t number);
+/* Linux's name, or "?" */
+const char *calls_name(uint32_t number);
+
+#define ABSENT(number, name)
+#define CALL(number, name, function, status) int64_t function(struct call *call);
+#include "kernel/abi/syscalls.def"
+
+/* Kettle's own, by their numbers in kernel/abi/kettle.h. */
+int64_t call_kettle_migrate(struct call *call);
+int64_t call_kettle_kernel(struct call *call);
+int64_t call_kettle_kernels(struct call *call);
+int64_t call_kettle_node(struct call *call);
+int64_t call_kettle_start(struct call *call);
+int64_t call_kettle_started(struct call *call);
+int64_t call_kettle_spawn(struct call *call);
+
+#endif

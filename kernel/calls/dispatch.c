@@ -1,0 +1,68 @@
+/* From the SYSCALL instruction to the function that answers. See calls.h. */
+#include "kernel/abi/errno.h"
+#include "kernel/abi/kettle.h"
+#include "kernel/calls/calls.h"
+#include "kernel/lib/log.h"
+#include "tasks/thread.h"
+
+static const call_function functions[CALLS_MAX] = {
+#define ABSENT(number, name)
+#define CALL(number, name, function, status) [number] = function,
+#include "kernel/abi/syscalls.def"
+};
+
+static const char *const names[CALLS_MAX] = {
+#define ABSENT(number, name) [number] = #name,
+#define CALL(number, name, function, status) [number] = #name,
+#include "kernel/abi/syscalls.def"
+};
+
+static const call_function kettle_functions[KETTLE_CALL_COUNT] = {
+    [KETTLE_CALL_MIGRATE - KETTLE_CALL_BASE] = call_kettle_migrate,
+    [KETTLE_CALL_KERNEL - KETTLE_CALL_BASE] = call_kettle_kernel,
+    [KETTLE_CALL_KERNELS - KETTLE_CALL_BASE] = call_kettle_kernels,
+    [KETTLE_CALL_NODE - KETTLE_CALL_BASE] = call_kettle_node,
+    [KETTLE_CALL_START - KETTLE_CALL_BASE] = call_kettle_start,
+    [KETTLE_CALL_STARTED - KETTLE_CALL_BASE] = call_kettle_started,
+    [KETTLE_CALL_SPAWN - KETTLE_CALL_BASE] = call_kettle_spawn,
+};
+
+static volatile uint64_t absent[CALLS_MAX]; /* [a] calls answered ENOSYS */
+
+uint64_t calls_absent_count(uint32_t number)
+{
+    return absent[number];
+}
+
+const char *calls_name(uint32_t number)
+{
+    return number < CALLS_MAX && names[number] != NULL ? names[number] : "?";
+}
+
+static call_function find(uint64_t number)
+{
+    if (number < CALLS_MAX)
+        return functions[number];
+    if (number - KETTLE_CALL_BASE < KETTLE_CALL_COUNT)
+        return kettle_functions[number - KETTLE_CALL_BASE];
+    return NULL;
+}
+
+static int64_t refuse(uint64_t number)
+{
+    if (number < CALLS_MAX && __atomic_fetch_add(&absent[number], 1, __ATOMIC_RELAXED) == 0)
+        log_line("calls: %s (%lu) is not there: ENOSYS (logged once)", calls_name((uint32_t)number),
+                 (unsigned long)number);
+    return -ENOSYS;
+}
+
+void syscall_dispatch(struct trap_frame *frame)
+{
+    struct call call = {{frame->rdi, frame->rsi, frame->rdx, frame->r10, frame->r8, frame->r9}, frame, false};
+    call_function function = find(frame->rax);
+    int64_t result = function != NULL ? function(&call) : refuse(frame->rax);
+
+    if (!call.replaced)
+        frame->rax = (uint64_t)result;
+    thread_before_user();
+}

@@ -1,0 +1,123 @@
+/* The files of the boot image. See the header. */
+#include "kernel/fs/initramfs.h"
+
+#include "boot/instance.h"
+#include "boot/window.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/string.h"
+#include "mm/heap.h"
+
+static struct cpio_entry *entries; /* [i] in archive order */
+static uint32_t entry_count;       /* [i] */
+
+static uint32_t walk(const void *archive, size_t size, struct cpio_entry *out, uint32_t room)
+{
+    struct cpio_entry entry;
+    size_t offset = 0;
+    uint32_t count = 0;
+    int result;
+
+    while ((result = cpio_next(archive, size, &offset, &entry)) > 0) {
+        if (count < room)
+            out[count] = entry;
+        count++;
+    }
+    if (result < 0 && out == NULL)
+        log_line("initramfs: the archive is damaged at byte %zu: the rest is left out", offset);
+    return count;
+}
+
+void initramfs_init(void)
+{
+    uint64_t base = instance.initramfs.base & ~(PAGE_SIZE - 1);
+    uint64_t lead = instance.initramfs.base - base;
+    uint64_t size = instance.initramfs.size;
+    const uint8_t *archive = (const uint8_t *)MODULE_BASE + lead;
+
+    if (size == 0) {
+        log_line("initramfs: the boot loader gave none");
+        return;
+    }
+    if (window_map(MODULE_BASE, base, (lead + size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1), 0) != 0) {
+        log_line("initramfs: no memory to map it");
+        return;
+    }
+    entry_count = walk(archive, size, NULL, 0);
+    entries = heap_alloc(entry_count * sizeof(*entries) + 1);
+    if (entries == NULL)
+        entry_count = 0;
+    walk(archive, size, entries, entry_count);
+}
+
+static const char *relative(const char *path)
+{
+    for (;;) {
+        if (path[0] == '/')
+            path++;
+        else if (path[0] == '.' && (path[1] == '/' || path[1] == '\0'))
+            path++;
+        else
+            return path;
+    }
+}
+
+/* A name that some entry's name goes on behind, with a slash, is a directory. */
+static bool is_implied_directory(const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length == 0)
+        return true;
+    for (uint32_t i = 0; i < entry_count; i++) {
+        if (strncmp(entries[i].name, name, length) == 0 && entries[i].name[length] == '/')
+            return true;
+    }
+    return false;
+}
+
+int64_t initramfs_find(const char *path, struct cpio_entry *entry)
+{
+    const char *name = relative(path);
+
+    for (uint32_t i = entry_count; i > 0; i--) {
+        if (strcmp(entries[i - 1].name, name) == 0) {
+            *entry = entries[i - 1];
+            return (entry->mode & FILE_TYPE_MASK) == FILE_DIRECTORY ? -EISDIR : 0;
+        }
+    }
+    memset(entry, 0, sizeof(*entry));
+    entry->mode = FILE_DIRECTORY | 0755;
+    return is_implied_directory(name) ? -EISDIR : -ENOENT;
+}
+
+static void facts_of(const struct cpio_entry *entry, struct file_facts *facts)
+{
+    *facts = (struct file_facts){
+        .inode = entry->inode, .size = entry->size, .device = 1, .mode = entry->mode, .mtime = entry->mtime};
+}
+
+int64_t initramfs_open(const char *path, struct file **out)
+{
+    struct cpio_entry entry;
+    struct file_facts facts;
+    int64_t error = initramfs_find(path, &entry);
+
+    if (error != 0)
+        return error;
+    facts_of(&entry, &facts);
+    *out = file_create(&file_memory_kind, &facts, entry.data, 0);
+    return *out == NULL ? -ENOMEM : 0;
+}
+
+int64_t initramfs_stat(const char *path, struct file_facts *facts)
+{
+    struct cpio_entry entry;
+    int64_t error = initramfs_find(path, &entry);
+
+    if (error != 0 && error != -EISDIR)
+        return error;
+    facts_of(&entry, facts);
+    return 0;
+}

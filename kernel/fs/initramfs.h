@@ -1,0 +1,17 @@
+/* The files that came with the boot image: a cpio archive in memory, read-only. A later entry of the same name hides an
+ * earlier one, as in Linux's initramfs. Kernel 0 only. */
+#ifndef KERNEL_FS_INITRAMFS_H
+#define KERNEL_FS_INITRAMFS_H
+
+#include "kernel/fs/cpio.h"
+#include "kernel/fs/file.h"
+
+/* Maps and indexes the archive. A damaged rest is reported and left out. */
+void initramfs_init(void);
+/* -ENOENT; -EISDIR for a directory; -ENOMEM. */
+int64_t initramfs_open(const char *path, struct file **out);
+int64_t initramfs_stat(const char *path, struct file_facts *facts);
+/* The entry itself, for the loader: -ENOENT, -EISDIR. */
+int64_t initramfs_find(const char *path, struct cpio_entry *entry);
+
+#endif

@@ -1,0 +1,45 @@
+/* A task waits here until something is done. The scheduler above registers how to block and to wake; the wait says
+ * what it waits for, so that a wait dump can name it. */
+#ifndef KERNEL_LIB_COMPLETION_H
+#define KERNEL_LIB_COMPLETION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/arch/x86_64/spinlock.h"
+
+/* What a blocked task waits for; shown by the wait dump. */
+struct wait_reason {
+    const char *what; /* in a few words; a constant */
+    int32_t kernel;   /* the peer that has to act, or -1: somebody here */
+    uint64_t key;     /* a page address, thread id ... 0 when there is none */
+};
+
+struct completion {
+    struct spinlock lock;
+    bool done;    /* [k] lock */
+    void *waiter; /* [k] lock: the thread that waits, or NULL; one at most */
+};
+
+/* The scheduler's side; registered once before the first wait. */
+struct wait_ops {
+    void *(*current)(void);
+    /* Blocks the current thread and releases LOCK so that no wake between is lost. Returns when woken, lock free. */
+    void (*block)(struct spinlock *lock, const struct wait_reason *reason);
+    void (*wake)(void *thread); /* makes a blocked thread run again; harmless when it is not blocked */
+    void (*yield)(void);        /* lets others run; returns soon */
+};
+
+extern struct wait_ops wait_ops;
+
+static inline void completion_init(struct completion *c)
+{
+    *c = (struct completion){.done = false};
+}
+
+/* Waits until completion_signal. Tasks only, with no spinlock held. */
+void completion_wait(struct completion *c, const struct wait_reason *reason);
+/* Ends the wait, now or before it starts. Any context. C may be gone as soon as the waiter has seen it. */
+void completion_signal(struct completion *c);
+
+#endif

@@ -1,0 +1,60 @@
+/* Intrusive doubly linked lists: a node lives inside the object, the head is a node too. */
+#ifndef KERNEL_LIB_LIST_H
+#define KERNEL_LIB_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct list {
+    struct list *next;
+    struct list *previous;
+};
+
+/* The object of type TYPE whose list node MEMBER is at NODE. */
+#define container_of(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
+
+#define list_for_each(node, head) for (struct list *node = (head)->next; node != (head); node = node->next)
+
+/* As list_for_each, and the body may remove NODE from the list. */
+#define list_for_each_safe(node, head)                                                                      \
+    for (struct list *node = (head)->next, *node##_next = node->next; node != (head);                       \
+         node = node##_next, node##_next = node->next)
+
+static inline void list_init(struct list *head)
+{
+    head->next = head;
+    head->previous = head;
+}
+
+static inline bool list_empty(const struct list *head)
+{
+    return head->next == head;
+}
+
+static inline void list_insert_before(struct list *node, struct list *position)
+{
+    node->next = position;
+    node->previous = position->previous;
+    position->previous->next = node;
+    position->previous = node;
+}
+
+static inline void list_append(struct list *head, struct list *node)
+{
+    list_insert_before(node, head);
+}
+
+static inline void list_prepend(struct list *head, struct list *node)
+{
+    list_insert_before(node, head->next);
+}
+
+/* Takes NODE out of its list and leaves it a list of its own, so removing it again is harmless. */
+static inline void list_remove(struct list *node)
+{
+    node->previous->next = node->next;
+    node->next->previous = node->previous;
+    list_init(node);
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* The kernel log on the debug console. See the header. */
+#include "kernel/lib/log.h"
+
+#include <stdarg.h>
+
+#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/lib/printf.h"
+
+#define LOG_PORT 0xe9
+#define OWNER_SPINS 2000000u /* then the owner is taken for dead */
+
+struct log_source log_source = {.kernel = -1};
+
+static bool console_take(void)
+{
+    if (log_source.owner == NULL)
+        return false;
+    for (unsigned spins = 0; spins < OWNER_SPINS; spins++) {
+        if (__atomic_exchange_n(log_source.owner, 1u, __ATOMIC_ACQUIRE) == 0)
+            return true;
+        cpu_pause();
+    }
+    return true; /* writes all the same, and releases for everybody */
+}
+
+static void console_give(bool taken)
+{
+    if (taken)
+        __atomic_store_n(log_source.owner, 0u, __ATOMIC_RELEASE);
+}
+
+void log_raw(const char *text)
+{
+    for (; *text != '\0'; text++)
+        outb(LOG_PORT, (uint8_t)*text);
+}
+
+static void write_line(const char *prefix, const char *text)
+{
+    uint64_t flags = read_rflags();
+    bool taken;
+
+    interrupts_off();
+    taken = console_take();
+    log_raw(prefix);
+    log_raw(text);
+    log_raw("\n");
+    console_give(taken);
+    if ((flags & RFLAGS_IF) != 0)
+        interrupts_on();
+}
+
+void log_line(const char *format, ...)
+{
+    char text[LOG_LINE_MAX];
+    char prefix[64];
+    uint64_t now = log_source.nanoseconds != NULL ? log_source.nanoseconds() : 0;
+    unsigned cpu = log_source.cpu != NULL ? log_source.cpu() : 0;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (log_source.kernel < 0)
+        snprintf(prefix, sizeof(prefix), "[boot] ");
+    else
+        snprintf(prefix, sizeof(prefix), "[k%d c%u %lu.%06lu] ", log_source.kernel, cpu,
+                 (unsigned long)(now / 1000000000), (unsigned long)(now / 1000 % 1000000));
+    write_line(prefix, text);
+}
+
+void log_event(const char *format, ...)
+{
+    char text[LOG_LINE_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    write_line("@", text);
+}

@@ -1,0 +1,34 @@
+/* The kernel log: lines of text on the debug console (port 0xe9), which the host keeps apart from the program's
+ * terminal. One line a call, "[k3 c5 1.234567] text"; a line may be written in any context.
+ *
+ * The console is one device for all instances. Its owner word lies in the boot page; a CPU that cannot get it within
+ * a bounded time writes all the same, so a dead owner costs readability, never progress. */
+#ifndef KERNEL_LIB_LOG_H
+#define KERNEL_LIB_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOG_LINE_MAX 512 /* bytes of one line; longer ones are cut */
+
+/* Facts about the caller that the prefix of a line shows; set once by the part that knows them. */
+struct log_source {
+    int kernel;                      /* [i] number of this instance, -1 before there is one */
+    volatile uint32_t *owner;        /* [i] the console's owner word, or NULL while only one CPU runs */
+    unsigned (*cpu)(void);           /* [i] machine-wide number of the calling CPU, or NULL */
+    uint64_t (*nanoseconds)(void);   /* [i] time since boot, or NULL */
+};
+
+extern struct log_source log_source;
+
+/* Writes one line. */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes one event line for the host, "@name text", without the prefix. */
+void log_event(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes TEXT as it is, with no line end and without asking for the console: for the panic path. */
+void log_raw(const char *text);
+
+#endif

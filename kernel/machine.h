@@ -1,0 +1,32 @@
+/* The instance as a whole: start, the other instances, the end of the machine. */
+#ifndef KERNEL_MACHINE_H
+#define KERNEL_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "msg/call.h"
+
+/* Number of this instance. */
+uint32_t machine_kernel(void);
+
+/* First C function of every instance, on its boot CPU, on the stack its builder made. Never returns. */
+void kernel_main(void *unused);
+
+/* Registers the messages by which instances are started, and makes instance 0 able to build others. */
+void start_init(void);
+/* Starts the kernels of SET that do not run, and waits until they do and every running kernel knows. Any kernel may ask;
+ * kernel 0 does it. -EINVAL: no such kernel; -ETIMEDOUT: one did not come up. Tasks only. */
+int start_kernels(kernel_set set);
+/* Every other instance than 0, when it can take messages: tells kernel 0. */
+void start_announce(void);
+
+/* The first process of the machine: as `.kettle/run` in the initramfs says. */
+void first_process_start(void);
+/* Tells the host the first process's status (as waitpid's) and ends the machine. */
+_Noreturn void machine_exit(uint32_t status);
+
+/* A non-maskable interrupt: stop for a peer's panic, or write what everybody waits for. */
+void machine_nmi(void);
+
+#endif

@@ -1,0 +1,247 @@
+/* Start of an instance: from the private copy of the image that boot/ has made, to the scheduler. Every instance, the
+ * first one too, runs the same steps; only the boot CPU of kernel 0 measures the clock and starts the first process. */
+#include "boot/instance.h"
+#include "boot/options.h"
+#include "boot/window.h"
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/calls/calls.h"
+#include "kernel/dev/serial.h"
+#include "kernel/fs/file.h"
+#include "kernel/fs/initramfs.h"
+#include "kernel/fs/proc.h"
+#include "kernel/fs/remote.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "kernel/machine.h"
+#include "mm/frame.h"
+#include "mm/heap.h"
+#include "mm/space.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+#include "tasks/exit.h"
+#include "tasks/group.h"
+#include "tasks/migrate.h"
+#include "tasks/sched.h"
+#include "tasks/work.h"
+
+#define LAPIC_SIZE 4096
+
+static struct cpu boot_cpu;
+
+uint32_t machine_kernel(void)
+{
+    return instance.kernel;
+}
+
+static unsigned cpu_number(void)
+{
+    return cpu_self()->number;
+}
+
+static uint64_t window_frame(void *context)
+{
+    (void)context;
+    return frame_alloc_zeroed();
+}
+
+static void *msg_memory(size_t size)
+{
+    return heap_alloc(size);
+}
+
+/* Every range of ours but the chunk, which is in use since the builder made it. */
+static void frames_init(void)
+{
+    uint64_t chunk = instance.plan.kernels[instance.kernel].chunk;
+    uint64_t chunk_end = chunk + instance.layout.size;
+
+    for (uint32_t i = 0; i < instance.plan.range_count; i++) {
+        const struct plan_range *range = &instance.plan.ranges[i];
+        uint64_t end = range->base + range->size;
+
+        if (range->kernel != instance.kernel)
+            continue;
+        if (chunk < range->base || chunk >= end) {
+            frame_add_range(range->base, range->size, DIRECT_BASE);
+            continue;
+        }
+        frame_add_range(range->base, chunk - range->base, DIRECT_BASE);
+        frame_add_range(chunk_end, end - chunk_end, DIRECT_BASE);
+    }
+}
+
+static void stop_others(void)
+{
+    struct boot_page *page = window_boot_page();
+
+    page->panicking = 1;
+    for (uint32_t i = 0; i < page->slot_count; i++) {
+        if (page->slots[i].apic_id != cpu_self()->apic_id && page->slots[i].state == SLOT_TAKEN)
+            apic_send_nmi(page->slots[i].apic_id);
+    }
+}
+
+void machine_nmi(void)
+{
+    if (window_boot_page()->panicking != 0) {
+        for (;;)
+            cpu_stop();
+    }
+    sched_dump_waits();
+}
+
+static void apic_start(void)
+{
+    if (!cpu_features.x2apic)
+        apic_set_registers(window_map_device(instance.lapic_address, LAPIC_SIZE));
+    apic_init_cpu();
+}
+
+static void ap_main(void *argument)
+{
+    struct cpu *cpu = argument;
+
+    cpu_init(cpu);
+    apic_init_cpu();
+    cpu->root = 0;
+    sched_init_cpu();
+    __atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
+    sched_idle();
+}
+
+/* Starts the instance's other CPUs, which use its page tables and find their stacks in its own memory. */
+static void start_own_cpus(void)
+{
+    uint32_t started = 1;
+
+    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
+        struct cpu *cpu;
+        uint64_t *top;
+        uint8_t *stack;
+
+        if (instance.plan.cpus[i].kernel != (int32_t)instance.kernel || i == boot_cpu.number)
+            continue;
+        cpu = heap_alloc(sizeof(*cpu));
+        stack = heap_alloc(STACK_SIZE);
+        if (cpu == NULL || stack == NULL)
+            panic("kernel: no memory for CPU %u", i);
+        cpu->index = started;
+        cpu->number = i;
+        cpu->apic_id = instance.plan.cpus[i].apic_id;
+        top = (uint64_t *)(void *)(stack + STACK_SIZE);
+        *--top = 0;
+        *--top = (uint64_t)ap_main;
+        *--top = (uint64_t)cpu;
+        cpus[started] = cpu;
+        if (!instance_start_cpu(i, instance.root, (uint64_t)top)) {
+            log_line("kernel: CPU %u did not start and is left out", i);
+            continue;
+        }
+        while (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+            cpu_pause();
+        cpu_total = ++started;
+    }
+}
+
+static void first_task(void *unused)
+{
+    char boot[16] = "";
+    kernel_set all = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
+
+    (void)unused;
+    if (instance.kernel != 0) {
+        start_announce();
+        return;
+    }
+    option_find(instance.cmdline, "boot", boot, sizeof(boot));
+    if (strcmp(boot, "manual") != 0) {
+        int error = start_kernels(all);
+
+        if (error != 0)
+            panic("kernel: the other kernels did not start (error %d)", error);
+    }
+    first_process_start();
+}
+
+static void print_plan(void)
+{
+    size_t size = plan_format(&instance.plan, NULL, 0) + 1;
+    char *text = heap_alloc(size);
+    char *line = text;
+
+    if (text == NULL)
+        panic("kernel: no memory to print the plan");
+    plan_format(&instance.plan, text, size);
+    while (*line != '\0') {
+        char *end = strchr(line, '\n');
+
+        if (end != NULL)
+            *end = '\0';
+        log_event("plan %s", line);
+        if (end == NULL)
+            break;
+        line = end + 1;
+    }
+    heap_free(text, size);
+}
+
+void kernel_main(void *unused)
+{
+    struct thread *task;
+
+    (void)unused;
+    cpu_detect();
+    traps_init();
+    boot_cpu.number = instance.plan.kernels[instance.kernel].boot_cpu;
+    boot_cpu.apic_id = instance.plan.cpus[boot_cpu.number].apic_id;
+    cpu_init(&boot_cpu);
+    cpus[0] = &boot_cpu;
+    cpu_total = 1;
+    log_source.kernel = (int)instance.kernel;
+    log_source.cpu = cpu_number;
+
+    window_init();
+    log_source.owner = &window_boot_page()->console_owner;
+    panic_stop_others = stop_others;
+    frames_init();
+    window_use_allocator(window_frame);
+    apic_start();
+    if (instance.kernel == 0)
+        clock_calibrate(&instance.rates);
+    clock_init(&instance.rates);
+    log_source.nanoseconds = clock_now;
+    window_boot_page()->slots[boot_cpu.number].state = SLOT_TAKEN;
+
+    thread_init();
+    sched_init_cpu();
+    msg_init(msg_memory);
+    msg_call_init();
+    space_init();
+    group_init();
+    exit_init();
+    migrate_init();
+    work_init();
+    start_init();
+    file_init();
+    remote_init();
+    proc_init();
+    boot_cpu.online = true;
+    start_own_cpus();
+    if (instance.kernel == 0) {
+        print_plan();
+        serial_init();
+        initramfs_init();
+    }
+    log_line("kernel: runs on %u CPU%s, %lu MiB", cpu_total, cpu_total == 1 ? "" : "s",
+             (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 20));
+
+    task = thread_create_kernel("start", first_task, NULL);
+    if (task == NULL)
+        panic("kernel: no memory for the first task");
+    sched_start(task);
+    sched_idle();
+}

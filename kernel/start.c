@@ -1,0 +1,210 @@
+/* Starting the other instances: kernel 0 builds each in its own memory, wakes its boot CPU, waits until it announces
+ * itself, and then tells every running kernel who runs. One path, at boot and on command. boot/boot.md has the protocol. */
+#include "boot/instance.h"
+#include "boot/window.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/string.h"
+#include "kernel/machine.h"
+#include "mm/heap.h"
+#include "msg/channel.h"
+#include "tasks/sched.h"
+#include "tasks/waitq.h"
+#include "tasks/work.h"
+
+#define READY_TIMEOUT 20000000000ull /* ns; an instance is ready in milliseconds unless it never is */
+
+struct msg_ready {
+    uint32_t kernel;
+    uint32_t pad;
+};
+
+struct msg_started {
+    uint64_t kernels;
+};
+
+static struct spinlock lock;
+static struct waitq changed;  /* [k] lock */
+static kernel_set ready;      /* [k] lock, kernel 0: instances that have announced themselves, and 0 */
+static bool starting;         /* [k] lock, kernel 0: a task is at it */
+
+static void handle_ready(const struct msg *m)
+{
+    spin_lock(&lock);
+    ready |= 1ull << m->ticket.kernel;
+    msg_peer_start(m->ticket.kernel);
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+}
+
+static void learn(kernel_set kernels)
+{
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        if ((kernels >> k & 1) != 0)
+            msg_peer_start(k);
+    }
+}
+
+static void handle_started(const struct msg *m)
+{
+    const struct msg_started *message = m->data;
+
+    learn(message->kernels);
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+static void handle_ping(const struct msg *m)
+{
+    if (m->length <= MSG_SHORT)
+        msg_reply(&m->ticket, m->data, m->length);
+    else
+        msg_reply_error(&m->ticket, -EMSGSIZE);
+}
+
+struct start_work {
+    struct work work;
+    struct msg_ticket ticket;
+    uint32_t kernel;
+};
+
+static void run_start(struct work *work)
+{
+    struct start_work *start = container_of(work, struct start_work, work);
+    int error = start_kernels(1ull << start->kernel);
+
+    if (error != 0)
+        msg_reply_error(&start->ticket, error);
+    else
+        msg_reply(&start->ticket, NULL, 0);
+    heap_free(start, sizeof(*start));
+}
+
+static void handle_start(const struct msg *m)
+{
+    const struct msg_ready *message = m->data;
+    struct start_work *start = heap_alloc(sizeof(*start));
+
+    if (start == NULL || message->kernel >= instance.kernels || instance.kernel != 0) {
+        msg_reply_error(&m->ticket, start == NULL ? -ENOMEM : -EINVAL);
+        heap_free(start, sizeof(*start));
+        return;
+    }
+    start->ticket = m->ticket;
+    start->kernel = message->kernel;
+    start->work.run = run_start;
+    work_submit(&start->work);
+}
+
+void start_init(void)
+{
+    waitq_init(&changed);
+    ready = 1;
+    msg_register(MSG_READY, handle_ready, sizeof(struct msg_ready));
+    msg_register(MSG_STARTED, handle_started, sizeof(struct msg_started));
+    msg_register(MSG_PING, handle_ping, 0);
+    msg_register(MSG_START_KERNEL, handle_start, sizeof(struct msg_ready));
+}
+
+void start_announce(void)
+{
+    struct msg_ready message = {.kernel = instance.kernel};
+
+    msg_peer_start(0);
+    msg_notify(0, MSG_READY, &message, sizeof(message));
+}
+
+/* Builds kernel K through a window on its chunk and gives its boot CPU its start slot. */
+static int build(uint32_t k)
+{
+    static struct image_template template;
+    uint64_t chunk = instance.plan.kernels[k].chunk;
+    uint64_t template_size = (uint64_t)(image_data_end - image_start);
+    uint64_t stack, root;
+    int error = 0;
+
+    if (template.bytes == NULL) {
+        error = window_map(TEMPLATE_BASE, (uint64_t)image_start - KERNEL_BASE, (template_size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1),
+                           0);
+        template.bytes = (const uint8_t *)TEMPLATE_BASE;
+    }
+    if (error == 0)
+        error = window_map(CHUNK_BASE, chunk, instance.layout.size, PAGING_WRITE);
+    if (error != 0)
+        return error;
+    root = instance_build(&instance, k, (uint8_t *)CHUNK_BASE, &template, kernel_main, NULL, &stack);
+    window_unmap(CHUNK_BASE, instance.layout.size);
+    return instance_start_cpu(instance.plan.kernels[k].boot_cpu, root, stack) ? 0 : -ETIMEDOUT;
+}
+
+static void wait_ready(kernel_set wanted)
+{
+    static const struct wait_reason reason = {.what = "kernels to announce themselves", .kernel = -1};
+    uint64_t deadline = clock_now() + READY_TIMEOUT;
+
+    spin_lock(&lock);
+    while ((ready & wanted) != wanted && clock_now() < deadline)
+        waitq_wait(&changed, &lock, &reason, deadline);
+    spin_unlock(&lock);
+}
+
+static int start_here(kernel_set set)
+{
+    struct msg_started message;
+    kernel_set wanted = set;
+    int error = 0;
+
+    spin_lock(&lock);
+    set &= ~ready;
+    spin_unlock(&lock);
+    for (kernel_set rest = set; rest != 0; rest &= rest - 1) {
+        uint32_t k = (uint32_t)__builtin_ctzll(rest);
+
+        if (build(k) != 0) {
+            log_line("kernel: kernel %u does not start", k);
+            wanted &= ~(1ull << k);
+            error = -ETIMEDOUT;
+        }
+    }
+    wait_ready(wanted);
+    spin_lock(&lock);
+    if ((ready & wanted) != wanted)
+        error = -ETIMEDOUT;
+    message.kernels = ready;
+    spin_unlock(&lock);
+    if (set != 0)
+        msg_gather(message.kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL,
+                   "kernels to hear who runs", 0);
+    return error;
+}
+
+int start_kernels(kernel_set set)
+{
+    static const struct wait_reason reason = {.what = "another start of kernels", .kernel = -1};
+    kernel_set all = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
+    int error = 0;
+
+    if ((set & ~all) != 0)
+        return -EINVAL;
+    if (instance.kernel != 0) {
+        for (kernel_set rest = set; rest != 0 && error >= 0; rest &= rest - 1) {
+            struct msg_ready message = {.kernel = (uint32_t)__builtin_ctzll(rest)};
+
+            error = msg_call(0, MSG_START_KERNEL, &message, sizeof(message), NULL, 0, "start of a kernel",
+                             message.kernel);
+        }
+        return error < 0 ? error : 0;
+    }
+    spin_lock(&lock);
+    while (starting)
+        waitq_wait(&changed, &lock, &reason, 0);
+    starting = true;
+    spin_unlock(&lock);
+    error = start_here(set);
+    spin_lock(&lock);
+    starting = false;
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+    return error;
+}

@@ -1,0 +1,172 @@
+/* What the kernel does when it is entered by an exception or an interrupt. A program's mistake ends the program; the
+ * kernel's own is a panic. */
+#include "kernel/machine.h"
+#include "kernel/abi/errno.h"
+#include "kernel/abi/signal.h"
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/dev/serial.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/printf.h"
+#include "mm/space.h"
+#include "msg/channel.h"
+#include "tasks/exit.h"
+#include "tasks/sched.h"
+#include "tasks/thread.h"
+
+static const char *const exception_names[32] = {
+    [TRAP_DIVIDE] = "division error",
+    [TRAP_DEBUG] = "debug trap",
+    [TRAP_BREAKPOINT] = "breakpoint",
+    [TRAP_OVERFLOW] = "overflow",
+    [TRAP_BOUND] = "bound range",
+    [TRAP_OPCODE] = "invalid opcode",
+    [TRAP_DEVICE] = "no FPU",
+    [TRAP_DOUBLE_FAULT] = "double fault (kernel stack overflow?)",
+    [10] = "invalid TSS",
+    [11] = "segment not present",
+    [12] = "stack fault",
+    [TRAP_PROTECTION] = "general protection",
+    [TRAP_PAGE_FAULT] = "page fault",
+    [TRAP_X87] = "x87 error",
+    [TRAP_ALIGNMENT] = "alignment check",
+    [TRAP_MACHINE_CHECK] = "machine check",
+    [TRAP_SIMD] = "SIMD error",
+};
+
+static _Noreturn void panic_in_kernel(const struct trap_frame *frame)
+{
+    char text[256];
+    const char *name = frame->vector < 32 ? exception_names[frame->vector] : NULL;
+
+    snprintf(text, sizeof(text), "kernel: %s in the kernel (vector %lu, error %lx, address %lx, rip %lx, rsp %lx)",
+             name != NULL ? name : "exception", (unsigned long)frame->vector, (unsigned long)frame->error,
+             frame->vector == TRAP_PAGE_FAULT ? (unsigned long)read_cr2() : 0ul, (unsigned long)frame->rip,
+             (unsigned long)frame->rsp);
+    panic_at(frame->rbp, frame->rip, text);
+}
+
+static uint32_t signal_of(uint64_t vector)
+{
+    switch (vector) {
+    case TRAP_DIVIDE:
+    case TRAP_X87:
+    case TRAP_SIMD:
+        return SIGFPE;
+    case TRAP_DEBUG:
+    case TRAP_BREAKPOINT:
+        return SIGTRAP;
+    case TRAP_OPCODE:
+        return SIGILL;
+    case TRAP_ALIGNMENT:
+        return SIGBUS;
+    default:
+        return SIGSEGV;
+    }
+}
+
+static uint32_t access_of(uint64_t error)
+{
+    if ((error & PAGE_FAULT_FETCH) != 0)
+        return AREA_EXEC;
+    return (error & PAGE_FAULT_WRITE) != 0 ? AREA_WRITE : AREA_READ;
+}
+
+static _Noreturn void kill_program(const struct trap_frame *frame, uint64_t address, uint32_t signal)
+{
+    const struct thread *thread = thread_current();
+    const char *name = frame->vector < 32 ? exception_names[frame->vector] : NULL;
+
+    log_line("kernel: thread %u:%u %s dies of signal %u: %s (error %lx) at rip %lx, address %lx",
+             thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->name, signal,
+             name != NULL ? name : "exception", (unsigned long)frame->error, (unsigned long)frame->rip,
+             (unsigned long)address);
+    exit_group(EXIT_SIGNAL(signal));
+}
+
+static bool in_user_copy(const struct trap_frame *frame)
+{
+    return frame->rip >= (uint64_t)user_copy_start && frame->rip < (uint64_t)user_copy_end;
+}
+
+static void page_fault(struct trap_frame *frame)
+{
+    uint64_t address = read_cr2();
+    struct thread *thread = thread_current();
+    int error;
+
+    if (!trap_from_user(frame)) {
+        if (!in_user_copy(frame) || address >= USER_END)
+            panic_in_kernel(frame);
+        if (space_fault(group_space(thread->group), address, access_of(frame->error)) != 0)
+            frame->rip = (uint64_t)user_copy_fault;
+        return;
+    }
+    error = space_fault(group_space(thread->group), address, access_of(frame->error));
+    if (error == -ENOMEM) {
+        log_line("mm: kernel %u is out of memory: the program that asked for more is killed", machine_kernel());
+        kill_program(frame, address, SIGKILL);
+    }
+    if (error != 0 && !group_exiting(thread->group))
+        kill_program(frame, address, SIGSEGV);
+}
+
+static void exception(struct trap_frame *frame)
+{
+    if (frame->vector == TRAP_PAGE_FAULT) {
+        page_fault(frame);
+        return;
+    }
+    if (!trap_from_user(frame) || frame->vector == TRAP_DOUBLE_FAULT || frame->vector == TRAP_MACHINE_CHECK) {
+        if (frame->vector == TRAP_PROTECTION && in_user_copy(frame)) { /* a non-canonical address */
+            frame->rip = (uint64_t)user_copy_fault;
+            return;
+        }
+        panic_in_kernel(frame);
+    }
+    kill_program(frame, 0, signal_of(frame->vector));
+}
+
+static void interrupt(const struct trap_frame *frame)
+{
+    switch (frame->vector) {
+    case VECTOR_TIMER:
+        sched_timer_interrupt();
+        break;
+    case VECTOR_DOORBELL:
+        cpu_self()->interrupts++;
+        msg_doorbell_interrupt();
+        break;
+    case VECTOR_WAKE:
+        sched_wake_interrupt();
+        break;
+    case VECTOR_FLUSH:
+        space_flush_interrupt();
+        break;
+    case VECTOR_SERIAL:
+        serial_interrupt();
+        break;
+    case VECTOR_SPURIOUS:
+        return; /* has no end of interrupt */
+    default:
+        log_line("kernel: interrupt %lu, which nobody asked for", (unsigned long)frame->vector);
+        break;
+    }
+    apic_end_of_interrupt();
+}
+
+void trap_dispatch(struct trap_frame *frame)
+{
+    if (frame->vector == TRAP_NMI) {
+        machine_nmi();
+        return;
+    }
+    if (frame->vector < 32)
+        exception(frame);
+    else
+        interrupt(frame);
+    if (trap_from_user(frame))
+        thread_before_user();
+}

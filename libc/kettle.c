@@ -1,0 +1,91 @@
+/* Kettle's own calls. libc/kettle.h is the contract.
+ *
+ * kettle_call is the one place where a kernel's answer becomes a return value and errno (syscall(2) does the
+ * conversion) and where a kernel that does not know the call is told from one that refuses it. */
+#include "libc/kettle.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "kernel/abi/kettle.h"
+
+/* Makes a call. *ABSENT says whether the kernel is no Kettle; errno is then as it was before, for the callers
+ * that have an answer of their own. */
+static long kettle_call(long number, long a, long b, long c, bool *absent)
+{
+    int before = errno;
+    long result = syscall(number, a, b, c);
+
+    *absent = result == -1 && errno == ENOSYS;
+    if (*absent)
+        errno = before;
+    return result;
+}
+
+/* The answer to a question about KERNEL: Kettle's, or ALONE for the only kernel where there is no Kettle. */
+static int kernel_call(long number, int kernel, int alone)
+{
+    bool absent;
+    long result = kettle_call(number, kernel, 0, 0, &absent);
+
+    if (!absent)
+        return (int)result;
+    if (kernel == 0)
+        return alone;
+    errno = EINVAL;
+    return -1;
+}
+
+int kettle_migrate(int kernel)
+{
+    return (int)syscall(KETTLE_CALL_MIGRATE, (long)kernel);
+}
+
+int kettle_kernel(void)
+{
+    bool absent;
+    long result = kettle_call(KETTLE_CALL_KERNEL, 0, 0, 0, &absent);
+
+    return absent ? 0 : (int)result;
+}
+
+int kettle_kernels(void)
+{
+    bool absent;
+    long result = kettle_call(KETTLE_CALL_KERNELS, 0, 0, 0, &absent);
+
+    return absent ? 1 : (int)result;
+}
+
+int kettle_node(int kernel)
+{
+    return kernel_call(KETTLE_CALL_NODE, kernel, 0);
+}
+
+int kettle_start(int kernel)
+{
+    return kernel_call(KETTLE_CALL_START, kernel, 0);
+}
+
+int kettle_started(int kernel)
+{
+    return kernel_call(KETTLE_CALL_STARTED, kernel, 1);
+}
+
+pid_t kettle_spawn(const char *path, char *const argv[], char *const envp[])
+{
+    bool absent;
+    long result = kettle_call(KETTLE_CALL_SPAWN, (long)path, (long)argv, (long)envp, &absent);
+    pid_t child;
+    int error;
+
+    if (!absent)
+        return (pid_t)result;
+    error = posix_spawn(&child, path, NULL, NULL, argv, envp);
+    if (error == 0)
+        return child;
+    errno = error;
+    return -1;
+}

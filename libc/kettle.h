@@ -1,0 +1,67 @@
+/* Kettle's own calls, for programs. Link with libkettle.a; musl is the C library underneath.
+ *
+ * Kernels are numbered 0 to kettle_kernels() - 1. The number of kernels, and the node of each, never change
+ * while the machine runs; whether a kernel is started changes once, from no to yes.
+ *
+ * Every function returns -1 and sets errno when it fails. They may be called from any thread; each acts on
+ * the thread that calls it. None is a cancellation point.
+ *
+ * On a kernel that is no Kettle, stock Linux for one, they describe a machine with one kernel, number 0 on
+ * node 0, so that a program needs no second version: only kettle_migrate fails, with ENOSYS, which is how to
+ * find out. */
+#ifndef LIBC_KETTLE_H
+#define LIBC_KETTLE_H
+
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Moves the calling thread to KERNEL and returns 0 there. Registers, memory, descriptors, process id and
+ * thread id are the same before and after; so is everything else a program can observe, but speed: the first
+ * access to a page on the new kernel fetches its mapping. Moving to where the thread is succeeds at once.
+ *
+ * EINVAL: no kernel has this number. EAGAIN: the kernel is not started. ENOMEM: it has no room for the
+ * thread. ENOSYS: this is no Kettle. After an error the thread is where it was.
+ *
+ * Waits for the other kernel to take the thread. */
+int kettle_migrate(int kernel);
+
+/* Returns the number of the kernel the calling thread runs on, which only a call of the thread itself
+ * changes. Cannot fail and does not wait. */
+int kettle_kernel(void);
+
+/* Returns how many kernels the partition plan has, started or not: 1 to 64. Cannot fail and does not wait. */
+int kettle_kernels(void);
+
+/* Returns the NUMA node of KERNEL's first CPU, as firmware numbers nodes.
+ * EINVAL: no kernel has this number. Does not wait. */
+int kettle_node(int kernel);
+
+/* Starts KERNEL and returns 0 when it runs and accepts threads. A kernel that already runs is no error.
+ *
+ * EINVAL: no kernel has this number. ETIMEDOUT: its CPUs did not come up; it may be tried again.
+ *
+ * Waits until the kernel has started or has failed to, which takes milliseconds. */
+int kettle_start(int kernel);
+
+/* Returns 1 when KERNEL is started and 0 when not. EINVAL: no kernel has this number. Does not wait. */
+int kettle_started(int kernel);
+
+/* Starts the executable file PATH as a child process on the kernel of the calling thread and returns its
+ * process id, for waitpid. ARGV and ENVP are arrays of strings that end in a null pointer, as execve takes
+ * them. The child has memory of its own and shares the caller's descriptors 0, 1 and 2.
+ *
+ * Errors are those of execve: ENOENT no such file, EACCES a directory or a file that may not be executed,
+ * ENOEXEC not a static x86-64 executable, E2BIG too many arguments, EFAULT a bad pointer, ENOMEM no memory
+ * for it; and EAGAIN too many processes. After an error there is no child.
+ *
+ * Waits until the file is loaded, not for the child to run. */
+pid_t kettle_spawn(const char *path, char *const argv[], char *const envp[]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

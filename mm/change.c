@@ -1,0 +1,416 @@
+/* Changes of an address space: map, unmap, protect, break. See mm/retrieval.md.
+ *
+ * A space that lives here alone changes in one critical section. Otherwise the heavy lock excludes every fault and every
+ * other change in the machine, the other members apply the change first and answer, then we do (Popcorn thesis 5.7.5).
+ * An unmap has a second round: a frame is freed by its owner only when no kernel maps it any more. */
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+#include "mm/internal.h"
+#include "mm/space.h"
+#include "msg/channel.h"
+
+#define MAP_LOW 0x10000ull            /* as Linux's mmap_min_addr */
+#define MAP_TOP 0x00007fff00000000ull /* mappings grow down from here; the stack lies above */
+
+static uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+}
+
+struct rewrite {
+    struct space *space;
+    uint32_t prot;
+    bool unmap;
+    bool changed;
+};
+
+static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    struct rewrite *rewrite = context;
+    uint64_t keep = *entry & (PAGING_FRAME | PAGING_SOFT_BORROWED);
+
+    (void)va;
+    (void)size;
+    rewrite->changed = true;
+    if (!rewrite->unmap)
+        *entry = keep | space_entry_flags(rewrite->prot);
+    else if ((keep & PAGING_SOFT_BORROWED) != 0)
+        *entry = 0;
+    else
+        *entry = keep | PAGING_SOFT_LIMBO;
+}
+
+static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot, bool unmap)
+{
+    struct rewrite rewrite = {.space = space, .prot = prot, .unmap = unmap};
+
+    paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
+    if (rewrite.changed)
+        space_flush(space, start, end);
+}
+
+static void settle_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    (void)context;
+    (void)va;
+    (void)size;
+    if ((*entry & PAGING_SOFT_LIMBO) == 0)
+        return;
+    frame_free(*entry & PAGING_FRAME, 0);
+    *entry = 0;
+}
+
+static void settle_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    paging_visit(&space->tables, start, end, settle_entry, NULL);
+}
+
+void space_settle(struct space *space, uint64_t start, uint64_t end)
+{
+    spin_lock(&space->lock);
+    settle_locked(space, start, end);
+    spin_unlock(&space->lock);
+}
+
+static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t start = change->start;
+    int error;
+
+    if (space->home != instance.kernel && start == 0)
+        return -EPROTO;
+    if (start == 0)
+        start = area_find_gap(&space->areas, change->length, MAP_LOW, MAP_TOP);
+    if (start == 0)
+        return -ENOMEM;
+    error = area_set(&space->areas, start, start + change->length, change->prot);
+    return error != 0 ? error : (int64_t)start;
+}
+
+static int64_t apply_protect_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t end = change->start + change->length;
+    int error;
+
+    if (space->home == instance.kernel)
+        error = area_protect(&space->areas, change->start, end, change->prot);
+    else
+        error = area_protect_known(&space->areas, change->start, end, change->prot);
+    if (error == 0)
+        rewrite_range_locked(space, change->start, end, change->prot, false);
+    return error;
+}
+
+/* Growth only: shrinking is an unmap first. Returns the break. */
+static int64_t apply_break_locked(struct space *space, uint64_t wanted)
+{
+    uint64_t old_end = page_up(space->break_now);
+    uint64_t new_end = page_up(wanted);
+
+    if (wanted < space->break_start || wanted >= MAP_TOP)
+        return (int64_t)space->break_now;
+    if (new_end > old_end &&
+        (area_overlaps(&space->areas, old_end, new_end + PAGE_SIZE) ||
+         area_set(&space->areas, old_end, new_end, AREA_READ | AREA_WRITE) != 0))
+        return (int64_t)space->break_now;
+    space->break_now = wanted;
+    return (int64_t)wanted;
+}
+
+static int64_t apply_locked(struct space *space, const struct msg_space_change *change)
+{
+    switch (change->operation) {
+    case SPACE_MAP:
+        return apply_map_locked(space, change);
+    case SPACE_UNMAP: {
+        int error = area_remove(&space->areas, change->start, change->start + change->length);
+
+        if (error == 0)
+            rewrite_range_locked(space, change->start, change->start + change->length, 0, true);
+        return error;
+    }
+    case SPACE_PROTECT:
+        return apply_protect_locked(space, change);
+    case SPACE_BREAK:
+        return space->home == instance.kernel ? apply_break_locked(space, change->start) : -EPROTO;
+    default:
+        return -EPROTO;
+    }
+}
+
+int64_t space_apply(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result;
+
+    spin_lock(&space->lock);
+    result = apply_locked(space, change);
+    spin_unlock(&space->lock);
+    return result;
+}
+
+/* A peer's message is checked here once; what passes can be applied. */
+static bool change_valid(const struct msg_space_change *change)
+{
+    if (change->operation == SPACE_BREAK)
+        return true;
+    return (change->start & (PAGE_SIZE - 1)) == 0 && (change->length & (PAGE_SIZE - 1)) == 0 && change->length > 0 &&
+           change->start <= USER_END && change->length <= USER_END - change->start;
+}
+
+static void handle_change(const struct msg *m)
+{
+    const struct msg_space_change *change = m->data;
+    struct space *space = space_get(change->space);
+    struct msg_space_changed changed;
+    int64_t value = -ESRCH;
+
+    if (space != NULL) {
+        value = change_valid(change) ? space_apply(space, change) : -EPROTO;
+        space_put(space);
+    }
+    if (value < 0) {
+        msg_reply_error(&m->ticket, (int)value);
+        return;
+    }
+    changed.value = (uint64_t)value;
+    msg_reply(&m->ticket, &changed, sizeof(changed));
+}
+
+static void handle_settle(const struct msg *m)
+{
+    const struct msg_space_change *change = m->data;
+    struct space *space = space_get(change->space);
+
+    if (space != NULL) {
+        if (change_valid(change))
+            space_settle(space, change->start, change->start + change->length);
+        space_put(space);
+    }
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+void space_change_init(void)
+{
+    msg_register(MSG_SPACE_CHANGE, handle_change, sizeof(struct msg_space_change));
+    msg_register(MSG_SPACE_SETTLE, handle_settle, sizeof(struct msg_space_change));
+}
+
+static void note_error(void *context, uint32_t kernel, const void *reply, int length)
+{
+    int *error = context;
+
+    (void)kernel;
+    (void)reply;
+    if (length < 0)
+        *error = length;
+}
+
+static kernel_set others_of(struct space *space)
+{
+    kernel_set members;
+
+    spin_lock(&space->lock);
+    members = space->members;
+    spin_unlock(&space->lock);
+    return members & ~(1ull << instance.kernel);
+}
+
+/* Heavy lock held: the home's word on a change that only it can decide. */
+static int64_t ask_home(struct space *space, const struct msg_space_change *change)
+{
+    struct msg_space_changed changed;
+    int length;
+
+    if (space->home == instance.kernel)
+        return space_apply(space, change);
+    length = msg_call(space->home, MSG_SPACE_CHANGE, change, sizeof(*change), &changed, sizeof(changed),
+                      "address space change", change->start);
+    return length < 0 ? length : (int64_t)changed.value;
+}
+
+/* Heavy lock held: everyone lets go of the range, then every owner frees. */
+static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = start, .length = length, .operation = SPACE_UNMAP};
+    kernel_set others = others_of(space);
+    int error = 0;
+
+    msg_gather(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_error, &error, "unmap", start);
+    if (error == 0)
+        error = (int)space_apply(space, &change);
+    if (error != 0)
+        return error; /* some kernel had no memory to split an area: nothing was freed, so a second try is safe */
+    msg_gather(others, MSG_SPACE_SETTLE, &change, sizeof(change), NULL, NULL, "unmap", start);
+    space_settle(space, start, start + length);
+    return 0;
+}
+
+static void count_change(struct space *space)
+{
+    spin_lock(&space->lock);
+    space->stats.changes++;
+    spin_unlock(&space->lock);
+}
+
+/* Runs CHANGE if the space is on this kernel alone. Returns false when others have to be asked. */
+static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
+{
+    bool alone;
+
+    spin_lock(&space->lock);
+    alone = space_alone_locked(space);
+    if (alone) {
+        struct msg_space_change unmap = *change;
+
+        *result = 0;
+        unmap.operation = SPACE_UNMAP;
+        if (replace)
+            *result = apply_locked(space, &unmap);
+        if (*result == 0)
+            *result = apply_locked(space, change);
+        if (replace || change->operation == SPACE_UNMAP)
+            settle_locked(space, change->start, change->start + change->length);
+    }
+    spin_unlock(&space->lock);
+    return alone;
+}
+
+int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = fixed ? address : 0, .length = page_up(length), .operation = SPACE_MAP, .prot = prot};
+    int64_t result;
+
+    if (length == 0 || (fixed && (address & (PAGE_SIZE - 1)) != 0))
+        return -EINVAL;
+    if (length > USER_END || change.length > USER_END - change.start)
+        return -ENOMEM;
+    if (fixed && address < MAP_LOW)
+        return -EPERM;
+    if (change_alone(space, &change, fixed, &result))
+        return result;
+    result = space_locking->acquire(space, SPACE_HEAVY);
+    if (result != 0)
+        return result;
+    count_change(space);
+    if (fixed)
+        result = unmap_everywhere(space, address, change.length);
+    if (result == 0)
+        result = ask_home(space, &change); /* the others learn of the area when they fault in it */
+    space_locking->release(space, SPACE_HEAVY);
+    return result;
+}
+
+int space_unmap(struct space *space, uint64_t address, uint64_t length)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_UNMAP};
+    int64_t result;
+
+    if (length == 0 || (address & (PAGE_SIZE - 1)) != 0 || !user_range(address, length))
+        return -EINVAL;
+    if (change_alone(space, &change, false, &result))
+        return (int)result;
+    result = space_locking->acquire(space, SPACE_HEAVY);
+    if (result != 0)
+        return (int)result;
+    count_change(space);
+    result = unmap_everywhere(space, address, change.length);
+    space_locking->release(space, SPACE_HEAVY);
+    return (int)result;
+}
+
+int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_PROTECT, .prot = prot};
+    int64_t result;
+
+    if ((address & (PAGE_SIZE - 1)) != 0)
+        return -EINVAL;
+    if (length == 0)
+        return 0;
+    if (!user_range(address, length))
+        return -ENOMEM;
+    if (change_alone(space, &change, false, &result))
+        return (int)result;
+    result = space_locking->acquire(space, SPACE_HEAVY);
+    if (result != 0)
+        return (int)result;
+    count_change(space);
+    result = ask_home(space, &change); /* it knows every area: it refuses before anything has changed */
+    if (result == 0) {
+        int error = 0;
+
+        msg_gather(others_of(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, &change, sizeof(change), note_error,
+                   &error, "protect", address);
+        if (space->home != instance.kernel && error == 0)
+            error = (int)space_apply(space, &change);
+        result = error;
+    }
+    space_locking->release(space, SPACE_HEAVY);
+    return (int)result;
+}
+
+/* Shrinks, if WANTED is below the break: unmaps what lies between everywhere. Then sets or asks the break. */
+static uint64_t break_shared(struct space *space, uint64_t wanted)
+{
+    struct msg_space_change change = {.space = space->id, .operation = SPACE_BREAK};
+    int64_t now = ask_home(space, &change);
+
+    if (now < 0)
+        return 0;
+    if (wanted == 0)
+        return (uint64_t)now;
+    change.start = wanted;
+    if (page_up(wanted) < page_up((uint64_t)now)) {
+        int64_t accepted = ask_home(space, &change); /* refused below its start: then nothing is unmapped */
+
+        if (accepted == (int64_t)wanted)
+            unmap_everywhere(space, page_up(wanted), page_up((uint64_t)now) - page_up(wanted));
+        return (uint64_t)accepted;
+    }
+    now = ask_home(space, &change);
+    return now < 0 ? 0 : (uint64_t)now;
+}
+
+uint64_t space_break(struct space *space, uint64_t address)
+{
+    uint64_t result = 0;
+    bool alone;
+
+    spin_lock(&space->lock);
+    alone = space_alone_locked(space);
+    if (alone) {
+        uint64_t old = page_up(space->break_now);
+
+        result = (uint64_t)apply_break_locked(space, address);
+        if (page_up(result) < old) {
+            struct msg_space_change unmap = {
+                .start = page_up(result), .length = old - page_up(result), .operation = SPACE_UNMAP};
+
+            if (apply_locked(space, &unmap) == 0)
+                settle_locked(space, unmap.start, old);
+        }
+    }
+    spin_unlock(&space->lock);
+    if (alone)
+        return result;
+    if (space_locking->acquire(space, SPACE_HEAVY) != 0)
+        return 0;
+    count_change(space);
+    result = break_shared(space, address);
+    space_locking->release(space, SPACE_HEAVY);
+    return result;
+}
+
+void space_set_break(struct space *space, uint64_t start)
+{
+    space->break_start = start;
+    space->break_now = start;
+}

@@ -1,0 +1,208 @@
+/* Page faults, from a program or from the kernel on its behalf. See mm/retrieval.md.
+ *
+ * Fast path: the space lives on this kernel alone, so one critical section of its lock decides. Otherwise the page's
+ * distributed lock orders us against every other kernel, and the retrieval strategy asks them. */
+#include "boot/instance.h"
+#include "boot/window.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+#include "mm/internal.h"
+#include "mm/space.h"
+
+static bool allowed(uint32_t prot, uint32_t access)
+{
+    if ((prot & AREA_WRITE) != 0)
+        prot |= AREA_READ; /* x86 cannot forbid reading what may be written or executed */
+    if ((prot & AREA_EXEC) != 0)
+        prot |= AREA_READ;
+    return (access & ~prot) == 0;
+}
+
+uint64_t space_entry_flags(uint32_t prot)
+{
+    if (prot == 0)
+        return 0;
+    return PAGING_PRESENT | PAGING_USER | ((prot & AREA_WRITE) != 0 ? PAGING_WRITE : 0) |
+           ((prot & AREA_EXEC) != 0 ? 0 : PAGING_NO_EXECUTE);
+}
+
+/* Puts FRAME at PAGE. Frames of other kernels are marked, so that we never free them. */
+static int install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot)
+{
+    uint64_t *entry = paging_entry(&space->tables, page, true);
+
+    if (entry == NULL)
+        return -ENOMEM;
+    assert(*entry == 0);
+    *entry = frame | space_entry_flags(prot) | (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    return 0;
+}
+
+static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
+{
+    uint64_t frame = frame_alloc_zeroed();
+    int error = frame == 0 ? -ENOMEM : install_locked(space, page, frame, prot);
+
+    if (error != 0 && frame != 0)
+        frame_free(frame, 0);
+    return error;
+}
+
+/* What this kernel alone can say: 0 resolved, -EFAULT forbidden or (when COMPLETE) no area, 1 not known here. */
+static int resolve_locked(struct space *space, uint64_t page, uint32_t access, bool complete)
+{
+    struct area *area = area_find(&space->areas, page);
+    uint64_t *entry;
+
+    if (area == NULL)
+        return complete ? -EFAULT : 1;
+    if (!allowed(area->prot, access))
+        return -EFAULT;
+    entry = paging_entry(&space->tables, page, false);
+    if (entry != NULL && *entry != 0)
+        return 0; /* another thread was faster, or the TLB was stale */
+    if (!complete)
+        return 1;
+    space->stats.faults_local++;
+    return install_new_locked(space, page, area->prot);
+}
+
+bool space_alone_locked(const struct space *space)
+{
+    return space->home == instance.kernel && space->members == 1ull << instance.kernel;
+}
+
+/* With the page's distributed lock held: nobody else changes what any kernel has there. */
+static int fault_shared(struct space *space, uint64_t page, uint32_t access)
+{
+    struct msg_space_mapping answer;
+    struct area *area;
+    int result;
+
+    spin_lock(&space->lock);
+    result = resolve_locked(space, page, access, false);
+    spin_unlock(&space->lock);
+    if (result <= 0)
+        return result;
+
+    space_retrieval->fetch(space, page, &answer);
+
+    spin_lock(&space->lock);
+    space->stats.fetches++;
+    area = area_find(&space->areas, page);
+    if (answer.kind == SPACE_NONE)
+        space->stats.fetched_none++;
+    else if (answer.kind == SPACE_AREA)
+        space->stats.fetched_area++;
+    else
+        space->stats.fetched_frame++;
+    result = 0;
+    if (area == NULL && answer.kind != SPACE_NONE) {
+        result = area_set(&space->areas, answer.start, answer.end, answer.prot);
+        area = result == 0 ? area_find(&space->areas, page) : NULL;
+    }
+    if (result == 0 && area == NULL)
+        result = -EFAULT;
+    if (result == 0 && !allowed(area->prot, access))
+        result = -EFAULT;
+    if (result == 0) {
+        if (answer.kind == SPACE_FRAME)
+            result = install_locked(space, page, answer.frame, area->prot);
+        else
+            result = install_new_locked(space, page, area->prot);
+    }
+    spin_unlock(&space->lock);
+    return result;
+}
+
+int space_fault(struct space *space, uint64_t address, uint32_t access)
+{
+    uint64_t page = address & ~(PAGE_SIZE - 1);
+    int result;
+
+    if (address >= USER_END)
+        return -EFAULT;
+    spin_lock(&space->lock);
+    result = resolve_locked(space, page, access, space_alone_locked(space));
+    spin_unlock(&space->lock);
+    if (result <= 0)
+        return result;
+    result = space_locking->acquire(space, page);
+    if (result != 0)
+        return result;
+    result = fault_shared(space, page, access);
+    space_locking->release(space, page);
+    return result;
+}
+
+int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot)
+{
+    int error;
+
+    spin_lock(&space->lock);
+    error = area_overlaps(&space->areas, start, end) ? -ENOEXEC : area_set(&space->areas, start, end, prot);
+    for (uint64_t page = start; page < end && error == 0; page += PAGE_SIZE)
+        error = install_new_locked(space, page, prot);
+    spin_unlock(&space->lock);
+    return error;
+}
+
+void space_write(struct space *space, uint64_t address, const void *data, uint64_t size)
+{
+    const uint8_t *bytes = data;
+
+    while (size > 0) {
+        uint64_t offset = address & (PAGE_SIZE - 1);
+        uint64_t part = PAGE_SIZE - offset < size ? PAGE_SIZE - offset : size;
+        uint64_t *entry = paging_entry(&space->tables, address, false);
+
+        assert(entry != NULL && *entry != 0);
+        memcpy((uint8_t *)window_direct(*entry & PAGING_FRAME) + offset, bytes, part);
+        address += part;
+        bytes += part;
+        size -= part;
+    }
+}
+
+bool user_range(uint64_t address, uint64_t size)
+{
+    return address < USER_END && size <= USER_END - address;
+}
+
+int user_read(void *to, uint64_t from, uint64_t size)
+{
+    if (!user_range(from, size) || user_copy(to, (const void *)from, size) != 0)
+        return -EFAULT;
+    return 0;
+}
+
+int user_write(uint64_t to, const void *from, uint64_t size)
+{
+    if (!user_range(to, size) || user_copy((void *)to, from, size) != 0)
+        return -EFAULT;
+    return 0;
+}
+
+int64_t user_read_string(char *to, uint64_t from, uint64_t size)
+{
+    uint64_t length = 0;
+
+    while (length < size) {
+        uint64_t part = PAGE_SIZE - ((from + length) & (PAGE_SIZE - 1));
+        uint64_t end;
+
+        if (part > size - length)
+            part = size - length;
+        if (user_read(to + length, from + length, part) != 0)
+            return -EFAULT;
+        end = length + strnlen(to + length, part);
+        if (end < length + part)
+            return (int64_t)end;
+        length = end;
+    }
+    return -ENAMETOOLONG;
+}

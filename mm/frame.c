@@ -1,0 +1,192 @@
+/* Buddy allocator. See the header.
+ *
+ * Each range begins with one struct frame per page of it. A free block's links lie in the block itself. One lock for the
+ * instance: with one CPU, the common case, it is never contended. */
+#include "mm/frame.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/lib/list.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+
+#define RANGES_MAX 64
+#define STATE_INSIDE 0 /* not the first frame of a block, or never handed out */
+#define STATE_FREE 1
+#define STATE_USED 2
+
+struct frame {
+    uint8_t state; /* STATE_* of the block that starts here */
+    uint8_t order;
+    uint16_t pad;
+    uint32_t lent; /* times a peer was told of it since it was allocated */
+};
+
+struct range {
+    uint64_t base;  /* physical address of frames[0] */
+    uint64_t count; /* frames */
+    uint64_t delta; /* virtual minus physical */
+    struct frame *frames;
+};
+
+static struct spinlock lock;
+static struct range ranges[RANGES_MAX];           /* [k] lock; [i] after start */
+static uint32_t range_count;                      /* [i] */
+static struct list free_lists[FRAME_ORDER_MAX + 1]; /* [k] lock */
+static struct frame_stats counts;                 /* [k] lock */
+
+static struct list *links_of(const struct range *range, uint64_t index)
+{
+    return (struct list *)(range->base + index * PAGE_SIZE + range->delta);
+}
+
+static struct range *range_of(uint64_t frame)
+{
+    for (uint32_t i = 0; i < range_count; i++) {
+        if (frame >= ranges[i].base && frame - ranges[i].base < ranges[i].count * PAGE_SIZE)
+            return &ranges[i];
+    }
+    return NULL;
+}
+
+static void block_free(struct range *range, uint64_t index, uint32_t order)
+{
+    range->frames[index].state = STATE_FREE;
+    range->frames[index].order = (uint8_t)order;
+    list_prepend(&free_lists[order], links_of(range, index));
+}
+
+static void block_merge(struct range *range, uint64_t index, uint32_t order)
+{
+    uint64_t first = range->base >> PAGE_SHIFT;
+
+    while (order < FRAME_ORDER_MAX) {
+        uint64_t buddy = ((first + index) ^ (1ull << order)) - first; /* wraps when below the range */
+
+        if (buddy >= range->count || buddy + (1ull << order) > range->count ||
+            range->frames[buddy].state != STATE_FREE || range->frames[buddy].order != order)
+            break;
+        list_remove(links_of(range, buddy));
+        range->frames[buddy].state = STATE_INSIDE;
+        range->frames[index].state = STATE_INSIDE;
+        if (buddy < index)
+            index = buddy;
+        order++;
+    }
+    block_free(range, index, order);
+}
+
+int frame_add_range(uint64_t base, uint64_t size, uint64_t delta)
+{
+    uint64_t count = size / PAGE_SIZE;
+    uint64_t own = (count * sizeof(struct frame) + PAGE_SIZE - 1) / PAGE_SIZE; /* pages of bookkeeping */
+    struct range *range = &ranges[range_count];
+
+    if (range_count == RANGES_MAX)
+        return -E2BIG;
+    if (count <= own)
+        return -ENOMEM;
+    if (range_count == 0) {
+        for (uint32_t i = 0; i <= FRAME_ORDER_MAX; i++)
+            list_init(&free_lists[i]);
+    }
+    spin_lock(&lock);
+    range->base = base + own * PAGE_SIZE;
+    range->count = count - own;
+    range->delta = delta;
+    range->frames = (struct frame *)(base + delta);
+    memset(range->frames, 0, range->count * sizeof(struct frame));
+    range_count++;
+    for (uint64_t index = 0; index < range->count;) { /* the largest aligned blocks that fit */
+        uint32_t order = FRAME_ORDER_MAX;
+        uint64_t number = (range->base >> PAGE_SHIFT) + index;
+
+        while ((number & ((1ull << order) - 1)) != 0 || index + (1ull << order) > range->count)
+            order--;
+        block_free(range, index, order);
+        index += 1ull << order;
+    }
+    counts.free += range->count;
+    counts.total += range->count;
+    spin_unlock(&lock);
+    return 0;
+}
+
+uint64_t frame_alloc(uint32_t order)
+{
+    uint32_t at = order;
+    struct range *range;
+    uint64_t frame, index;
+    struct list *links;
+
+    spin_lock(&lock);
+    while (at <= FRAME_ORDER_MAX && list_empty(&free_lists[at]))
+        at++;
+    if (at > FRAME_ORDER_MAX) {
+        spin_unlock(&lock);
+        return 0;
+    }
+    links = free_lists[at].next;
+    range = NULL;
+    for (uint32_t i = 0; i < range_count && range == NULL; i++) {
+        if ((uint64_t)links - ranges[i].delta - ranges[i].base < ranges[i].count * PAGE_SIZE)
+            range = &ranges[i];
+    }
+    assert(range != NULL);
+    frame = (uint64_t)links - range->delta;
+    index = (frame - range->base) / PAGE_SIZE;
+    list_remove(links);
+    while (at > order) {
+        at--;
+        block_free(range, index + (1ull << at), at);
+    }
+    range->frames[index] = (struct frame){.state = STATE_USED, .order = (uint8_t)order};
+    counts.free -= 1ull << order;
+    spin_unlock(&lock);
+    return frame;
+}
+
+uint64_t frame_alloc_zeroed(void)
+{
+    uint64_t frame = frame_alloc(0);
+
+    if (frame != 0)
+        memset((void *)(frame + range_of(frame)->delta), 0, PAGE_SIZE);
+    return frame;
+}
+
+void frame_free(uint64_t frame, uint32_t order)
+{
+    struct range *range = range_of(frame);
+    uint64_t index;
+
+    if (range == NULL || (frame & (PAGE_SIZE - 1)) != 0)
+        panic("mm: frame %lx freed, which is not ours", (unsigned long)frame);
+    spin_lock(&lock);
+    index = (frame - range->base) / PAGE_SIZE;
+    if (range->frames[index].state != STATE_USED || range->frames[index].order != order)
+        panic("mm: frame %lx freed twice or with another order", (unsigned long)frame);
+    block_merge(range, index, order);
+    counts.free += 1ull << order;
+    spin_unlock(&lock);
+}
+
+void frame_lend(uint64_t frame)
+{
+    struct range *range = range_of(frame);
+
+    assert(range != NULL);
+    spin_lock(&lock);
+    range->frames[(frame - range->base) / PAGE_SIZE].lent++;
+    counts.lent++;
+    spin_unlock(&lock);
+}
+
+void frame_stats(struct frame_stats *out)
+{
+    spin_lock(&lock);
+    *out = counts;
+    spin_unlock(&lock);
+}

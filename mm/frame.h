@@ -1,0 +1,33 @@
+/* Physical frames of this instance: a buddy allocator over the plan's ranges (Knuth, The Art of Computer Programming,
+ * volume 1, 2.5). Frames of other instances never pass through here. */
+#ifndef MM_FRAME_H
+#define MM_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+
+#define FRAME_ORDER_MAX 10u /* 2^10 frames: 4 MiB */
+
+/* Takes over [BASE, BASE + SIZE), reached at physical address plus DELTA. Its first bytes become the bookkeeping.
+ * -E2BIG: more ranges than there is room for; -ENOMEM: too small to be of use (nothing is lost but that range). */
+int frame_add_range(uint64_t base, uint64_t size, uint64_t delta);
+
+/* 2^ORDER contiguous frames, aligned to their size, contents unspecified; physical address, or 0 when there are none. */
+uint64_t frame_alloc(uint32_t order);
+/* One frame filled with zeros, or 0. */
+uint64_t frame_alloc_zeroed(void);
+/* Gives back what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
+void frame_free(uint64_t frame, uint32_t order);
+
+/* Counts one more peer that has been told of FRAME; see mm/retrieval.md. */
+void frame_lend(uint64_t frame);
+
+/* Pages free now, pages managed in all, and frames ever lent. */
+struct frame_stats {
+    uint64_t free, total, lent;
+};
+void frame_stats(struct frame_stats *out);
+
+#endif

@@ -1,0 +1,97 @@
+/* Kernel objects. See the header. A freed object's first word links it into its class's list; frames stay with their
+ * class. The caller names the size when it frees, so objects carry no header. */
+#include "mm/heap.h"
+
+#include <stdint.h>
+
+#include "boot/window.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+
+#define CLASS_MIN_SHIFT 6u  /* 64 bytes: a cache line, so no two objects share one */
+#define CLASS_MAX_SHIFT 11u
+#define CLASSES (CLASS_MAX_SHIFT - CLASS_MIN_SHIFT + 1)
+
+struct free_object {
+    struct free_object *next;
+};
+
+static struct spinlock lock;
+static struct free_object *free_objects[CLASSES]; /* [k] lock */
+
+static uint32_t class_of(size_t size)
+{
+    uint32_t shift = CLASS_MIN_SHIFT;
+
+    while (((size_t)1 << shift) < size)
+        shift++;
+    return shift - CLASS_MIN_SHIFT;
+}
+
+static uint32_t order_of(size_t size)
+{
+    uint32_t order = 0;
+
+    while ((PAGE_SIZE << order) < size)
+        order++;
+    return order;
+}
+
+static struct free_object *class_refill(uint32_t class)
+{
+    uint64_t frame = frame_alloc(0);
+    size_t size = (size_t)1 << (class + CLASS_MIN_SHIFT);
+    uint8_t *bytes;
+
+    if (frame == 0)
+        return NULL;
+    bytes = window_direct(frame);
+    for (size_t at = 0; at + size <= PAGE_SIZE; at += size) {
+        struct free_object *object = (struct free_object *)(void *)(bytes + at);
+
+        object->next = free_objects[class];
+        free_objects[class] = object;
+    }
+    return free_objects[class];
+}
+
+void *heap_alloc(size_t size)
+{
+    void *object = NULL;
+
+    if (size > 1u << CLASS_MAX_SHIFT) {
+        uint32_t order = order_of(size);
+        uint64_t frame = order <= FRAME_ORDER_MAX ? frame_alloc(order) : 0;
+
+        if (frame != 0)
+            object = window_direct(frame);
+    } else {
+        uint32_t class = class_of(size);
+
+        spin_lock(&lock);
+        if (free_objects[class] != NULL || class_refill(class) != NULL) {
+            object = free_objects[class];
+            free_objects[class] = free_objects[class]->next;
+        }
+        spin_unlock(&lock);
+    }
+    if (object != NULL)
+        memset(object, 0, size);
+    return object;
+}
+
+void heap_free(void *object, size_t size)
+{
+    if (object == NULL)
+        return;
+    if (size > 1u << CLASS_MAX_SHIFT) {
+        frame_free((uint64_t)object - DIRECT_BASE, order_of(size));
+        return;
+    }
+    spin_lock(&lock);
+    ((struct free_object *)object)->next = free_objects[class_of(size)];
+    free_objects[class_of(size)] = object;
+    spin_unlock(&lock);
+}

@@ -1,0 +1,78 @@
+/* Retrieval strategy `members`: asks every kernel that hosts the group, at once, what it maps at the page. Answers take
+ * precedence as published (Popcorn thesis 5.7.3): a frame before an area, an area before nothing. */
+#include "boot/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+#include "mm/space.h"
+#include "msg/channel.h"
+
+static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct msg_space_mapping *best = context;
+    struct msg_space_mapping answer;
+
+    (void)kernel;
+    if (length != (int)sizeof(answer))
+        return; /* an error: that kernel has nothing for us */
+    memcpy(&answer, reply, sizeof(answer));
+    if (answer.kind > best->kind && answer.kind <= SPACE_FRAME)
+        *best = answer;
+}
+
+static void members_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+{
+    struct msg_space_fetch ask = {space->id, page};
+    kernel_set others;
+
+    memset(answer, 0, sizeof(*answer));
+    spin_lock(&space->lock);
+    others = space->members & ~(1ull << instance.kernel);
+    spin_unlock(&space->lock);
+    msg_gather(others, MSG_SPACE_FETCH, &ask, sizeof(ask), take_answer, answer, "mapping fetch", page);
+    if (answer->kind != SPACE_FRAME) {
+        struct area *area;
+
+        spin_lock(&space->lock); /* our own copy of the area counts as an answer too */
+        area = area_find(&space->areas, page);
+        if (area != NULL && answer->kind == SPACE_NONE)
+            *answer = (struct msg_space_mapping){
+                .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
+        spin_unlock(&space->lock);
+    }
+}
+
+static void handle_fetch(const struct msg *m)
+{
+    const struct msg_space_fetch *ask = m->data;
+    struct msg_space_mapping answer = {.kind = SPACE_NONE};
+    struct space *space = space_get(ask->space);
+
+    if (space != NULL) {
+        const struct area *area;
+
+        spin_lock(&space->lock);
+        area = area_find(&space->areas, ask->page);
+        if (area != NULL) {
+            const uint64_t *entry = paging_entry(&space->tables, ask->page, false);
+
+            answer = (struct msg_space_mapping){
+                .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
+            if (entry != NULL && *entry != 0) {
+                answer.kind = SPACE_FRAME;
+                answer.frame = *entry & PAGING_FRAME;
+                if ((*entry & PAGING_SOFT_BORROWED) == 0)
+                    frame_lend(answer.frame);
+            }
+        }
+        spin_unlock(&space->lock);
+        space_put(space);
+    }
+    msg_reply(&m->ticket, &answer, sizeof(answer));
+}
+
+void space_retrieve_init(void)
+{
+    msg_register(MSG_SPACE_FETCH, handle_fetch, sizeof(struct msg_space_fetch));
+}
+
+const struct space_retrieval space_retrieve_members = {"members", members_fetch};

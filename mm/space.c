@@ -1,0 +1,200 @@
+/* Address spaces: the table of spaces, creation and end, page table loading and TLB shootdown. Faults are in
+ * mm/fault.c, changes in mm/change.c. */
+#include "mm/space.h"
+
+#include "boot/instance.h"
+#include "boot/window.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+#include "mm/heap.h"
+
+#define BUCKETS 64u
+#define FLUSH_ONE_BY_ONE 32u /* pages; more are flushed by loading CR3 */
+#define TOP_LEVEL_SLOT (1ull << 39)
+
+static struct spinlock table_lock;
+static struct list table[BUCKETS]; /* [k] table_lock */
+
+const struct space_retrieval *space_retrieval = &space_retrieve_members;
+const struct space_locking *space_locking = &space_lock_home;
+
+void space_init(void)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&table[i]);
+    space_lock_init();
+    space_retrieve_init();
+    space_change_init();
+}
+
+static struct list *bucket_of(uint64_t id)
+{
+    return &table[(id ^ id >> 16) % BUCKETS];
+}
+
+static uint64_t table_frame(void *context)
+{
+    (void)context;
+    return frame_alloc_zeroed();
+}
+
+struct space *space_create(uint64_t id, uint32_t home)
+{
+    struct space *space = heap_alloc(sizeof(*space));
+    uint64_t root = frame_alloc_zeroed();
+
+    if (space == NULL || root == 0) {
+        heap_free(space, sizeof(*space));
+        if (root != 0)
+            frame_free(root, 0);
+        return NULL;
+    }
+    space->id = id;
+    space->home = home;
+    space->references = 1;
+    space->members = 1ull << instance.kernel | 1ull << home;
+    space->tables = (struct page_tables){.root = root, .delta = DIRECT_BASE, .alloc = table_frame};
+    /* the kernel's half: its top-level entries never change after start */
+    memcpy((uint8_t *)window_direct(root) + PAGE_SIZE / 2, (uint8_t *)window_direct(window_tables.root) + PAGE_SIZE / 2,
+           PAGE_SIZE / 2);
+    area_list_init(&space->areas);
+    list_init(&space->locks);
+    spin_lock(&table_lock);
+    list_append(bucket_of(id), &space->node);
+    spin_unlock(&table_lock);
+    return space;
+}
+
+struct space *space_get(uint64_t id)
+{
+    struct space *found = NULL;
+
+    spin_lock(&table_lock);
+    list_for_each(node, bucket_of(id))
+    {
+        struct space *space = container_of(node, struct space, node);
+
+        if (space->id == id) {
+            space->references++;
+            found = space;
+            break;
+        }
+    }
+    spin_unlock(&table_lock);
+    return found;
+}
+
+static void release_table(void *context, uint64_t frame)
+{
+    (void)context;
+    frame_free(frame, 0);
+}
+
+static void free_owned(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    (void)context;
+    (void)va;
+    (void)size;
+    if ((*entry & PAGING_SOFT_BORROWED) == 0 && (*entry & PAGING_FRAME) != 0)
+        frame_free(*entry & PAGING_FRAME, 0);
+    *entry = 0;
+}
+
+void space_put(struct space *space)
+{
+    bool last;
+
+    spin_lock(&table_lock);
+    last = --space->references == 0;
+    spin_unlock(&table_lock);
+    if (!last)
+        return;
+    paging_visit(&space->tables, 0, USER_END, free_owned, NULL);
+    paging_release(&space->tables, 0, USER_END, release_table, NULL);
+    frame_free(space->tables.root, 0);
+    area_list_clear(&space->areas);
+    heap_free(space, sizeof(*space));
+}
+
+void space_destroy(struct space *space)
+{
+    assert(list_empty(&space->locks));
+    spin_lock(&table_lock);
+    list_remove(&space->node);
+    spin_unlock(&table_lock);
+    space_put(space);
+}
+
+void space_join(struct space *space, uint32_t kernel)
+{
+    spin_lock(&space->lock);
+    space->members |= 1ull << kernel;
+    spin_unlock(&space->lock);
+}
+
+void space_load(struct space *space)
+{
+    struct cpu *cpu = cpu_self();
+    uint64_t root = space != NULL ? space->tables.root : window_tables.root;
+
+    if (cpu->root == root)
+        return;
+    cpu->root = root;
+    memory_fence(); /* say which tables we use, then load them: a shootdown looks after it changed them */
+    write_cr3(root);
+}
+
+void space_flush_interrupt(void)
+{
+    struct cpu *cpu = cpu_self();
+
+    if (cpu->flush_pending) {
+        write_cr3(read_cr3());
+        __atomic_store_n(&cpu->flush_pending, false, __ATOMIC_RELEASE);
+    }
+}
+
+void cpu_relax(void)
+{
+    cpu_pause();
+    space_flush_interrupt();
+}
+
+/* Shootdowns of the instance are one at a time: flush_pending is a single word per CPU. */
+static struct spinlock flush_lock;
+
+void space_flush(struct space *space, uint64_t start, uint64_t end)
+{
+    uint32_t self = cpu_index();
+
+    if (cpu_self()->root == space->tables.root) {
+        if ((end - start) / PAGE_SIZE <= FLUSH_ONE_BY_ONE) {
+            for (uint64_t va = start; va < end; va += PAGE_SIZE)
+                invlpg(va);
+        } else {
+            write_cr3(read_cr3());
+        }
+    }
+    if (cpu_total == 1)
+        return;
+    spin_lock(&flush_lock);
+    memory_fence(); /* the entries have changed: now who uses them? */
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        struct cpu *cpu = cpus[i];
+
+        if (i != self && cpu->online && cpu->root == space->tables.root) {
+            __atomic_store_n(&cpu->flush_pending, true, __ATOMIC_RELEASE);
+            apic_send(cpu->apic_id, VECTOR_FLUSH);
+        }
+    }
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        while (i != self && __atomic_load_n(&cpus[i]->flush_pending, __ATOMIC_ACQUIRE))
+            cpu_relax();
+    }
+    spin_unlock(&flush_lock);
+}

@@ -1,0 +1,114 @@
+/* Address spaces that may span kernels. Each kernel that hosts a member of a thread group has a struct space with its own
+ * areas and page tables, filled on demand. The group's home has every area; others have what they fetched. A page has at
+ * most one frame in the whole machine. Popcorn thesis 5.7; mm/retrieval.md has the protocol.
+ *
+ * Marks: [i] set once, [k] under space->lock, [a] atomic. */
+#ifndef MM_SPACE_H
+#define MM_SPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/arch/x86_64/paging.h"
+#include "kernel/arch/x86_64/spinlock.h"
+#include "mm/area.h"
+#include "mm/wire.h"
+#include "msg/call.h"
+
+#define SPACE_HEAVY UINT64_MAX /* lock key: the whole space */
+
+struct space_stats {
+    uint64_t faults_local;  /* answered here alone */
+    uint64_t fetches;       /* asked other kernels */
+    uint64_t fetched_frame; /* and one had the frame */
+    uint64_t fetched_area;  /* and one had the area only */
+    uint64_t fetched_none;
+    uint64_t changes;       /* map, unmap, protect, break over several kernels */
+};
+
+struct space {
+    struct list node;          /* in the table of spaces */
+    uint32_t references;       /* [k] table lock: the table's one, and one for each handler at work */
+    uint64_t id;               /* [i] the group's id */
+    uint32_t home;             /* [i] kernel */
+    struct page_tables tables; /* [i] root */
+    struct spinlock lock;
+    struct area_list areas;    /* [k] */
+    kernel_set members;        /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
+    uint64_t break_start;      /* [i] home only */
+    uint64_t break_now;        /* [k] home only */
+    struct list locks;         /* [k] home only: requests of the lock manager in order of arrival */
+    struct space_stats stats;  /* [k] */
+};
+
+/* How a page is found on other kernels, and how concurrent operations are ordered. Chosen once at boot. */
+struct space_retrieval {
+    const char *name;
+    /* Asks other members what they map at PAGE, which the caller has locked. Waits. */
+    void (*fetch)(struct space *space, uint64_t page, struct msg_space_mapping *answer);
+};
+struct space_locking {
+    const char *name;
+    /* Waits until KEY (a page, or SPACE_HEAVY) is this task's alone in the machine. -ENOMEM. */
+    int (*acquire)(struct space *space, uint64_t key);
+    void (*release)(struct space *space, uint64_t key);
+};
+extern const struct space_retrieval space_retrieve_members;
+extern const struct space_locking space_lock_home;
+extern const struct space_retrieval *space_retrieval; /* [i] */
+extern const struct space_locking *space_locking;     /* [i] */
+
+/* Registers the message handlers. Once. */
+void space_init(void);
+
+/* Makes the space ID on this kernel; HOME is the home of its group. NULL without memory. */
+struct space *space_create(uint64_t id, uint32_t home);
+/* The space ID here with a reference taken, or NULL. */
+struct space *space_get(uint64_t id);
+void space_put(struct space *space);
+/* Frees everything this kernel holds for SPACE: nobody maps its frames any more, no CPU has its tables loaded. */
+void space_destroy(struct space *space);
+
+/* Home only: KERNEL is a member from now on. */
+void space_join(struct space *space, uint32_t kernel);
+
+/* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel. 0; -EFAULT: the program may not; -ENOMEM: no
+ * frame. Waits for other kernels. */
+int space_fault(struct space *space, uint64_t address, uint32_t access);
+
+/* As Linux's mmap (anonymous), munmap, mprotect and brk; arguments checked. They wait. FIXED replaces what is there. */
+int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed);
+int space_unmap(struct space *space, uint64_t address, uint64_t length);
+int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
+uint64_t space_break(struct space *space, uint64_t address);
+
+/* For loading a program into a space that runs nowhere yet: maps [START, END) with PROT and frames at once. */
+int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot);
+/* Writes into populated pages of such a space. */
+void space_write(struct space *space, uint64_t address, const void *data, uint64_t size);
+void space_set_break(struct space *space, uint64_t start);
+
+/* Flushes [START, END) of SPACE from the TLBs of this instance's CPUs; returns when all have. */
+void space_flush(struct space *space, uint64_t start, uint64_t end);
+/* The shootdown interrupt, and what a spinning CPU does meanwhile. */
+void space_flush_interrupt(void);
+
+/* Loads SPACE's page tables on this CPU; NULL: the kernel's own. */
+void space_load(struct space *space);
+
+/* Between the files of mm/: apply a change to this kernel's copy alone; free what a settled unmap left. */
+int64_t space_apply(struct space *space, const struct msg_space_change *change);
+void space_settle(struct space *space, uint64_t start, uint64_t end);
+void space_lock_init(void);
+void space_retrieve_init(void);
+void space_change_init(void);
+
+/* Copies to or from the current program; -EFAULT. They may wait for pages. */
+int user_read(void *to, uint64_t from, uint64_t size);
+int user_write(uint64_t to, const void *from, uint64_t size);
+/* Copies a string of at most SIZE - 1 bytes and its NUL; returns its length, -EFAULT or -ENAMETOOLONG. */
+int64_t user_read_string(char *to, uint64_t from, uint64_t size);
+/* True when [ADDRESS, ADDRESS + SIZE) lies in the lower half. */
+bool user_range(uint64_t address, uint64_t size);
+
+#endif

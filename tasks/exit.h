@@ -1,0 +1,27 @@
+/* The end of threads and of groups, over all kernels. tasks/exit.md has the protocol. */
+#ifndef TASKS_EXIT_H
+#define TASKS_EXIT_H
+
+#include <stdint.h>
+
+#include "tasks/group.h"
+
+/* Status words as waitpid gives them. */
+#define EXIT_STATUS(code) (((uint32_t)(code)&0xffu) << 8)
+#define EXIT_SIGNAL(signal) ((uint32_t)(signal)&0x7fu)
+
+void exit_init(void);
+
+/* exit(2): the current thread ends, and with the last one the group. */
+_Noreturn void exit_thread(uint32_t code);
+/* exit_group(2), or death by a signal: the current thread's group ends with STATUS, on every kernel. */
+_Noreturn void exit_group(uint32_t status);
+/* The current thread's group is exiting: the thread dies. */
+_Noreturn void exit_killed(void);
+/* Ends the group GROUP from outside, with STATUS. Tasks only. */
+void exit_group_other(struct group *group, uint32_t status);
+
+/* Called by the scheduler when a dead thread's stack is no longer in use. Must not wait. */
+void exit_reap(struct thread *thread);
+
+#endif

@@ -1,0 +1,406 @@
+/* The scheduler. See the header. */
+#include "tasks/sched.h"
+
+#include "boot/instance.h"
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
+#include "mm/heap.h"
+#include "mm/space.h"
+#include "msg/channel.h"
+#include "tasks/exit.h"
+#include "tasks/group.h"
+
+#define SLICE 10000000ull   /* ns a program's thread runs while others are ready */
+#define IDLE_POLLS 400u     /* looks for messages before an idle CPU halts */
+
+struct run_queue {
+    struct spinlock lock;
+    struct list ready;      /* [k] */
+    struct list sleepers;   /* [k] ascending by wake_at */
+    uint32_t count;         /* [k] threads that live on this CPU */
+    uint64_t slice_end;     /* [k] ns: when the running thread has had its time */
+    struct thread *idle;    /* [i] */
+    struct thread *dead;    /* [o] the thread this CPU has just left for good */
+    struct list blocked;    /* [k] every blocked thread of this CPU, for the wait dump */
+};
+
+static struct run_queue *queue_of(uint32_t index)
+{
+    return cpus[index]->scheduler;
+}
+
+static struct run_queue *own_queue(void)
+{
+    return cpu_self()->scheduler;
+}
+
+static void *current_for_wait(void)
+{
+    return thread_current();
+}
+
+static void block_for_wait(struct spinlock *lock, const struct wait_reason *reason)
+{
+    sched_block(lock, reason, false, 0);
+}
+
+static void wake_for_wait(void *thread)
+{
+    sched_wake(thread);
+}
+
+void sched_init_cpu(void)
+{
+    struct run_queue *queue = heap_alloc(sizeof(*queue));
+    struct thread *idle = heap_alloc(sizeof(*idle));
+
+    if (queue == NULL || idle == NULL)
+        panic("tasks: no memory for a run queue");
+    list_init(&queue->ready);
+    list_init(&queue->sleepers);
+    list_init(&queue->blocked);
+    list_init(&idle->queue_node);
+    idle->idle = true;
+    idle->state = THREAD_RUNNING;
+    idle->cpu = cpu_index();
+    queue->idle = idle;
+    cpu_self()->thread = idle;
+    cpu_self()->scheduler = queue;
+    wait_ops.current = current_for_wait;
+    wait_ops.block = block_for_wait;
+    wait_ops.wake = wake_for_wait;
+    wait_ops.yield = sched_yield;
+}
+
+uint32_t sched_choose_cpu(void)
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 1; i < cpu_total; i++) {
+        if (cpus[i]->online && queue_of(i)->count < queue_of(best)->count)
+            best = i;
+    }
+    return best;
+}
+
+/* Arms the timer for what comes first: the end of the slice, if somebody waits for it, or the next sleeper. */
+static void timer_update_locked(struct run_queue *queue)
+{
+    uint64_t at = UINT64_MAX;
+    uint64_t now;
+
+    if (!list_empty(&queue->ready) && thread_current() != queue->idle)
+        at = queue->slice_end;
+    if (!list_empty(&queue->sleepers)) {
+        uint64_t wake_at = container_of(queue->sleepers.next, struct thread, queue_node)->wake_at;
+
+        if (wake_at < at)
+            at = wake_at;
+    }
+    if (at == UINT64_MAX) {
+        apic_timer_arm(0);
+        return;
+    }
+    now = clock_now();
+    apic_timer_arm(at > now ? at - now : 1);
+}
+
+static void make_ready_locked(struct run_queue *queue, struct thread *thread)
+{
+    list_remove(&thread->queue_node); /* from the sleepers or the blocked */
+    thread->state = THREAD_READY;
+    if (thread->group == NULL)
+        list_prepend(&queue->ready, &thread->queue_node);
+    else
+        list_append(&queue->ready, &thread->queue_node);
+}
+
+/* The CPU that owns QUEUE has something new: let it look. */
+static void notify_cpu(uint32_t index, bool preempt)
+{
+    if (preempt)
+        cpus[index]->resched = true;
+    if (index != cpu_index())
+        apic_send(cpus[index]->apic_id, VECTOR_WAKE);
+}
+
+void sched_wake(struct thread *thread)
+{
+    struct run_queue *queue = queue_of(thread->cpu);
+    bool woken = false;
+
+    spin_lock(&queue->lock);
+    if (thread->state == THREAD_BLOCKED) {
+        make_ready_locked(queue, thread);
+        if (thread->cpu == cpu_index())
+            timer_update_locked(queue);
+        woken = true;
+    }
+    spin_unlock(&queue->lock);
+    if (woken)
+        notify_cpu(thread->cpu, thread->group == NULL);
+}
+
+void sched_start(struct thread *thread)
+{
+    struct run_queue *queue = queue_of(thread->cpu);
+
+    spin_lock(&queue->lock);
+    queue->count++;
+    spin_unlock(&queue->lock);
+    sched_wake(thread);
+}
+
+void sched_kick(struct thread *thread)
+{
+    struct run_queue *queue = queue_of(thread->cpu);
+    bool running;
+
+    spin_lock(&queue->lock);
+    running = thread->state != THREAD_BLOCKED;
+    if (!running && thread->interruptible) {
+        make_ready_locked(queue, thread);
+        running = true;
+    }
+    spin_unlock(&queue->lock);
+    if (running)
+        notify_cpu(thread->cpu, true);
+}
+
+void sched_after_switch(void)
+{
+    struct run_queue *queue = own_queue();
+    struct thread *dead = queue->dead;
+
+    spin_unlock(&queue->lock);
+    if (dead != NULL) {
+        queue->dead = NULL;
+        exit_reap(dead);
+    }
+}
+
+static void save_user(struct thread *thread)
+{
+    if (thread->fpu != NULL && cpu_self()->fpu_owner == thread)
+        fpu_save(thread->fpu);
+}
+
+static void restore_user(struct thread *thread)
+{
+    struct cpu *cpu = cpu_self();
+
+    if (thread->fpu == NULL) {
+        space_load(NULL);
+        return;
+    }
+    space_load(group_space(thread->group));
+    cpu_set_kernel_stack(thread->stack + STACK_SIZE);
+    if (thread->presence != THREAD_PRESENT)
+        return; /* its state is elsewhere, or is being filled in by its return: see thread_reload */
+    if (cpu->fpu_owner != thread) {
+        fpu_restore(thread->fpu);
+        cpu->fpu_owner = thread;
+    }
+    wrmsr(MSR_FS_BASE, thread->fs_base);
+    wrmsr(MSR_KERNEL_GS_BASE, thread->gs_base);
+}
+
+/* Switches to the next ready thread, or to idle. The queue is locked; it is unlocked on the other side. */
+static void switch_locked(struct run_queue *queue)
+{
+    struct cpu *cpu = cpu_self();
+    struct thread *previous = cpu->thread;
+    struct thread *next = queue->idle;
+
+    if (!list_empty(&queue->ready)) {
+        next = container_of(queue->ready.next, struct thread, queue_node);
+        list_remove(&next->queue_node);
+    }
+    next->state = THREAD_RUNNING;
+    cpu->thread = next;
+    cpu->resched = false;
+    queue->slice_end = clock_now() + SLICE;
+    timer_update_locked(queue);
+    if (next == previous) {
+        spin_unlock(&queue->lock);
+        return;
+    }
+    save_user(previous);
+    restore_user(next);
+    context_switch(&previous->saved_stack, next->saved_stack);
+    sched_after_switch();
+}
+
+void sched_yield(void)
+{
+    struct run_queue *queue = own_queue();
+    struct thread *thread = thread_current();
+
+    spin_lock(&queue->lock);
+    cpu_self()->resched = false;
+    if (list_empty(&queue->ready)) {
+        spin_unlock(&queue->lock);
+        cpu_relax();
+        return;
+    }
+    if (thread != queue->idle) {
+        thread->state = THREAD_READY;
+        list_append(&queue->ready, &thread->queue_node);
+    }
+    switch_locked(queue);
+}
+
+static void sleepers_insert_locked(struct run_queue *queue, struct thread *thread)
+{
+    struct list *position = queue->sleepers.next;
+
+    while (position != &queue->sleepers &&
+           container_of(position, struct thread, queue_node)->wake_at <= thread->wake_at)
+        position = position->next;
+    list_insert_before(&thread->queue_node, position);
+}
+
+void sched_block(struct spinlock *lock, const struct wait_reason *reason, bool interruptible, uint64_t deadline)
+{
+    struct run_queue *queue = own_queue();
+    struct thread *thread = thread_current();
+
+    assert(thread != queue->idle);
+    spin_lock(&queue->lock);
+    if (lock != NULL)
+        spin_unlock(lock);
+    if (interruptible && group_exiting(thread->group)) { /* set before the kick takes the queue's lock */
+        spin_unlock(&queue->lock);
+        return;
+    }
+    thread->state = THREAD_BLOCKED;
+    thread->interruptible = interruptible;
+    thread->reason = *reason;
+    thread->wake_at = deadline;
+    if (deadline != 0)
+        sleepers_insert_locked(queue, thread);
+    else
+        list_append(&queue->blocked, &thread->queue_node);
+    switch_locked(queue);
+}
+
+void sched_die(void)
+{
+    struct run_queue *queue = own_queue();
+    struct thread *thread = thread_current();
+
+    spin_lock(&queue->lock);
+    thread->state = THREAD_DEAD;
+    if (cpu_self()->fpu_owner == thread)
+        cpu_self()->fpu_owner = NULL;
+    queue->count--;
+    queue->dead = thread;
+    switch_locked(queue);
+    panic("tasks: a dead thread ran again");
+}
+
+void sched_timer_interrupt(void)
+{
+    struct run_queue *queue = own_queue();
+    uint64_t now = clock_now();
+
+    spin_lock(&queue->lock);
+    list_for_each_safe(node, &queue->sleepers)
+    {
+        struct thread *thread = container_of(node, struct thread, queue_node);
+
+        if (thread->wake_at > now)
+            break;
+        make_ready_locked(queue, thread);
+    }
+    if (!list_empty(&queue->ready) && now >= queue->slice_end)
+        cpu_self()->resched = true;
+    timer_update_locked(queue);
+    spin_unlock(&queue->lock);
+}
+
+void sched_wake_interrupt(void)
+{
+    struct run_queue *queue = own_queue();
+
+    spin_lock(&queue->lock);
+    timer_update_locked(queue);
+    spin_unlock(&queue->lock);
+}
+
+/* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else. */
+static void idle_wait(bool first)
+{
+    struct run_queue *queue = own_queue();
+    struct cpu *cpu = cpu_self();
+
+    if (first) {
+        for (uint32_t i = 0; i < IDLE_POLLS && list_empty(&queue->ready); i++) {
+            cpu->idle_polls++;
+            if (msg_poll())
+                i = 0;
+            cpu_relax();
+        }
+        if (!msg_doorbell_arm())
+            return;
+    }
+    /* Interrupts are off: whatever makes a thread ready from now on also raises one, which ends the halt at once. */
+    if (list_empty((const struct list *)&queue->ready))
+        interrupts_wait();
+    if (first)
+        msg_doorbell_disarm();
+}
+
+void sched_idle(void)
+{
+    struct run_queue *queue = own_queue();
+    bool first = cpu_index() == 0;
+
+    space_load(NULL);
+    for (;;) {
+        spin_lock(&queue->lock);
+        if (list_empty(&queue->ready)) {
+            spin_unlock(&queue->lock);
+            idle_wait(first);
+            continue;
+        }
+        if (first) {
+            spin_unlock(&queue->lock);
+            while (!msg_doorbell_arm())
+                msg_poll();
+            spin_lock(&queue->lock);
+        }
+        switch_locked(queue);
+        if (first)
+            msg_doorbell_disarm();
+    }
+}
+
+static void dump_list(const struct list *head, uint64_t now)
+{
+    list_for_each(node, head)
+    {
+        const struct thread *thread = container_of(node, const struct thread, queue_node);
+
+        log_event("wait kernel %u thread %u:%u %s waits for %s%s%d key %lx%s", instance.kernel,
+                  thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->name, thread->reason.what,
+                  thread->reason.kernel >= 0 ? " of kernel " : " of own kernel ",
+                  thread->reason.kernel >= 0 ? thread->reason.kernel : (int)instance.kernel,
+                  (unsigned long)thread->reason.key, thread->wake_at > now ? " (sleeps)" : "");
+    }
+}
+
+/* Takes no lock: it must work when a CPU hangs with one. */
+void sched_dump_waits(void)
+{
+    const struct run_queue *queue = own_queue();
+    const struct thread *current = thread_current();
+
+    log_event("wait kernel %u cpu %u runs thread %u:%u %s", instance.kernel, cpu_self()->number,
+              current->tid >> TID_KERNEL_SHIFT, current->tid & 0xffff, current->idle ? "idle" : current->name);
+    dump_list(&queue->blocked, clock_now());
+    dump_list(&queue->sleepers, clock_now());
+}

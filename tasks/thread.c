@@ -1,0 +1,245 @@
+/* Threads: creation, table, kernel stacks. See the header. */
+#include "tasks/thread.h"
+
+#include "boot/instance.h"
+#include "boot/window.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+#include "mm/heap.h"
+#include "tasks/exit.h"
+#include "tasks/group.h"
+#include "tasks/sched.h"
+
+#define BUCKETS 256u
+#define STACK_STRIDE (2ull * STACK_SIZE) /* a stack and the unmapped pages below it */
+
+static struct spinlock lock;
+static struct list table[BUCKETS];  /* [k] lock */
+static uint32_t next_number = 1;    /* [k] lock */
+static uint64_t next_stack = STACK_BASE; /* [k] lock: address space never used yet */
+static struct free_stack {
+    struct free_stack *next;
+} *free_stacks; /* [k] lock: mapped stacks for reuse, linked through their first word */
+
+void thread_init(void)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&table[i]);
+}
+
+static struct list *bucket_of(uint32_t tid)
+{
+    return &table[(tid ^ tid >> TID_KERNEL_SHIFT) % BUCKETS];
+}
+
+uint32_t thread_new_tid(void)
+{
+    uint32_t tid;
+
+    spin_lock(&lock);
+    do {
+        tid = instance.kernel << TID_KERNEL_SHIFT | next_number;
+        next_number = next_number % 0xffff + 1;
+    } while (thread_find(tid) != NULL);
+    spin_unlock(&lock);
+    return tid;
+}
+
+/* A mapped kernel stack with unmapped memory below, or 0. */
+static uint64_t stack_alloc(void)
+{
+    uint64_t stack = 0;
+
+    spin_lock(&lock);
+    if (free_stacks != NULL) {
+        stack = (uint64_t)free_stacks;
+        free_stacks = free_stacks->next;
+    } else {
+        stack = next_stack + STACK_SIZE;
+        for (uint64_t page = 0; page < STACK_SIZE && stack != 0; page += PAGE_SIZE) {
+            uint64_t frame = frame_alloc(0);
+
+            /* On failure the pages mapped so far stay for the next try at the same address. */
+            if (frame == 0 || window_map(stack + page, frame, PAGE_SIZE, PAGING_WRITE) != 0)
+                stack = 0;
+        }
+        if (stack != 0)
+            next_stack += STACK_STRIDE;
+    }
+    spin_unlock(&lock);
+    return stack;
+}
+
+static struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument)
+{
+    struct thread *thread = heap_alloc(sizeof(*thread));
+    uint64_t *top;
+
+    if (thread == NULL)
+        return NULL;
+    thread->stack = stack_alloc();
+    if (thread->stack == 0) {
+        heap_free(thread, sizeof(*thread));
+        return NULL;
+    }
+    thread->tid = tid;
+    thread->state = THREAD_BLOCKED;
+    thread->visited = 1ull << instance.kernel;
+    memcpy(thread->name, name, strnlen(name, sizeof(thread->name) - 1));
+    list_init(&thread->table_node);
+    list_init(&thread->group_node);
+    list_init(&thread->queue_node);
+
+    /* what context_switch pops: r15 r14 r13 r12 rbx rbp, and where it returns to */
+    top = (uint64_t *)thread_frame(thread);
+    *--top = 0;
+    *--top = (uint64_t)context_start;
+    *--top = 0;
+    *--top = (uint64_t)function;
+    *--top = (uint64_t)argument;
+    for (int i = 0; i < 3; i++)
+        *--top = 0;
+    thread->saved_stack = (uint64_t)top;
+    return thread;
+}
+
+struct kernel_start {
+    void (*function)(void *);
+    void *argument;
+};
+
+static void run_kernel_thread(void *argument)
+{
+    struct kernel_start start = *(struct kernel_start *)argument;
+
+    sched_after_switch();
+    heap_free(argument, sizeof(start));
+    start.function(start.argument);
+    sched_die();
+}
+
+struct thread *thread_create_kernel(const char *name, void (*function)(void *), void *argument)
+{
+    struct kernel_start *start = heap_alloc(sizeof(*start));
+    struct thread *thread = start != NULL ? thread_create(0, name, run_kernel_thread, start) : NULL;
+
+    if (thread == NULL) {
+        heap_free(start, sizeof(*start));
+        return NULL;
+    }
+    *start = (struct kernel_start){function, argument};
+    thread->cpu = sched_choose_cpu();
+    return thread;
+}
+
+static void run_user_thread(void *argument)
+{
+    (void)argument;
+    sched_after_switch();
+    thread_reload(thread_current());
+    thread_enter_user();
+}
+
+struct thread *thread_create_user(uint32_t tid, struct group *group)
+{
+    struct thread *thread = thread_create(tid, "", run_user_thread, NULL);
+    void *fpu = heap_alloc(cpu_features.fpu_size);
+
+    if (thread == NULL || fpu == NULL) {
+        heap_free(fpu, cpu_features.fpu_size);
+        if (thread != NULL)
+            thread_free(thread);
+        return NULL;
+    }
+    fpu_init_area(fpu);
+    thread->fpu = fpu;
+    thread->cpu = sched_choose_cpu();
+    memset(thread_frame(thread), 0, sizeof(struct trap_frame));
+    thread_frame(thread)->cs = SELECTOR_USER_CODE;
+    thread_frame(thread)->ss = SELECTOR_USER_DATA;
+    thread_frame(thread)->rflags = RFLAGS_USER_DEFAULT;
+    thread_frame(thread)->vector = TRAP_SYSCALL;
+    thread->group = group;
+    group_get(group);
+    spin_lock(&lock);
+    list_append(bucket_of(tid), &thread->table_node);
+    spin_unlock(&lock);
+    return thread;
+}
+
+void thread_free(struct thread *thread)
+{
+    struct free_stack *stack = (struct free_stack *)thread->stack;
+
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        if (cpus[i]->fpu_owner == thread)
+            cpus[i]->fpu_owner = NULL;
+    }
+    spin_lock(&lock);
+    list_remove(&thread->table_node);
+    stack->next = free_stacks;
+    free_stacks = stack;
+    spin_unlock(&lock);
+    if (thread->fpu != NULL)
+        heap_free(thread->fpu, cpu_features.fpu_size);
+    if (thread->group != NULL)
+        group_put(thread->group);
+    heap_free(thread, sizeof(*thread));
+}
+
+struct thread *thread_find(uint32_t tid)
+{
+    bool take = !spin_held(&lock);
+    struct thread *found = NULL;
+
+    if (take)
+        spin_lock(&lock);
+    list_for_each(node, bucket_of(tid))
+    {
+        struct thread *thread = container_of(node, struct thread, table_node);
+
+        if (thread->tid == tid) {
+            found = thread;
+            break;
+        }
+    }
+    if (take)
+        spin_unlock(&lock);
+    return found;
+}
+
+struct thread *thread_current(void)
+{
+    return cpu_self()->thread;
+}
+
+void thread_reload(struct thread *thread)
+{
+    struct cpu *cpu = cpu_self();
+
+    fpu_restore(thread->fpu);
+    cpu->fpu_owner = thread;
+    wrmsr(MSR_FS_BASE, thread->fs_base);
+    wrmsr(MSR_KERNEL_GS_BASE, thread->gs_base);
+}
+
+void thread_before_user(void)
+{
+    struct thread *thread = thread_current();
+
+    for (;;) {
+        if (group_exiting(thread->group))
+            exit_killed();
+        if (!cpu_self()->resched)
+            return;
+        sched_yield();
+    }
+}
+
+void thread_enter_user(void)
+{
+    thread_before_user();
+    trap_return(thread_frame(thread_current()));
+}

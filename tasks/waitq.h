@@ -1,0 +1,22 @@
+/* Threads that wait for a condition under somebody's lock. */
+#ifndef TASKS_WAITQ_H
+#define TASKS_WAITQ_H
+
+#include "tasks/sched.h"
+
+struct waitq {
+    struct list waiters; /* [k] under the lock that guards the condition */
+};
+
+static inline void waitq_init(struct waitq *queue)
+{
+    list_init(&queue->waiters);
+}
+
+/* Waits until waitq_wake_all, a kill, or DEADLINE (clock_now nanoseconds, 0: none); LOCK, which guards the condition, is
+ * free meanwhile and held again on return. The caller looks at its condition again. */
+void waitq_wait(struct waitq *queue, struct spinlock *lock, const struct wait_reason *reason, uint64_t deadline);
+/* Wakes all; the lock is held. */
+void waitq_wake_all(struct waitq *queue);
+
+#endif

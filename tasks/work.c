@@ -1,0 +1,78 @@
+/* Kernel workers. See the header. There is always one idle worker, or memory has run out and items wait for a busy one. */
+#include "tasks/work.h"
+
+#include "kernel/lib/panic.h"
+#include "tasks/sched.h"
+
+static struct spinlock lock;
+static struct list items;       /* [k] lock */
+static struct thread *sleeper;  /* [k] lock: the idle worker that waits for an item, or NULL */
+static uint32_t idle_workers;   /* [k] lock: those that wait or are about to look */
+
+static void worker(void *unused);
+
+static void worker_add(void)
+{
+    struct thread *thread = thread_create_kernel("worker", worker, NULL);
+
+    if (thread == NULL)
+        return;
+    spin_lock(&lock);
+    idle_workers++;
+    spin_unlock(&lock);
+    sched_start(thread);
+}
+
+static void worker(void *unused)
+{
+    static const struct wait_reason reason = {.what = "work", .kernel = -1};
+
+    (void)unused;
+    for (;;) {
+        struct work *work;
+        bool last;
+
+        spin_lock(&lock);
+        if (list_empty(&items)) {
+            if (sleeper != NULL) { /* one idle worker is enough */
+                idle_workers--;
+                spin_unlock(&lock);
+                return;
+            }
+            sleeper = thread_current();
+            sched_block(&lock, &reason, false, 0);
+            continue;
+        }
+        work = container_of(items.next, struct work, node);
+        list_remove(&work->node);
+        last = --idle_workers == 0;
+        spin_unlock(&lock);
+        if (last)
+            worker_add();
+        work->run(work);
+        spin_lock(&lock);
+        idle_workers++;
+        spin_unlock(&lock);
+    }
+}
+
+void work_init(void)
+{
+    list_init(&items);
+    worker_add();
+    if (idle_workers == 0)
+        panic("tasks: no memory for the first worker");
+}
+
+void work_submit(struct work *work)
+{
+    struct thread *wake;
+
+    spin_lock(&lock);
+    list_append(&items, &work->node);
+    wake = sleeper;
+    sleeper = NULL;
+    spin_unlock(&lock);
+    if (wake != NULL)
+        sched_wake(wake);
+}

@@ -1,0 +1,17 @@
+/* Work that a handler hands to a task, because it waits. Items run in order of arrival, each in a kernel thread of its
+ * own while it waits, so one that waits does not hold up the next. */
+#ifndef TASKS_WORK_H
+#define TASKS_WORK_H
+
+#include "kernel/lib/list.h"
+
+struct work {
+    struct list node;
+    void (*run)(struct work *work); /* may free the item */
+};
+
+void work_init(void);
+/* Any context. The item stays the caller's memory until run is called. */
+void work_submit(struct work *work);
+
+#endif

@@ -1,0 +1,73 @@
+# Static checks. Included by the Makefile; needs BUILD and KERNEL_CFLAGS, and KERNEL_OBJECTS, the folder of the kernel's
+# object files, for the direction of calls.
+#
+#   check    every check below; what has passed is not checked again until a file it depends on changes
+#   format   lays out all C files as .clang-format says
+#
+#   check-format    clang-format finds nothing to change
+#   check-clang     the kernel compiles under clang with all warnings as errors (gcc does the build itself)
+#   check-tidy      clang-tidy over the kernel, by .clang-tidy
+#   check-cppcheck  cppcheck over all C files, less what tests/cppcheck.suppress explains
+#   check-layers    tools/check-layers: includes and calls go down only; and its own test
+
+Q ?= @
+CHECK_CC ?= clang
+CLANG_FORMAT ?= clang-format
+CLANG_TIDY ?= clang-tidy
+CPPCHECK ?= cppcheck
+CHECK_JOBS ?= 2
+KERNEL_OBJECTS ?= $(BUILD)/kernel
+
+# All C of the project: what is in git and what is about to be.
+CHECK_ALL := $(wildcard $(filter-out $(BUILD)/%,$(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')))
+CHECK_C := $(filter %.c,$(CHECK_ALL))
+CHECK_KERNEL := boot/% kernel/% mm/% msg/% tasks/%
+CHECK_KERNEL_C := $(filter $(CHECK_KERNEL),$(CHECK_C))
+CHECK_KERNEL_H := $(filter $(CHECK_KERNEL) libc/%,$(filter %.h,$(CHECK_ALL))) $(wildcard */*.def kernel/*/*.def)
+# Flags that make writes files for, or that only gcc knows, are nothing to clang.
+CHECK_CFLAGS = $(filter-out -MMD -MP -MD $(CHECK_DROP_CFLAGS),$(KERNEL_CFLAGS)) -Wall -Wextra -Werror \
+    -Wno-unknown-warning-option -Wno-unused-command-line-argument
+
+.PHONY: check format check-format check-clang check-tidy check-cppcheck check-layers
+check: check-format check-layers check-clang check-cppcheck check-tidy
+
+format:
+	$(Q)$(CLANG_FORMAT) -i $(CHECK_ALL)
+
+check-format: $(BUILD)/check/format
+$(BUILD)/check/format: $(CHECK_ALL) .clang-format
+	@mkdir -p $(@D)
+	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(CHECK_ALL)
+	@echo "ok - layout of $(words $(CHECK_ALL)) C files"
+	@touch $@
+
+check-clang: $(CHECK_KERNEL_C:%=$(BUILD)/check/clang/%)
+	@echo "ok - clang compiles $(words $(CHECK_KERNEL_C)) kernel files"
+$(BUILD)/check/clang/%: % $(CHECK_KERNEL_H)
+	@mkdir -p $(@D)
+	$(Q)$(CHECK_CC) $(CHECK_CFLAGS) -fsyntax-only $<
+	@touch $@
+
+check-tidy: $(CHECK_KERNEL_C:%=$(BUILD)/check/tidy/%)
+	@echo "ok - clang-tidy over $(words $(CHECK_KERNEL_C)) kernel files"
+$(BUILD)/check/tidy/%: % $(CHECK_KERNEL_H) .clang-tidy
+	@mkdir -p $(@D)
+	$(Q)$(CLANG_TIDY) --quiet $< -- $(CHECK_CFLAGS) 2>$@.log || { grep -v 'warnings generated' $@.log; false; }
+	@touch $@
+
+check-cppcheck: $(BUILD)/check/cppcheck/ok
+$(BUILD)/check/cppcheck/ok: $(CHECK_ALL) tests/cppcheck.suppress
+	@mkdir -p $(@D)
+	$(Q)$(CPPCHECK) --quiet --enable=warning,performance,portability --std=c11 --platform=unix64 --language=c -I. \
+	    '-D_Noreturn=__attribute__((noreturn))' --inline-suppr --suppressions-list=tests/cppcheck.suppress --error-exitcode=1 -j$(CHECK_JOBS) \
+	    --cppcheck-build-dir=$(@D) $(CHECK_C)
+	@echo "ok - cppcheck over $(words $(CHECK_C)) C files"
+	@touch $@
+
+check-layers: $(BUILD)/check/layers-test
+	@tools/check-layers --objects $(KERNEL_OBJECTS)
+$(BUILD)/check/layers-test: tools/check-layers tests/tools/check_layers_test.py
+	@mkdir -p $(@D)
+	$(Q)python3 -B tests/tools/check_layers_test.py >$@.log 2>&1 || { cat $@.log; false; }
+	@echo "ok - tools/check-layers finds what it should"
+	@touch $@

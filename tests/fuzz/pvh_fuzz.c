@@ -1,0 +1,17 @@
+/* Any bytes as memory with a PVH start structure at its beginning.
+ * sources: boot/pvh.c boot/bootinfo.c
+ * runs: 600000 */
+#include "boot/pvh.h"
+#include "tests/fuzz/bootinfo_check.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct bootinfo info;
+    struct physical machine = fuzz_memory(data, size);
+    struct physmem memory = physical_memory(&machine);
+
+    memset(&info, 0xa5, sizeof(info));
+    bootinfo_check(&info, pvh_parse(&memory, FUZZ_BASE, &info));
+    return 0;
+}

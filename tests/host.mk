@@ -1,0 +1,95 @@
+# Host unit tests and fuzzers. Included by the Makefile; needs BUILD; Q= shows the commands.
+#
+#   host-test   builds and runs every tests/<folder>/<file>_test.c under the address and undefined behaviour sanitizers
+#   fuzz-short  runs every tests/fuzz/<name>_fuzz.c for a fixed number of inputs, from generated seeds
+#   build/host/tests/boot/acpi_test   builds one test; run it from the project root, with part of a test's name or none
+#
+# A test is added by dropping its file. Its opening comment may have the lines
+#   sources: FILE...     C files under test, from the project root
+#   sanitize: thread     the thread sanitizer in place of the others
+# and a fuzzer's the first of them, and "runs: N".
+
+Q ?= @
+HOST_CC ?= gcc
+FUZZ_CC ?= clang
+HOST_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -I. -Wall -Wextra -Werror -MMD -MP
+HOST_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+HOST_SANITIZE_THREAD := -fsanitize=thread
+FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_SECONDS ?= 10
+# Repeatable: a fixed seed and number of runs, from the same first inputs; the time is a bound for slow machines.
+FUZZ_FLAGS := -seed=1 -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=1024 -reload=0
+
+HOST_TESTS := $(sort $(wildcard tests/*_test.c tests/*/*_test.c tests/*/*/*_test.c tests/*/*/*/*_test.c))
+FUZZERS := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+HOST_PROGRAMS := $(HOST_TESTS:%.c=$(BUILD)/host/%)
+FUZZ_PROGRAMS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
+
+# The words of line "KEY: ..." of file $(2)'s opening comment.
+header_words = $(shell sed -n 's,^[ /]*\** *$(1): *\([^*]*\).*,\1,p; /\*\//q' $(2))
+
+# $(1) file, $(2) object folder: the objects of a test or fuzzer.
+test_objects = $(patsubst %.c,$(2)/%.o,$(1) $(call header_words,sources,$(1)))
+
+define host_program
+$(BUILD)/host/$(1:.c=): $$(call test_objects,$(1),$$(BUILD)/host/$(if $(filter thread,$(2)),thread,address))
+	@mkdir -p $$(@D)
+	$$(Q)$$(HOST_CC) $(if $(filter thread,$(2)),$$(HOST_SANITIZE_THREAD),$$(HOST_SANITIZE)) -pthread $$^ -o $$@
+endef
+$(foreach test,$(HOST_TESTS),$(eval $(call host_program,$(test),$(call header_words,sanitize,$(test)))))
+
+define fuzz_program
+$(BUILD)/fuzz/$(1:.c=): $$(call test_objects,$(1),$$(BUILD)/fuzz)
+	@mkdir -p $$(@D)
+	$$(Q)$$(FUZZ_CC) $$(FUZZ_SANITIZE) -fsanitize=fuzzer $$^ -o $$@
+endef
+$(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_program,$(fuzzer))))
+
+$(BUILD)/host/address/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(HOST_CC) $(HOST_CFLAGS) $(HOST_SANITIZE) -c $< -o $@
+
+$(BUILD)/host/thread/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(HOST_CC) $(HOST_CFLAGS) $(HOST_SANITIZE_THREAD) -c $< -o $@
+
+$(BUILD)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) $(HOST_CFLAGS) $(FUZZ_SANITIZE) -c $< -o $@
+
+$(BUILD)/fuzz/seeds: tests/fuzz/seeds.py $(wildcard tests/boot/tables/*.acpi)
+	rm -rf $@
+	python3 tests/fuzz/seeds.py $@
+	@touch $@
+
+# Every test runs even when one fails; the last line sums up.
+.PHONY: host-test
+host-test: $(HOST_PROGRAMS)
+	@passed=0; failed=0; \
+	for program in $(HOST_PROGRAMS); do \
+	    echo "# $${program#$(BUILD)/host/}"; \
+	    output=$$($$program 2>&1); status=$$?; \
+	    printf '%s\n' "$$output" | sed '$$d'; \
+	    last=$$(printf '%s\n' "$$output" | tail -n 1); \
+	    case $$last in \
+	    *" passed, "*" failed") \
+	        passed=$$((passed + $${last%% passed*})); \
+	        here=$${last##*passed, }; failed=$$((failed + $${here%% failed*})); \
+	        [ $$status -eq 0 ] || [ $${here%% failed*} -gt 0 ] || failed=$$((failed + 1)) ;; \
+	    *) echo "$$last"; echo "not ok - $$program died (status $$status)"; failed=$$((failed + 1)) ;; \
+	    esac; \
+	done; \
+	echo "host tests: $$passed passed, $$failed failed"; [ $$failed -eq 0 ]
+
+.PHONY: $(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%)
+$(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%): fuzz-%: $(BUILD)/fuzz/tests/fuzz/%_fuzz $(BUILD)/fuzz/seeds
+	@rm -rf $(BUILD)/fuzz/work/$*; mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/seeds/$* $(BUILD)/fuzz/work/$*
+	@$< $(FUZZ_FLAGS) -runs=$(call header_words,runs,tests/fuzz/$*_fuzz.c) \
+	    -artifact_prefix=$(BUILD)/fuzz/found/$*- $(BUILD)/fuzz/work/$* $(BUILD)/fuzz/seeds/$* 2>$(BUILD)/fuzz/$*.log \
+	    && echo "ok - fuzz $*: $$(grep -o 'Done .*' $(BUILD)/fuzz/$*.log)" \
+	    || { cat $(BUILD)/fuzz/$*.log; echo "not ok - fuzz $*"; exit 1; }
+
+.PHONY: fuzz-short
+fuzz-short: $(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%)
+
+-include $(shell find $(BUILD)/host $(BUILD)/fuzz -name "*.d" 2>/dev/null)

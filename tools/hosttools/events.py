@@ -1,0 +1,106 @@
+"""The log channel: the kernel's log lines, and among them the events meant for the host.
+
+An event is a line that starts with '@':
+    @plan TEXT, @user, @exit code N, @exit signal N, @panic, @panic-end, @wait TEXT, @input N (Linux only)
+The lines between @panic and @panic-end are the panic's text.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Callable
+
+LINE_MAX = 1 << 16  # a longer line is cut: a kernel gone wild must not eat the host's memory
+
+_EVENT = re.compile(r"@(plan|user|exit|panic-end|panic|wait|input)(?: (.*))?$")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event: seconds since the emulator started, kind (without '@') and the rest of its line."""
+
+    time: float
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How the first process ended: exactly one of the two is set."""
+
+    code: int | None = None
+    signal: int | None = None
+
+
+class Lines:
+    """Cuts a stream of bytes into lines of text, without their line ends."""
+
+    def __init__(self, take: Callable[[str], None]) -> None:
+        self._take = take
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """Takes the next bytes of the stream."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[:LINE_MAX]
+        for line in lines:
+            self._emit(line)
+
+    def finish(self) -> None:
+        """The stream has ended: what is left is a line."""
+        if self._rest:
+            self._emit(self._rest)
+            self._rest = b""
+
+    def _emit(self, line: bytes) -> None:
+        self._take(line[:LINE_MAX].rstrip(b"\r").decode(errors="replace"))
+
+
+class EventLog:
+    """What the events of one run have said so far."""
+
+    def __init__(self, on_event: Callable[[Event], None]) -> None:
+        """ON_EVENT is called with each event once this log has taken it in."""
+        self._on_event = on_event
+        self.events: list[Event] = []
+        self.plan: list[str] = []
+        self.waits: list[str] = []
+        self.panic: list[str] = []  # the text of every panic, in order
+        self.panicked = False
+        self.user_time: float | None = None
+        self.exit: Exit | None = None
+        self._in_panic = False
+
+    def take(self, line: str, time: float) -> None:
+        """Takes the log line LINE that arrived TIME seconds after the emulator's start."""
+        match = _EVENT.match(line)
+        if not match:
+            if self._in_panic:
+                self.panic.append(line)
+            return
+        event = Event(time, match[1], match[2] or "")
+        self.events.append(event)
+        self._apply(event)
+        self._on_event(event)
+
+    def _apply(self, event: Event) -> None:
+        if event.kind == "plan":
+            self.plan.append(event.text)
+        elif event.kind == "wait":
+            self.waits.append(event.text)
+        elif event.kind == "user" and self.user_time is None:
+            self.user_time = event.time
+        elif event.kind == "exit" and self.exit is None:
+            self.exit = parse_exit(event.text)
+        elif event.kind == "panic":
+            self.panicked = self._in_panic = True
+        elif event.kind == "panic-end":
+            self._in_panic = False
+
+
+def parse_exit(text: str) -> Exit | None:
+    """The end that the text of an @exit event tells, or None when it makes no sense."""
+    match = re.fullmatch(r"(code|signal) (\d{1,9})", text, re.ASCII)
+    if not match:
+        return None
+    number = int(match[2])
+    return Exit(code=number & 0xFF) if match[1] == "code" else Exit(signal=number & 0x7F)

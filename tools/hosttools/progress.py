@@ -1,0 +1,36 @@
+"""What the tool says while it prepares and boots: a moving line on a terminal, nothing anywhere else."""
+
+import sys
+from types import TracebackType
+
+
+class Progress:
+    """A context that shows one line of progress on standard error until `stop`."""
+
+    def __init__(self, quiet: bool) -> None:
+        """QUIET: say nothing even on a terminal."""
+        self._status = None
+        if sys.stderr.isatty() and not quiet:
+            from rich.console import Console  # only where it is seen is it worth loading
+
+            self._status = Console(stderr=True).status("")
+
+    def __enter__(self) -> "Progress":
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.stop()
+
+    def say(self, text: str) -> None:
+        """Shows TEXT as what is going on."""
+        if self._status is not None:
+            self._status.update(text)
+
+    def stop(self) -> None:
+        """Takes the line away; the terminal is the program's from here on."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None

@@ -1,0 +1,142 @@
+"""QEMU: the command line of a machine, and the machine running.
+
+The machine is the same for every guest: q35, a memory backend for each node, COM1 on a pair of pipes, the debug
+console at port 0xe9 on another, isa-debug-exit at 0xf4, and QMP on a socket pair.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hosttools import streams
+from hosttools.errors import MachineError
+from hosttools.machine import Machine
+from hosttools.topology import Topology
+
+if TYPE_CHECKING:
+    from qemu.qmp import QMPClient
+
+PROGRAM = "qemu-system-x86_64"
+CPU_MODEL = "max,-erms,-fsrm"  # string instructions count once per iteration under TCG: without ERMS code avoids them
+POLL = 0.005  # seconds between looks at what QEMU has left in the pipe to COM1
+FIXED_TIME = "2024-01-01T00:00:00"
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How QEMU executes: the options --tcg, --icount and --seed."""
+
+    threads: str = "multi"  # or "single"
+    icount: int | None = None
+    seed: int | None = None
+
+    def arguments(self) -> list[str]:
+        """The emulator options of this pace."""
+        arguments = ["-accel", f"tcg,thread={self.threads}"]
+        if self.icount is not None:
+            arguments += ["-icount", f"shift={self.icount},sleep=on"]
+        if self.seed is not None:
+            arguments += ["-seed", str(self.seed), "-rtc", f"base={FIXED_TIME},clock=vm"]
+        return arguments
+
+
+@dataclass(frozen=True)
+class Boot:
+    """What the machine starts: a kernel QEMU loads itself, or an ISO image."""
+
+    kernel: Path | None = None
+    initrd: Path | None = None
+    command_line: str = ""
+    iso: Path | None = None
+
+    def arguments(self) -> list[str]:
+        """The emulator options that boot this."""
+        if self.iso is not None:
+            return ["-cdrom", str(self.iso), "-boot", "d"]
+        arguments = ["-kernel", str(self.kernel), "-append", self.command_line]
+        return arguments + (["-initrd", str(self.initrd)] if self.initrd else [])
+
+
+def topology_arguments(topology: Topology) -> list[str]:
+    """-smp, -m, one memory backend a node, its CPUs, and the distances. A socket is a node where the CPUs divide
+    evenly, otherwise each CPU is a socket of its own, so that no socket spans nodes."""
+    cpus, nodes = topology.cpus, topology.nodes
+    sockets = nodes if cpus % nodes == 0 else cpus
+    arguments = ["-smp", f"cpus={cpus},sockets={sockets},cores={cpus // sockets},threads=1",
+                 "-m", f"{sum(topology.memory)}B"]
+    for node, size in enumerate(topology.memory):
+        arguments += ["-object", f"memory-backend-ram,id=node{node},size={size}"]
+        members = topology.node_cpus(node)
+        span = f",cpus={members[0]}-{members[-1]}" if members else ""
+        arguments += ["-numa", f"node,nodeid={node},memdev=node{node}{span}"]
+    for source, row in enumerate(topology.distances or ()):
+        for target, value in enumerate(row):
+            arguments += ["-numa", f"dist,src={source},dst={target},val={value}"]
+    return arguments
+
+
+class QemuMachine(Machine):
+    """A machine under QEMU."""
+
+    def __init__(self, folder: Path, topology: Topology, pace: Pace, boot: Boot,
+                 extra: tuple[str, ...] = ()) -> None:
+        """EXTRA is added to QEMU's options."""
+        super().__init__(folder)
+        self.command = [
+            PROGRAM, "-machine", "q35", "-cpu", CPU_MODEL, *pace.arguments(), *topology_arguments(topology),
+            "-display", "none", "-nodefaults", "-no-reboot", *boot.arguments(),
+            "-chardev", f"pipe,id=com1,path={folder}/com1", "-serial", "chardev:com1",
+            "-chardev", f"pipe,id=log,path={folder}/log", "-device", "isa-debugcon,iobase=0xe9,chardev=log",
+            "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04", *extra]
+        self._control: socket.socket | None = None
+        self._client: "QMPClient | None" = None
+
+    async def start(self) -> None:
+        self.terminal_out, self.terminal_in = self._open_pipe("com1")
+        log, unused = self._open_pipe("log")
+        os.close(unused)
+        self.logs = [log]
+        self._control, theirs = socket.socketpair()
+        self.command += ["-chardev", f"socket,id=qmp,fd={theirs.fileno()}", "-mon", "chardev=qmp,mode=control"]
+        with theirs:
+            await self._spawn(pass_fds=(theirs.fileno(),))
+
+    async def end_input(self) -> None:
+        """A break on the line, once QEMU has taken the last byte."""
+        while streams.pending(self.terminal_in):
+            await asyncio.sleep(POLL)
+        await self._execute("chardev-send-break", {"id": "com1"})
+
+    async def dump_waits(self) -> bool:
+        """An NMI on every CPU."""
+        await self._execute("inject-nmi", {})
+        return True
+
+    async def stop(self) -> int:
+        if self._client is not None:
+            with contextlib.suppress(EOFError, OSError):  # QEMU may be gone already
+                await self._client.disconnect()
+            self._client = None
+        return await super().stop()
+
+    def close(self) -> None:
+        super().close()
+        if self._control is not None:
+            self._control.close()
+
+    async def _execute(self, command: str, arguments: dict[str, str]) -> None:
+        """One command over QMP. Raises MachineError when QEMU refuses it or is gone."""
+        from qemu.qmp import QMPClient, QMPError  # only runs that need it pay for it
+
+        try:
+            if self._client is None:
+                assert self._control is not None
+                self._client, control, self._control = QMPClient("kettle"), self._control, None
+                await self._client.connect(control)
+            await self._client.execute(command, arguments)
+        except (QMPError, OSError) as error:
+            raise MachineError(f"QEMU: {command}: {error}") from None

@@ -1,0 +1,179 @@
+"""`kettle run` and `kettle shell`: from checked options to a machine, and from its outcome to what the user sees."""
+
+import argparse
+import base64
+import contextlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO, Iterator
+
+from hosttools import bochs, image, linux, qemu
+from hosttools.errors import UsageError
+from hosttools.machine import Machine
+from hosttools.paths import ROOT, build_dir, built
+from hosttools.progress import Progress
+from hosttools.session import FileSink, MemorySink, Outcome, Session
+from hosttools.terminal import owns_terminal
+from hosttools.topology import MIB, Topology, divide_kernels, make_topology
+
+KERNEL = "kettle.elf"
+BASE_IMAGE = "initramfs.cpio"
+ICOUNT_MAX = 10
+BOCHS_MEMORY_MAX = 2048 * MIB
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run whose options are checked: all that can be refused has been."""
+
+    options: argparse.Namespace
+    topology: Topology
+    kernels: list[list[int]]  # CPUs of each kernel
+    pace: qemu.Pace
+    job: image.Job
+    kernel: Path | None  # None for Linux, whose kernel may have to be fetched
+    base_image: Path | None
+
+    def kernel_options(self) -> str:
+        """Kettle's command line."""
+        options = self.options
+        seed = "" if options.seed is None else f"seed={options.seed}"
+        return " ".join(filter(None, (f"kernels={options.kernels}", seed, options.append)))
+
+
+def check(options: argparse.Namespace) -> Plan:
+    """Checks all of OPTIONS against each other and the files they name. Raises UsageError."""
+    topology = make_topology(options.cpus, options.nodes, options.mem, options.dist)
+    kernels = divide_kernels(options.kernels, topology)
+    pace = _check_pace(options)
+    if options.emulator == "bochs":
+        _check_bochs(options, topology)
+    if options.os == "linux":
+        if options.icount is not None and options.cpus > 1:
+            raise UsageError("--os linux with --icount needs --cpus 1: Linux starts its CPUs with loops that never pause")
+        if options.boot is not None:
+            raise UsageError("--boot is for Kettle; Linux is always loaded directly")
+    base = build_dir() / BASE_IMAGE
+    base_image = base if base.is_file() else None
+    environment = list(options.env)
+    if owns_terminal(0) and not any(item.startswith("TERM=") for item in environment):
+        environment.append(f"TERM={os.environ.get('TERM', 'dumb')}")
+    job = image.make_job(options.program, options.arguments, environment, options.files, base_image)
+    if options.log is not None and not os.path.isdir(os.path.dirname(options.log) or "."):
+        raise UsageError(f"--log {options.log}: no such folder")
+    kernel = None
+    if options.os == "kettle":
+        kernel, base_image = built(KERNEL), built(BASE_IMAGE)
+    emulator = "bochs" if options.emulator == "bochs" else qemu.PROGRAM
+    if shutil.which(emulator) is None:
+        raise UsageError(f"{emulator} is not installed: run {ROOT / 'tools' / 'setup'}")
+    return Plan(options, topology, kernels, pace, job, kernel, base_image)
+
+
+def _check_pace(options: argparse.Namespace) -> qemu.Pace:
+    if options.icount is not None:
+        if options.icount > ICOUNT_MAX:
+            raise UsageError(f"--icount must be 0 to {ICOUNT_MAX}, not {options.icount}")
+        if options.tcg == "multi":
+            raise UsageError("--icount needs --tcg single")
+    if options.seed is not None and options.seed >= 1 << 32:
+        raise UsageError("--seed must fit into 32 bits")
+    threads = options.tcg or ("multi" if options.icount is None else "single")
+    return qemu.Pace(threads, options.icount, options.seed)
+
+
+def _check_bochs(options: argparse.Namespace, topology: Topology) -> None:
+    if options.os != "kettle":
+        raise UsageError("--emulator bochs runs Kettle only")
+    if topology.nodes > 1 or topology.distances is not None:
+        raise UsageError("--emulator bochs has no NUMA tables: leave out --nodes and --dist")
+    if options.tcg is not None or options.icount is not None:
+        raise UsageError("--tcg and --icount are QEMU's: leave them out with --emulator bochs")
+    if options.boot == "kernel":
+        raise UsageError("--emulator bochs boots from an ISO image only")
+    if topology.memory[0] % MIB or topology.memory[0] > BOCHS_MEMORY_MAX:
+        raise UsageError(f"--emulator bochs takes whole MiB of memory, at most {BOCHS_MEMORY_MAX // MIB}")
+
+
+def make_machine(plan: Plan, folder: Path, progress: Progress, extra: tuple[str, ...] = ()) -> Machine:
+    """The machine of PLAN, with its image written into FOLDER; EXTRA options are for QEMU."""
+    options = plan.options
+    initramfs = folder / "initramfs.cpio"
+    if options.os == "linux":
+        kernel = linux.kernel(progress.say)
+        _write_parts(initramfs, linux.init_archive(), plan)
+        boot = qemu.Boot(kernel, initramfs, linux.command_line(options.seed is not None, options.append))
+        return linux.LinuxMachine(folder, plan.topology, plan.pace, boot)
+    _write_parts(initramfs, b"", plan)
+    assert plan.kernel is not None
+    if options.emulator == "qemu" and options.boot != "iso":
+        boot = qemu.Boot(plan.kernel, initramfs, plan.kernel_options())
+        return qemu.QemuMachine(folder, plan.topology, plan.pace, boot, extra)
+    iso = folder / "kettle.iso"
+    bochs.make_iso(ROOT / "tools" / "make-iso", plan.kernel, initramfs, plan.kernel_options(), iso)
+    if options.emulator == "bochs":
+        return bochs.BochsMachine(folder, plan.topology, iso)
+    return qemu.QemuMachine(folder, plan.topology, plan.pace, qemu.Boot(iso=iso), extra)
+
+
+def _write_parts(path: Path, first: bytes, plan: Plan) -> None:
+    """Joins FIRST, the base image and this run's own archive."""
+    with open(path, "wb") as file:
+        file.write(first)
+        if plan.base_image is not None:
+            file.write(plan.base_image.read_bytes())
+            file.write(bytes(-file.tell() % 4))
+        file.write(plan.job.archive())
+
+
+@contextlib.contextmanager
+def log_files(options: argparse.Namespace) -> Iterator[list[BinaryIO]]:
+    """Where the log goes: --log, and standard error with -v."""
+    files: list[BinaryIO] = [sys.stderr.buffer] if options.verbose else []
+    if options.log is None:
+        yield files
+        return
+    try:
+        file = open(options.log, "wb")
+    except OSError as error:
+        raise UsageError(f"--log {options.log}: {error.strerror}") from None
+    with file:
+        yield [*files, file]
+
+
+async def main(options: argparse.Namespace, interactive: bool) -> int:
+    """Runs what OPTIONS ask for; returns the exit status."""
+    plan = check(options)
+    sink = MemorySink() if options.json else FileSink(1)
+    with (tempfile.TemporaryDirectory(prefix="kettle-") as folder, log_files(options) as logs,
+          Progress(quiet=options.json or options.verbose) as progress):
+        progress.say("preparing the machine")
+        machine = make_machine(plan, Path(folder), progress)
+        progress.say(f"booting {options.cpus} CPUs on {options.nodes} nodes")
+        session = Session(machine, sink, logs, timeout=options.timeout, interactive=interactive,
+                          on_user=progress.stop)
+        outcome = await session.run()
+        progress.stop()
+    if outcome.problem:
+        print(f"kettle: {outcome.problem}", file=sys.stderr)
+    if isinstance(sink, MemorySink):
+        print(json.dumps(report(outcome, bytes(sink.data), machine.command_line(), options.log)))
+    return outcome.status
+
+
+def report(outcome: Outcome, output: bytes, command: str, log: str | None) -> dict:
+    """What --json prints. Output that is not UTF-8 is given in base64, as `stdout_encoding` says."""
+    try:
+        text, encoding = output.decode(), "utf-8"
+    except UnicodeDecodeError:
+        text, encoding = base64.b64encode(output).decode(), "base64"
+    return {"status": outcome.status, "kind": outcome.kind, "signal": outcome.signal, "stdout": text,
+            "stdout_encoding": encoding, "problem": outcome.problem, "plan": outcome.plan,
+            "boot_seconds": outcome.boot_seconds, "seconds": outcome.seconds, "command": command,
+            "events": [asdict(event) for event in outcome.events],
+            "log": None if log is None else os.path.abspath(log)}

@@ -1,0 +1,73 @@
+# Programs that run inside the machine, their library, and the base initramfs. Included by the top Makefile.
+#
+#   build/libc/libkettle.a    libc/kettle.h for programs
+#   build/userland/NAME       static programs, from userland/NAME.c or userland/tests/NAME.c
+#   build/initramfs.cpio      all of them at bin/NAME, the files of userland/tests/files at share/test
+#
+# A new program is one word in USERLAND_PROGRAMS or USERLAND_TESTS, and a line below when it has more files.
+
+MUSL_CC ?= musl-gcc
+Q ?= @
+
+USERLAND_PROGRAMS = tour kettle-ctl console
+USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
+	test-libc test-memory test-migrate test-registers test-threads test-files
+
+USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
+USERLAND_OBJECTS = build/userland-objects
+USERLAND_NAMES = $(USERLAND_PROGRAMS) $(USERLAND_TESTS)
+USERLAND_BINARIES = $(USERLAND_NAMES:%=build/userland/%)
+USERLAND_FILES = $(wildcard userland/tests/files/*)
+LIBKETTLE = build/libc/libkettle.a
+
+.PHONY: userland
+userland: $(LIBKETTLE) $(USERLAND_BINARIES) build/initramfs.cpio
+
+# What a program is made of besides NAME.c.
+USERLAND_PARTS_tour = proc_file
+USERLAND_PARTS_kettle-ctl = kernel_list proc_file program
+USERLAND_PARTS_console = kernel_list proc_file program
+USERLAND_PARTS_test-libc = tests/tap
+USERLAND_PARTS_test-memory = tests/tap
+USERLAND_PARTS_test-migrate = tests/tap tests/visit $(addprefix tests/migrate_,mappings calls programs)
+USERLAND_PARTS_test-registers = tests/tap tests/registers
+USERLAND_PARTS_test-threads = tests/tap tests/thread
+USERLAND_PARTS_test-files = tests/tap
+
+define USERLAND_LINK
+build/userland/$(1): $(2:%=$(USERLAND_OBJECTS)/%.o) $(LIBKETTLE)
+	@mkdir -p $$(@D)
+	$$(Q)$$(MUSL_CC) -static -O2 -o $$@ $$^
+endef
+$(foreach name,$(USERLAND_PROGRAMS),$(eval $(call USERLAND_LINK,$(name),$(name) $(USERLAND_PARTS_$(name)))))
+$(foreach name,$(USERLAND_TESTS),\
+	$(eval $(call USERLAND_LINK,$(name),tests/$(name) $(USERLAND_PARTS_$(name)))))
+
+$(USERLAND_OBJECTS)/%.o: userland/%.c
+	@mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
+
+$(USERLAND_OBJECTS)/%.o: userland/%.S
+	@mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
+
+build/libc/kettle.o: libc/kettle.c
+	@mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
+
+$(LIBKETTLE): build/libc/kettle.o
+	$(Q)rm -f $@
+	$(Q)$(AR) rcsD $@ $^
+
+build/initramfs.cpio: userland/initramfs.py $(USERLAND_BINARIES) $(USERLAND_FILES)
+	$(Q)python3 userland/initramfs.py $@ $(foreach name,$(USERLAND_NAMES),bin/$(name)=build/userland/$(name)) \
+		$(foreach file,$(USERLAND_FILES),share/test/$(notdir $(file))=$(file))
+
+# The same sources under clang, for what gcc does not warn about.
+.PHONY: userland-clang
+userland-clang:
+	$(Q)clang -fsyntax-only $(filter-out -static -MMD -MP,$(USERLAND_CFLAGS)) -nostdinc \
+		-isystem /usr/include/x86_64-linux-musl -isystem $$(clang -print-resource-dir)/include \
+		libc/*.c userland/*.c userland/tests/*.c
+
+-include $(wildcard build/libc/*.d $(USERLAND_OBJECTS)/*.d $(USERLAND_OBJECTS)/tests/*.d)

@@ -1,0 +1,62 @@
+/* kettle-ctl: starts kernels and shows what the machine says about itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "libc/kettle.h"
+#include "userland/help.h"
+#include "userland/kernel_list.h"
+#include "userland/proc_file.h"
+#include "userland/program.h"
+
+#define STATUS_FAILED 1
+#define STATUS_USAGE 2
+
+static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]\n"
+                            "       kettle-ctl kernels | plan | messages | syscalls\n"
+                            "\n"
+                            "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
+                            "            then run PROGRAM and exit with its status\n"
+                            "  kernels   the kernels and their state\n"
+                            "  plan      which kernel owns which CPUs and memory\n"
+                            "  messages  messages between kernels, by type\n"
+                            "  syscalls  system calls that were asked for and are not there\n";
+
+static int usage_error(const char *problem, const char *word)
+{
+    fprintf(stderr, "kettle-ctl: %s%s%s\nkettle-ctl: try kettle-ctl --help\n", problem,
+            word[0] == '\0' ? "" : ": ", word);
+    return STATUS_USAGE;
+}
+
+static int start(int argc, char **argv)
+{
+    bool then_run = argc > 3;
+    struct kernel_list list;
+    const char *error;
+
+    if (argc < 3)
+        return usage_error("start needs a kernel", "");
+    if (then_run && (strcmp(argv[3], "--") != 0 || argc == 4))
+        return usage_error("a program to run follows --", "");
+    error = kernel_list_parse(argv[2], kettle_kernels(), &list);
+    if (error != NULL)
+        return usage_error(error, argv[2]);
+    if (!kernel_list_start(&list, "kettle-ctl", !then_run))
+        return STATUS_FAILED;
+    return then_run ? program_run(argv + 4, "kettle-ctl") : 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (help_asked(argc, argv, usage))
+        return 0;
+    if (argc < 2)
+        return usage_error("what is to be done?", "");
+    if (strcmp(argv[1], "start") == 0)
+        return start(argc, argv);
+    if (!proc_file_known(argv[1]))
+        return usage_error("no such command", argv[1]);
+    if (argc > 2)
+        return usage_error("one argument too many", argv[2]);
+    return proc_file_print(argv[1], "kettle-ctl") ? 0 : STATUS_FAILED;
+}

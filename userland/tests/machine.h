@@ -1,0 +1,153 @@
+/* What the tests need of the x86-64 that C has no words for: the one header with inline assembly. */
+#ifndef USERLAND_TESTS_MACHINE_H
+#define USERLAND_TESTS_MACHINE_H
+
+#include <stdint.h>
+
+/* A system call without the C library: returns what the kernel puts in RAX, a negative errno for an error,
+ * and touches no errno. Threads that the C library knows nothing of may use it. */
+static inline long machine_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline long machine_call0(long number)
+{
+    return machine_call(number, 0, 0, 0, 0, 0, 0);
+}
+
+static inline long machine_call1(long number, long a)
+{
+    return machine_call(number, a, 0, 0, 0, 0, 0);
+}
+
+static inline long machine_call3(long number, long a, long b, long c)
+{
+    return machine_call(number, a, b, c, 0, 0, 0);
+}
+
+/* Tells the CPU that this loop waits for another. */
+static inline void machine_pause(void)
+{
+    __asm__ volatile("pause" ::: "memory");
+}
+
+static inline void machine_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+    __asm__ volatile("cpuid"
+                     : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
+                     : "a"(leaf), "c"(subleaf));
+}
+
+/* XCR0: which parts of the register state the kernel has turned on. Only where CPUID says OSXSAVE. */
+static inline uint64_t machine_xcr0(void)
+{
+    uint32_t low;
+    uint32_t high;
+
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+/* The word at offset 0 of the thread pointer's segment, which the ABI makes the thread pointer itself. */
+static inline uint64_t machine_thread_pointer(void)
+{
+    uint64_t value;
+
+    __asm__ volatile("movq %%fs:0, %0" : "=r"(value));
+    return value;
+}
+
+static inline uint16_t machine_x87_control(void)
+{
+    uint16_t value;
+
+    __asm__ volatile("fnstcw %0" : "=m"(value));
+    return value;
+}
+
+static inline uint32_t machine_sse_control(void)
+{
+    uint32_t value;
+
+    __asm__ volatile("stmxcsr %0" : "=m"(value));
+    return value;
+}
+
+/* Instructions that a program must not survive. */
+
+static inline void machine_null_read(void)
+{
+    char value;
+
+    __asm__ volatile("movb (%1), %0" : "=r"(value) : "r"(0ul) : "memory");
+}
+
+static inline void machine_null_write(void)
+{
+    __asm__ volatile("movb $1, (%0)" : : "r"(0ul) : "memory");
+}
+
+static inline void machine_invalid_opcode(void)
+{
+    __asm__ volatile("ud2");
+}
+
+static inline void machine_breakpoint(void)
+{
+    __asm__ volatile("int3");
+}
+
+static inline void machine_halt(void)
+{
+    __asm__ volatile("hlt");
+}
+
+static inline void machine_interrupts_off(void)
+{
+    __asm__ volatile("cli");
+}
+
+static inline void machine_port_write(void)
+{
+    __asm__ volatile("outb %%al, $0xf4" : : "a"(0));
+}
+
+static inline void machine_page_table_read(void)
+{
+    uint64_t value;
+
+    __asm__ volatile("movq %%cr3, %0" : "=r"(value));
+}
+
+static inline void machine_register_write(void)
+{
+    __asm__ volatile("wrmsr" : : "a"(0), "d"(0), "c"(0xc0000082));
+}
+
+static inline void machine_interrupt(void)
+{
+    __asm__ volatile("int $0x21");
+}
+
+static inline void machine_divide_by_zero(void)
+{
+    __asm__ volatile("xorl %%ecx, %%ecx; movl $1, %%eax; cltd; idivl %%ecx" : : : "eax", "ecx", "edx", "cc");
+}
+
+/* A 16-byte move from an address that is no multiple of 16. */
+static inline void machine_misaligned_move(const char *bytes)
+{
+    __asm__ volatile("movaps (%0), %%xmm0" : : "r"(((uintptr_t)bytes & ~15ul) + 1) : "xmm0", "memory");
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* The promises of test-migrate that stand in files of their own; its table is in test-migrate.c. */
+#ifndef USERLAND_TESTS_MIGRATE_H
+#define USERLAND_TESTS_MIGRATE_H
+
+#include <stdbool.h>
+
+/* migrate_mappings.c: mappings, the break and malloc change on one kernel for all. */
+void test_map(void);
+void test_unmap(void);
+void test_protect(void);
+void test_break(void);
+void test_malloc(void);
+
+/* migrate_calls.c: system calls away from home. */
+void test_kernel_access(void);
+void test_output(void);
+
+/* migrate_programs.c: programs that end, die and start away from home. */
+void test_exit(void);
+void test_die(void);
+void test_die_of_change(void);
+void test_spawn(void);
+void test_wait_elsewhere(void);
+
+/* Becomes the child called NAME, with KERNEL for its argument. Returns false when there is no such child; one
+ * that is does not return, or returns true when it should have died. */
+bool migrate_child(const char *name, int kernel);
+
+#endif

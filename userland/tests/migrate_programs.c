@@ -1,0 +1,203 @@
+/* test-migrate: programs that end, die and start away from home.
+ *
+ * A child is this program started again with the name of a row of children[] and a kernel's number; the row
+ * says how it must end. One that could not move exits with STUCK. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "userland/tests/machine.h"
+#include "userland/tests/migrate.h"
+#include "userland/tests/tap.h"
+#include "userland/tests/visit.h"
+
+#define STUCK 98
+
+static void child_exit(int kernel)
+{
+    _exit(kettle_migrate(kernel) == 0 ? 7 : STUCK);
+}
+
+/* Ends through the C library, which runs handlers and flushes. */
+static void child_return(int kernel)
+{
+    if (kettle_migrate(kernel) != 0)
+        exit(STUCK);
+    printf("# flushed at exit on kernel %d\n", kettle_kernel());
+    exit(8);
+}
+
+static void child_null(int kernel)
+{
+    if (kettle_migrate(kernel) == 0)
+        machine_null_write();
+}
+
+static void child_opcode(int kernel)
+{
+    if (kettle_migrate(kernel) == 0)
+        machine_invalid_opcode();
+}
+
+/* Dies at home after it was away. */
+static void child_back(int kernel)
+{
+    int start = kettle_kernel();
+
+    if (kettle_migrate(kernel) == 0 && kettle_migrate(start) == 0)
+        machine_null_write();
+}
+
+/* Touches a page at KERNEL that was touched there, and unmapped at home since. */
+static void child_unmapped(int kernel)
+{
+    int start = kettle_kernel();
+    volatile char *area = mmap(NULL, (size_t)PAGE, READ_WRITE, ANONYMOUS, -1, 0);
+
+    if (kettle_migrate(kernel) != 0)
+        return;
+    area[0] = 1;
+    if (kettle_migrate(start) != 0 || munmap((void *)area, PAGE) != 0 || kettle_migrate(kernel) != 0)
+        return;
+    area[0] = 2;
+}
+
+/* Writes a page at KERNEL that was written there, and made read-only at home since. */
+static void child_protected(int kernel)
+{
+    int start = kettle_kernel();
+    volatile char *area = mmap(NULL, (size_t)PAGE, READ_WRITE, ANONYMOUS, -1, 0);
+
+    if (kettle_migrate(kernel) != 0)
+        return;
+    area[0] = 1;
+    if (kettle_migrate(start) != 0 || mprotect((void *)area, PAGE, PROT_READ) != 0 ||
+        kettle_migrate(kernel) != 0)
+        return;
+    if (area[0] == 1)
+        area[0] = 2;
+}
+
+/* Says where it runs. */
+static void child_where(int kernel)
+{
+    (void)kernel;
+    _exit(kettle_kernel());
+}
+
+struct child {
+    const char *name;
+    void (*run)(int kernel);
+    int signal; /* it dies of, or 0 */
+    int status; /* it exits with */
+};
+
+static const struct child children[] = {
+    {"exit", child_exit, 0, 7},
+    {"return", child_return, 0, 8},
+    {"null", child_null, SIGSEGV, 0},
+    {"opcode", child_opcode, SIGILL, 0},
+    {"back", child_back, SIGSEGV, 0},
+    {"unmapped", child_unmapped, SIGSEGV, 0},
+    {"protected", child_protected, SIGSEGV, 0},
+    {"where", child_where, 0, 0},
+};
+
+static const struct child *child_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++) {
+        if (strcmp(children[i].name, name) == 0)
+            return &children[i];
+    }
+    return NULL;
+}
+
+bool migrate_child(const char *name, int kernel)
+{
+    const struct child *child = child_find(name);
+
+    if (child != NULL)
+        child->run(kernel);
+    return child != NULL;
+}
+
+/* Runs the child called NAME once for each kernel but home. */
+static void children_expect(const char *name)
+{
+    const struct child *child = child_find(name);
+
+    if (!EXPECT(child != NULL, "no child %s", name))
+        return;
+    for (int i = 0; i < visit.count; i++) {
+        char kernel[16];
+
+        if (visit.kernels[i] == visit.home)
+            continue;
+        snprintf(kernel, sizeof(kernel), "%d", visit.kernels[i]);
+        if (child->signal != 0)
+            EXPECT_SIGNAL(name, kernel, child->signal);
+        else
+            EXPECT_EXIT(name, kernel, child->status);
+    }
+}
+
+void test_exit(void)
+{
+    if (!visit_begin(VISIT_FEW))
+        return;
+    children_expect("exit");
+    children_expect("return");
+}
+
+void test_die(void)
+{
+    if (!visit_begin(VISIT_FEW))
+        return;
+    children_expect("null");
+    children_expect("opcode");
+    children_expect("back");
+}
+
+void test_die_of_change(void)
+{
+    if (!visit_begin(VISIT_FEW))
+        return;
+    children_expect("unmapped");
+    children_expect("protected");
+}
+
+void test_spawn(void)
+{
+    if (!visit_begin(VISIT_FEW))
+        return;
+    for (int i = 0; i < visit.count; i++) {
+        visit_move(visit.kernels[i]);
+        EXPECT_EXIT("where", "0", visit.kernels[i]);
+    }
+    visit_move(visit.home);
+}
+
+void test_wait_elsewhere(void)
+{
+    if (!visit_begin(VISIT_FEW))
+        return;
+    for (int i = 0; i < visit.count; i++) {
+        int status = -1;
+        pid_t child;
+
+        visit_move(visit.kernels[i]);
+        child = tap_spawn("where", "0");
+        EXPECT(child > 0, "%s", strerror(errno));
+        visit_move(visit_after(visit.kernels[i], 1));
+        EXPECT(waitpid(child, &status, 0) == child, "started on kernel %d: %s", visit.kernels[i],
+               strerror(errno));
+        EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == visit.kernels[i], "status %#x", (unsigned)status);
+    }
+    visit_move(visit.home);
+}

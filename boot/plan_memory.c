@@ -281,8 +281,10 @@ static int split_node(struct plan *out, uint32_t node, uint64_t sharers, uint64_
     uint64_t count = set_size(sharers);
     uint64_t position = 0; /* of the rest in the whole node */
     uint64_t number = 0;
-    bool align = count > 0 && total / count >= CUT_SHARE_MIN;
 
+    if (count == 0)
+        return 0;
+    bool align = total / count >= CUT_SHARE_MIN;
     for (uint32_t k = 0; k < out->kernel_count; k++) {
         uint64_t bit = 1ULL << k;
         if (!(sharers & bit))
@@ -322,7 +324,7 @@ static void describe_memory(struct plan *out, const uint8_t *homes)
 
 int plan_assign_memory(const struct plan_input *input, struct plan *out, char *error, size_t error_size)
 {
-    uint64_t sharers[NODES_MAX];
+    uint64_t sharers[NODES_MAX] = {0};
     uint8_t homes[KERNELS_MAX] = {0};
     const struct acpi_topology *topology = input->topology;
 

@@ -5,6 +5,7 @@
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/initramfs.h"
+#include "kernel/fs/path.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -15,7 +16,7 @@
 #define QEMU_EXIT_PORT 0xf4
 #define QEMU_EXIT_VALUE 0x2a
 #define BOCHS_EXIT_PORT 0x8900
-#define DEFAULT_PROGRAM "bin/console"
+#define DEFAULT_PROGRAM "/bin/console"
 
 /* Takes the next string of [*AT, END). NULL when none ends there. */
 static const char *next_string(const char **at, const char *end)
@@ -81,12 +82,16 @@ void first_process_start(void)
     struct cpio_entry entry;
     struct file_table *files;
     struct thread *thread;
+    char name[NAME_MAX + 1];
+    bool folder;
     int64_t error;
 
     group_hooks.first_ended = machine_exit;
     if (initramfs_find(".kettle/run", &entry) == 0 && !parse_run(&entry, &path, &strings))
         panic("kernel: .kettle/run of the initramfs is damaged");
-    error = initramfs_find(path, &entry);
+    error = path_normalize(path, name, sizeof(name), &folder);
+    if (error == 0)
+        error = initramfs_find(name, &entry);
     files = file_table_create(NULL);
     if (error == 0 && files == NULL)
         error = -ENOMEM;

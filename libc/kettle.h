@@ -49,14 +49,13 @@ int kettle_start(int kernel);
 /* Returns 1 when KERNEL is started and 0 when not. EINVAL: no kernel has this number. Does not wait. */
 int kettle_started(int kernel);
 
-/* Starts the executable file PATH as a child process on the kernel of the calling thread and returns its
- * process id, for waitpid. ARGV and ENVP are arrays of strings that end in a null pointer, as execve takes
- * them. The child has memory of its own and shares the caller's descriptors 0, 1 and 2.
- *
- * Errors are those of execve: ENOENT no such file, EACCES a directory or a file that may not be executed,
- * ENOEXEC not a static x86-64 executable, E2BIG too many arguments, EFAULT a bad pointer, ENOMEM no memory
- * for it; and EAGAIN too many processes. After an error there is no child.
- *
+/* Starts the executable file PATH as a child process on the kernel of the calling thread, which must be the home of its
+ * process, the kernel the process began on, and returns its process id, for waitpid (at home, too). ARGV and ENVP are
+ * arrays of strings that end in a null pointer, as execve takes them. The child has memory of its own and shares the
+ * caller's descriptors 0, 1 and 2; it has no others.
+ * Errors are those of execve: ENOENT no such file, EACCES a directory or a file that may not be executed, ENOEXEC
+ * not a static x86-64 executable, E2BIG too many arguments, EFAULT a bad pointer, ENOMEM no memory for it; and
+ * ENOSYS away from home. After an error there is no child.
  * Waits until the file is loaded, not for the child to run. */
 pid_t kettle_spawn(const char *path, char *const argv[], char *const envp[]);
 

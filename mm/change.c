@@ -288,7 +288,7 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
 
     if (length == 0 || (fixed && (address & (PAGE_SIZE - 1)) != 0))
         return -EINVAL;
-    if (length > USER_END || change.length > USER_END - change.start)
+    if (length > USER_END || change.start > USER_END || change.length > USER_END - change.start)
         return -ENOMEM;
     if (fixed && address < MAP_LOW)
         return -EPERM;

@@ -47,6 +47,9 @@ int64_t clone_thread(const struct trap_frame *frame, uint64_t flags, uint64_t st
     uint32_t tid;
     int error;
 
+    if (((flags & CLONE_THREAD) != 0 && (flags & CLONE_SIGHAND) == 0) ||
+        ((flags & CLONE_SIGHAND) != 0 && (flags & CLONE_VM) == 0))
+        return -EINVAL;
     if ((flags & CLONE_THREAD) == 0)
         return -ENOSYS;
     if ((flags & THREAD_FLAGS) != THREAD_FLAGS || (flags & ~(uint64_t)(THREAD_FLAGS | OPTIONAL_FLAGS)) != 0 ||

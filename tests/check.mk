@@ -1,4 +1,4 @@
-# Static checks. Included by the Makefile; needs BUILD and KERNEL_CFLAGS, and KERNEL_OBJECTS, the folder of the kernel's
+# Static checks. Included by the Makefile; needs BUILD and KERNEL_CFLAGS, and in KERNEL_OBJECT_FOLDER the folder of the kernel's
 # object files, for the direction of calls.
 #
 #   check    every check below; what has passed is not checked again until a file it depends on changes
@@ -16,7 +16,7 @@ CLANG_FORMAT ?= clang-format
 CLANG_TIDY ?= clang-tidy
 CPPCHECK ?= cppcheck
 CHECK_JOBS ?= 2
-KERNEL_OBJECTS ?= $(BUILD)/kernel
+KERNEL_OBJECT_FOLDER ?= $(BUILD)/kernel
 
 # All C of the project: what is in git and what is about to be.
 CHECK_ALL := $(wildcard $(filter-out $(BUILD)/%,$(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')))
@@ -65,7 +65,7 @@ $(BUILD)/check/cppcheck/ok: $(CHECK_ALL) tests/cppcheck.suppress
 	@touch $@
 
 check-layers: $(BUILD)/check/layers-test
-	@tools/check-layers --objects $(KERNEL_OBJECTS)
+	@tools/check-layers --objects $(KERNEL_OBJECT_FOLDER)
 $(BUILD)/check/layers-test: tools/check-layers tests/tools/check_layers_test.py
 	@mkdir -p $(@D)
 	$(Q)python3 -B tests/tools/check_layers_test.py >$@.log 2>&1 || { cat $@.log; false; }

@@ -7,7 +7,7 @@
 # A test is added by dropping its file. Its opening comment may have the lines
 #   sources: FILE...     C files under test, from the project root
 #   sanitize: thread     the thread sanitizer in place of the others
-# and a fuzzer's the first of them, and "runs: N".
+# and a fuzzer's the first of them, "runs: N" and "flags: ..." for libFuzzer.
 
 Q ?= @
 HOST_CC ?= gcc
@@ -16,7 +16,7 @@ HOST_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -I. -Wall -Wextra -Werror -MMD -MP
 HOST_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HOST_SANITIZE_THREAD := -fsanitize=thread
 FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-FUZZ_SECONDS ?= 10
+FUZZ_SECONDS ?= 30
 # Repeatable: a fixed seed and number of runs, from the same first inputs; the time is a bound for slow machines.
 FUZZ_FLAGS := -seed=1 -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=1024 -reload=0
 
@@ -62,22 +62,20 @@ $(BUILD)/fuzz/seeds: tests/fuzz/seeds.py $(wildcard tests/boot/tables/*.acpi)
 	python3 tests/fuzz/seeds.py $@
 	@touch $@
 
-# Every test runs even when one fails; the last line sums up.
+# Every test runs even when one fails; the last line sums up. A program that dies counts as a failure.
 .PHONY: host-test
 host-test: $(HOST_PROGRAMS)
 	@passed=0; failed=0; \
 	for program in $(HOST_PROGRAMS); do \
 	    echo "# $${program#$(BUILD)/host/}"; \
 	    output=$$($$program 2>&1); status=$$?; \
-	    printf '%s\n' "$$output" | sed '$$d'; \
-	    last=$$(printf '%s\n' "$$output" | tail -n 1); \
-	    case $$last in \
-	    *" passed, "*" failed") \
-	        passed=$$((passed + $${last%% passed*})); \
-	        here=$${last##*passed, }; failed=$$((failed + $${here%% failed*})); \
-	        [ $$status -eq 0 ] || [ $${here%% failed*} -gt 0 ] || failed=$$((failed + 1)) ;; \
-	    *) echo "$$last"; echo "not ok - $$program died (status $$status)"; failed=$$((failed + 1)) ;; \
-	    esac; \
+	    printf '%s\n' "$$output" | grep -v '^[0-9]* passed, [0-9]* failed$$'; \
+	    sum=$$(printf '%s\n' "$$output" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$$/\1 \2/p'); \
+	    set -- $${sum:-0 0}; \
+	    passed=$$((passed + $$1)); failed=$$((failed + $$2)); \
+	    if [ $$status -ne 0 ] && [ $$2 -eq 0 ]; then \
+	        echo "not ok - $$program died with status $$status"; failed=$$((failed + 1)); \
+	    fi; \
 	done; \
 	echo "host tests: $$passed passed, $$failed failed"; [ $$failed -eq 0 ]
 
@@ -85,6 +83,7 @@ host-test: $(HOST_PROGRAMS)
 $(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%): fuzz-%: $(BUILD)/fuzz/tests/fuzz/%_fuzz $(BUILD)/fuzz/seeds
 	@rm -rf $(BUILD)/fuzz/work/$*; mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/seeds/$* $(BUILD)/fuzz/work/$*
 	@$< $(FUZZ_FLAGS) -runs=$(call header_words,runs,tests/fuzz/$*_fuzz.c) \
+	    $(call header_words,flags,tests/fuzz/$*_fuzz.c) \
 	    -artifact_prefix=$(BUILD)/fuzz/found/$*- $(BUILD)/fuzz/work/$* $(BUILD)/fuzz/seeds/$* 2>$(BUILD)/fuzz/$*.log \
 	    && echo "ok - fuzz $*: $$(grep -o 'Done .*' $(BUILD)/fuzz/$*.log)" \
 	    || { cat $(BUILD)/fuzz/$*.log; echo "not ok - fuzz $*"; exit 1; }

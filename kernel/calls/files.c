@@ -3,14 +3,15 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/fs/file.h"
+#include "kernel/fs/path.h"
 #include "kernel/fs/remote.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/thread.h"
 
-#define PATH_MAX 512u
 #define IOV_MAX 1024u
+#define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one read or write */
 #define AT_FDCWD (-100)
 #define AT_EMPTY_PATH 0x1000u
 #define TCGETS 0x5401u
@@ -35,6 +36,8 @@ static int64_t read_into(int64_t fd, uint64_t address, uint64_t size)
 
     if (!user_range(address, size))
         return -EFAULT;
+    if (size > TRANSFER_MAX)
+        size = TRANSFER_MAX;
     do {
         uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
         int64_t count;
@@ -62,6 +65,8 @@ static int64_t write_from(int64_t fd, uint64_t address, uint64_t size)
 
     if (!user_range(address, size))
         return -EFAULT;
+    if (size > TRANSFER_MAX)
+        size = TRANSFER_MAX;
     do {
         uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
         int64_t count = user_read(buffer, address + done, part);
@@ -77,12 +82,12 @@ static int64_t write_from(int64_t fd, uint64_t address, uint64_t size)
 
 int64_t call_read(struct call *c)
 {
-    return read_into((int32_t)c->a[0], c->a[1], c->a[2] > INT32_MAX ? INT32_MAX : c->a[2]);
+    return read_into((int32_t)c->a[0], c->a[1], c->a[2]);
 }
 
 int64_t call_write(struct call *c)
 {
-    return write_from((int32_t)c->a[0], c->a[1], c->a[2] > INT32_MAX ? INT32_MAX : c->a[2]);
+    return write_from((int32_t)c->a[0], c->a[1], c->a[2]);
 }
 
 /* Runs TRANSFER over an array of struct iovec. */
@@ -128,15 +133,17 @@ int64_t call_writev(struct call *c)
 static int64_t with_path(uint32_t operation, uint64_t path, int64_t argument, struct file_facts *facts)
 {
     struct file_request request = {.operation = operation, .fd = -1, .argument = argument};
-    char name[PATH_MAX];
-    int64_t length = user_read_string(name, path, sizeof(name));
+    char *name = heap_alloc(FILE_CHUNK); /* longer paths than a chunk have no file here */
+    int64_t result;
 
-    if (length < 0)
-        return length;
-    if (length == 0)
-        return -ENOENT;
-    return file_call(thread_current()->group, &request, name, (size_t)length + 1, facts,
-                     facts != NULL ? sizeof(*facts) : 0);
+    if (name == NULL)
+        return -ENOMEM;
+    result = user_read_string(name, path, FILE_CHUNK);
+    if (result >= 0)
+        result = file_call(thread_current()->group, &request, name, (size_t)result + 1, facts,
+                           facts != NULL ? sizeof(*facts) : 0);
+    heap_free(name, FILE_CHUNK);
+    return result;
 }
 
 int64_t call_open(struct call *c)

@@ -4,6 +4,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/initramfs.h"
+#include "kernel/fs/path.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
 #include "mm/heap.h"
@@ -13,7 +14,7 @@
 #include "tasks/migrate.h"
 #include "tasks/sched.h"
 
-#define PATH_MAX 512u
+#define SPAWN_PATH_MAX 512u
 
 int64_t call_kettle_migrate(struct call *c)
 {
@@ -83,10 +84,16 @@ static int64_t spawn(const char *path, const struct exec_strings *strings)
     struct file_table *files;
     struct cpio_entry entry;
     struct thread *thread;
-    int64_t error = initramfs_find(path, &entry);
+    char name[SPAWN_PATH_MAX];
+    bool folder;
+    int64_t error = path_normalize(path, name, sizeof(name), &folder);
 
+    if (error == 0)
+        error = initramfs_find(name, &entry);
     if (error != 0)
         return error == -EISDIR ? -EACCES : error;
+    if (folder)
+        return -ENOTDIR;
     if ((entry.mode & 0111) == 0)
         return -EACCES;
     files = file_table_create(parent->files);
@@ -106,7 +113,7 @@ int64_t call_kettle_spawn(struct call *c)
 {
     struct exec_strings strings = {0};
     char *buffer;
-    char path[PATH_MAX];
+    char path[SPAWN_PATH_MAX];
     int64_t size = user_read_string(path, c->a[0], sizeof(path));
 
     if (thread_current()->group->home != instance.kernel)

@@ -23,8 +23,10 @@ int64_t call_mmap(struct call *c)
 
     if ((c->a[2] & ~(uint64_t)PROT_ALL) != 0 || (type != MAP_PRIVATE && type != MAP_SHARED))
         return -EINVAL;
+    if ((c->a[5] & (PAGE_SIZE - 1)) != 0)
+        return -EINVAL;
     if ((c->a[3] & MAP_ANONYMOUS) == 0)
-        return -ENODEV;
+        return (int32_t)c->a[4] < 0 ? -EBADF : -ENODEV;
     /* No process shares memory with another yet, so a shared mapping and a private one are the same. */
     return space_map(own_space(), c->a[0], c->a[1], (uint32_t)c->a[2], (c->a[3] & MAP_FIXED) != 0);
 }

@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/dev/serial.h"
 #include "kernel/fs/initramfs.h"
+#include "kernel/fs/path.h"
 #include "kernel/fs/proc.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -87,10 +88,12 @@ static void file_put(struct file *file)
     heap_free(file, sizeof(*file));
 }
 
+static const struct file_facts terminal_facts = {
+    .inode = 1, .device = TERMINAL_DEVICE, .mode = FILE_CHARACTER | 0620};
+
 static struct file *terminal_create(void)
 {
-    struct file_facts facts = {.inode = 1, .device = TERMINAL_DEVICE, .mode = FILE_CHARACTER | 0620};
-    struct file *file = file_create(&terminal_kind, &facts, NULL, 0);
+    struct file *file = file_create(&terminal_kind, &terminal_facts, NULL, 0);
 
     if (file != NULL)
         file->flags = 2;
@@ -184,39 +187,84 @@ static int64_t table_add(struct file_table *table, struct file *file)
     return fd;
 }
 
-int64_t file_open(struct file_table *table, const char *path, uint32_t flags)
+static bool is_terminal_name(const char *name)
 {
-    struct file_facts facts;
-    struct file *file = NULL;
+    return strcmp(name, "dev/console") == 0 || strcmp(name, "dev/tty") == 0 || strcmp(name, "dev/ttyS0") == 0;
+}
+
+static int64_t stat_name(const char *name, struct file_facts *facts)
+{
     int64_t error;
 
-    if (strcmp(path, "/dev/console") == 0 || strcmp(path, "/dev/tty") == 0 || strcmp(path, "/dev/ttyS0") == 0) {
-        file = terminal_create();
-        if (file == NULL)
-            return -ENOMEM;
-        file->flags = flags;
-        return table_add(table, file);
+    if (is_terminal_name(name)) {
+        *facts = terminal_facts;
+        return 0;
     }
-    error = proc_open(path, &file);
+    error = proc_stat(name, facts);
+    return error == -ENOENT ? initramfs_stat(name, facts) : error;
+}
+
+/* Opens what exists under NAME to read; a directory as a file that only can be closed. */
+static int64_t open_name(const char *name, bool folder, struct file **out)
+{
+    struct file_facts facts;
+    int64_t error;
+
+    if (is_terminal_name(name)) {
+        *out = terminal_create();
+        return *out == NULL ? -ENOMEM : 0;
+    }
+    error = proc_open(name, out);
     if (error == -ENOENT)
-        error = initramfs_open(path, &file);
+        error = initramfs_open(name, out);
+    if (error == 0 && folder) {
+        file_put(*out);
+        return -ENOTDIR;
+    }
+    if (error == -EISDIR) {
+        error = stat_name(name, &facts);
+        if (error == 0)
+            *out = file_create(&directory_kind, &facts, NULL, 0);
+        if (error == 0 && *out == NULL)
+            error = -ENOMEM;
+    }
+    return error;
+}
+
+/* What FLAGS ask for that FILE, which exists, does not give. */
+static int64_t check_flags(const struct file *file, uint32_t flags)
+{
+    bool writing = (flags & OPEN_ACCESS) != 0 || (flags & OPEN_TRUNCATE) != 0;
+
+    if ((flags & OPEN_CREATE) != 0 && (flags & OPEN_EXCLUSIVE) != 0)
+        return -EEXIST;
+    if (file->kind == &directory_kind)
+        return writing || (flags & OPEN_CREATE) != 0 ? -EISDIR : 0;
+    if ((flags & OPEN_DIRECTORY) != 0)
+        return -ENOTDIR;
+    return writing && file->kind->write == NULL ? -EROFS : 0;
+}
+
+int64_t file_open(struct file_table *table, const char *path, uint32_t flags)
+{
+    char *name = heap_alloc(PATH_MAX);
+    struct file *file = NULL;
+    bool folder = false;
+    int64_t error;
+
+    if (name == NULL)
+        return -ENOMEM;
+    error = path_normalize(path, name, PATH_MAX, &folder);
+    if (error == 0)
+        error = open_name(name, folder, &file);
+    heap_free(name, PATH_MAX);
     if (error == -ENOENT && (flags & OPEN_CREATE) != 0)
         return -EROFS;
-    if (error == -EISDIR) { /* it can be opened and closed */
-        error = file_stat_path(path, &facts);
-        file = error == 0 ? file_create(&directory_kind, &facts, NULL, 0) : NULL;
-        if (error == 0 && file == NULL)
-            error = -ENOMEM;
-        if (error == 0 && (flags & OPEN_ACCESS) != 0)
-            error = -EISDIR;
-    } else if (error == 0 && (flags & OPEN_DIRECTORY) != 0) {
-        error = -ENOTDIR;
-    } else if (error == 0 && ((flags & OPEN_ACCESS) != 0 || (flags & OPEN_TRUNCATE) != 0)) {
-        error = -EROFS;
-    }
+    if (error != 0)
+        return error;
+    error = check_flags(file, flags);
     if (error != 0) {
-        if (file != NULL)
-            file_put(file);
+        file_put(file);
         return error;
     }
     file->flags = flags;
@@ -324,9 +372,19 @@ int64_t file_stat(struct file_table *table, int64_t fd, struct file_facts *facts
 
 int64_t file_stat_path(const char *path, struct file_facts *facts)
 {
-    int64_t error = proc_stat(path, facts);
+    char *name = heap_alloc(PATH_MAX);
+    bool folder = false;
+    int64_t error;
 
-    return error == -ENOENT ? initramfs_stat(path, facts) : error;
+    if (name == NULL)
+        return -ENOMEM;
+    error = path_normalize(path, name, PATH_MAX, &folder);
+    if (error == 0)
+        error = stat_name(name, facts);
+    if (error == 0 && folder && (facts->mode & FILE_TYPE_MASK) != FILE_DIRECTORY)
+        error = -ENOTDIR;
+    heap_free(name, PATH_MAX);
+    return error;
 }
 
 int64_t file_is_terminal(struct file_table *table, int64_t fd)

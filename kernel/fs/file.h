@@ -19,6 +19,7 @@ struct file;
 
 #define OPEN_ACCESS 3u /* O_RDONLY 0, O_WRONLY 1, O_RDWR 2 */
 #define OPEN_CREATE 0100u
+#define OPEN_EXCLUSIVE 0200u
 #define OPEN_TRUNCATE 01000u
 #define OPEN_DIRECTORY 0200000u
 

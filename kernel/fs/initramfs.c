@@ -51,18 +51,6 @@ void initramfs_init(void)
     walk(archive, size, entries, entry_count);
 }
 
-static const char *relative(const char *path)
-{
-    for (;;) {
-        if (path[0] == '/')
-            path++;
-        else if (path[0] == '.' && (path[1] == '/' || path[1] == '\0'))
-            path++;
-        else
-            return path;
-    }
-}
-
 /* A name that some entry's name goes on behind, with a slash, is a directory. */
 static bool is_implied_directory(const char *name)
 {
@@ -77,10 +65,21 @@ static bool is_implied_directory(const char *name)
     return false;
 }
 
-int64_t initramfs_find(const char *path, struct cpio_entry *entry)
+/* An entry that is a file and whose name, with a slash behind it, NAME begins with. */
+static bool is_below_file(const char *name)
 {
-    const char *name = relative(path);
+    for (uint32_t i = 0; i < entry_count; i++) {
+        size_t length = strlen(entries[i].name);
 
+        if ((entries[i].mode & FILE_TYPE_MASK) != FILE_DIRECTORY && strncmp(entries[i].name, name, length) == 0 &&
+            name[length] == '/')
+            return true;
+    }
+    return false;
+}
+
+int64_t initramfs_find(const char *name, struct cpio_entry *entry)
+{
     for (uint32_t i = entry_count; i > 0; i--) {
         if (strcmp(entries[i - 1].name, name) == 0) {
             *entry = entries[i - 1];
@@ -89,7 +88,9 @@ int64_t initramfs_find(const char *path, struct cpio_entry *entry)
     }
     memset(entry, 0, sizeof(*entry));
     entry->mode = FILE_DIRECTORY | 0755;
-    return is_implied_directory(name) ? -EISDIR : -ENOENT;
+    if (is_implied_directory(name))
+        return -EISDIR;
+    return is_below_file(name) ? -ENOTDIR : -ENOENT;
 }
 
 static void facts_of(const struct cpio_entry *entry, struct file_facts *facts)
@@ -98,11 +99,11 @@ static void facts_of(const struct cpio_entry *entry, struct file_facts *facts)
         .inode = entry->inode, .size = entry->size, .device = 1, .mode = entry->mode, .mtime = entry->mtime};
 }
 
-int64_t initramfs_open(const char *path, struct file **out)
+int64_t initramfs_open(const char *name, struct file **out)
 {
     struct cpio_entry entry;
     struct file_facts facts;
-    int64_t error = initramfs_find(path, &entry);
+    int64_t error = initramfs_find(name, &entry);
 
     if (error != 0)
         return error;
@@ -111,10 +112,10 @@ int64_t initramfs_open(const char *path, struct file **out)
     return *out == NULL ? -ENOMEM : 0;
 }
 
-int64_t initramfs_stat(const char *path, struct file_facts *facts)
+int64_t initramfs_stat(const char *name, struct file_facts *facts)
 {
     struct cpio_entry entry;
-    int64_t error = initramfs_find(path, &entry);
+    int64_t error = initramfs_find(name, &entry);
 
     if (error != 0 && error != -EISDIR)
         return error;

@@ -8,10 +8,11 @@
 
 /* Maps and indexes the archive. A damaged rest is reported and left out. */
 void initramfs_init(void);
-/* -ENOENT; -EISDIR for a directory; -ENOMEM. */
-int64_t initramfs_open(const char *path, struct file **out);
-int64_t initramfs_stat(const char *path, struct file_facts *facts);
-/* The entry itself, for the loader: -ENOENT, -EISDIR. */
-int64_t initramfs_find(const char *path, struct cpio_entry *entry);
+/* Names are as path_normalize writes them.
+ * -ENOENT; -ENOTDIR: a file is used as a directory; -EISDIR: a directory; -ENOMEM. */
+int64_t initramfs_open(const char *name, struct file **out);
+int64_t initramfs_stat(const char *name, struct file_facts *facts);
+/* The entry itself, for the loader: -ENOENT, -ENOTDIR, -EISDIR. */
+int64_t initramfs_find(const char *name, struct cpio_entry *entry);
 
 #endif

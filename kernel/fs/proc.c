@@ -149,9 +149,9 @@ void proc_init(void)
 /* -ENOENT not below /proc/kettle; -EISDIR a directory; else the index of a report. */
 static int64_t find(const char *path)
 {
-    static const char prefix[] = "/proc/kettle/";
+    static const char prefix[] = "proc/kettle/";
 
-    if (strcmp(path, "/proc") == 0 || strcmp(path, "/proc/kettle") == 0 || strcmp(path, prefix) == 0)
+    if (strcmp(path, "proc") == 0 || strcmp(path, "proc/kettle") == 0)
         return -EISDIR;
     if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
         return -ENOENT;

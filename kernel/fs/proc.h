@@ -8,7 +8,7 @@
 #include "kernel/fs/file.h"
 
 void proc_init(void);
-/* -ENOENT: not below /proc; -EISDIR; -ENOMEM. Tasks only: asks the other kernels. */
+/* Names are as path_normalize writes them. -ENOENT: not below /proc; -EISDIR; -ENOMEM. Tasks only: asks the other kernels. */
 int64_t proc_open(const char *path, struct file **out);
 int64_t proc_stat(const char *path, struct file_facts *facts);
 

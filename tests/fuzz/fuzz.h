@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/boot/physical.h"
+#include "boot/physmem.h"
 
 #define FUZZ_BASE 0x10000u /* physical address of an input that stands for memory */
 
@@ -25,10 +25,43 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         }                                                                                                    \
     } while (0)
 
-/* The input as memory. libFuzzer's copy has the input's exact size, so the sanitizer guards its end. */
-static inline struct physical fuzz_memory(const uint8_t *data, size_t size)
+#define FUZZ_MAPS_MAX 4096
+
+/* The input as physical memory. Each mapping is a copy of its own, so the sanitizer sees a read beyond what was asked
+ * for even when it stays inside the input. */
+struct fuzz_memory {
+    const uint8_t *data;
+    size_t size;
+    uint32_t count;
+    void *copies[FUZZ_MAPS_MAX];
+};
+
+static inline const void *fuzz_map(void *context, uint64_t base, size_t length)
 {
-    return (struct physical){.count = 1, .pieces = {{FUZZ_BASE, size, (uint8_t *)(uintptr_t)data}}};
+    struct fuzz_memory *memory = context;
+
+    if (base < FUZZ_BASE || base - FUZZ_BASE > memory->size || length > memory->size - (base - FUZZ_BASE) ||
+        memory->count == FUZZ_MAPS_MAX)
+        return NULL;
+    void *copy = malloc(length > 0 ? length : 1);
+    REQUIRE(copy);
+    memcpy(copy, memory->data + (base - FUZZ_BASE), length);
+    memory->copies[memory->count++] = copy;
+    return copy;
+}
+
+static inline struct physmem fuzz_memory(struct fuzz_memory *memory, const uint8_t *data, size_t size)
+{
+    memory->data = data;
+    memory->size = size;
+    memory->count = 0;
+    return (struct physmem){.context = memory, .map = fuzz_map};
+}
+
+static inline void fuzz_memory_free(struct fuzz_memory *memory)
+{
+    while (memory->count > 0)
+        free(memory->copies[--memory->count]);
 }
 
 /* Takes the next bytes of an input, then zeros. */

@@ -8,10 +8,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct bootinfo info;
-    struct physical machine = fuzz_memory(data, size);
-    struct physmem memory = physical_memory(&machine);
+    static struct fuzz_memory window;
+    struct physmem memory = fuzz_memory(&window, data, size);
 
     memset(&info, 0xa5, sizeof(info));
     bootinfo_check(&info, pvh_parse(&memory, FUZZ_BASE, &info));
+    fuzz_memory_free(&window);
     return 0;
 }

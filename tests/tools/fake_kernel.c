@@ -152,21 +152,25 @@ static void end(const char *how, uint32_t number)
     }
 }
 
-static void echo(int to_newline)
-{
+static void echo(int to_newline) {
+    uint8_t seen = 0; /* every bit of the line status so far: reading clears BREAK, and it comes before its byte */
     for (;;) {
         uint8_t status = in(LINE_STATUS);
-        while (in(LINE_STATUS)&RECEIVED) {
-            uint8_t byte = in(COM1);
-            if (status & BREAK && !byte && !(in(LINE_STATUS)&RECEIVED)) {
-                return;
-            }
-            while (!(in(LINE_STATUS)&ROOM)) {
-            }
-            out(COM1, byte);
-            if (to_newline && byte == '\n') {
-                return;
-            }
+        seen |= status;
+        if (!(status & RECEIVED)) {
+            continue;
+        }
+        uint8_t byte = in(COM1);
+        if (!byte && seen & BREAK) {
+            return;
+        }
+        do {
+            status = in(LINE_STATUS);
+            seen |= status;
+        } while (!(status & ROOM));
+        out(COM1, byte);
+        if (to_newline && byte == '\n') {
+            return;
         }
     }
 }

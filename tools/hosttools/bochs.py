@@ -27,7 +27,7 @@ def configuration(topology: Topology, iso: Path, log: Path, port: int) -> str:
         "display_library: sdl2",
         f"romimage: file={FIRMWARE}/BIOS-bochs-latest",
         f"vgaromimage: file={FIRMWARE}/VGABIOS-lgpl-latest",
-        f"cpu: model={CPU_MODEL}, count={topology.cpus}, ips=200000000, quantum=16, reset_on_triple_fault=0",
+        f"cpu: model={CPU_MODEL}, count={topology.cpus}, ips=10000000, quantum=32, reset_on_triple_fault=0",
         f"memory: guest={size}, host={min(size, 1024)}",
         "clock: sync=none, time0=1704067200",
         "floppy_bootsig_check: disabled=1",

@@ -83,7 +83,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     machine.add_argument("--icount", type=natural, metavar="SHIFT", help="guest time counts instructions of 2^SHIFT ns "
                                                                          "each (0 to 10)")
     machine.add_argument("--seed", type=natural, metavar="N", help="fixes what would be random, and the clock's start")
-    machine.add_argument("--append", default="", metavar="OPTS", help="more options for the kernel's command line")
+    machine.add_argument("--append", action="append", default=[], metavar="OPTS",
+                         help="more options for the kernel's command line")
     program = command.add_argument_group("the program")
     program.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", dest="files",
                          help="put a file or folder into the guest (as /NAME when GUEST is not given)")

@@ -112,9 +112,9 @@ def init_archive() -> bytes:
     return archive.finish()
 
 
-def command_line(repeatable: bool, append: str) -> str:
+def command_line(repeatable: bool, append: Sequence[str]) -> str:
     """Linux's options; APPEND has the last word."""
-    return " ".join(filter(None, (COMMAND_LINE, REPEATABLE if repeatable else "", append)))
+    return " ".join(filter(None, (COMMAND_LINE, REPEATABLE if repeatable else "", *append)))
 
 
 class LinuxMachine(QemuMachine):

@@ -43,7 +43,7 @@ class Plan:
         """Kettle's command line."""
         options = self.options
         seed = "" if options.seed is None else f"seed={options.seed}"
-        return " ".join(filter(None, (f"kernels={options.kernels}", seed, options.append)))
+        return " ".join(filter(None, (f"kernels={options.kernels}", seed, *options.append)))
 
 
 def check(options: argparse.Namespace) -> Plan:

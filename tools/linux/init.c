@@ -134,8 +134,8 @@ static pid_t start(const struct job *job, int terminal, const sigset_t *mask) {
     if (child < 0) {
         fail("fork");
     }
+    setpgid(child, child); /* on both sides: neither may go on before it is done */
     if (child == 0) {
-        setpgid(0, 0);
         tcsetpgrp(terminal, getpid()); /* SIGTTOU is ignored still */
         dup2(terminal, 0);
         dup2(terminal, 1);

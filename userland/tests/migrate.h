@@ -19,8 +19,8 @@ void test_output(void);
 void test_exit(void);
 void test_die(void);
 void test_die_of_change(void);
-void test_spawn(void);
-void test_wait_elsewhere(void);
+void test_spawn_elsewhere(void);
+void test_spawn_back(void);
 
 /* Becomes the child called NAME, with KERNEL for its argument. Returns false when there is no such child; one
  * that is does not return, or returns true when it should have died. */

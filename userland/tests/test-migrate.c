@@ -421,8 +421,8 @@ static const struct tap_test tests[] = {
     {"a program that exits on another kernel gives its status", test_exit},
     {"a program that dies on another kernel gives its signal", test_die},
     {"a change of mappings at home kills who violates it elsewhere", test_die_of_change},
-    {"a child starts on the kernel of its parent", test_spawn},
-    {"a child can be waited for on another kernel", test_wait_elsewhere},
+    {"away from home no child is started or waited for", test_spawn_elsewhere},
+    {"after every move, at home children start and are waited for", test_spawn_back},
     {"a kernel started later is reached and sees all memory", test_start},
 };
 

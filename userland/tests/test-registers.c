@@ -431,18 +431,38 @@ static void hold(int rounds)
         registers_try(0, 0, turns);
 }
 
-static void holders_run(void)
+/* The last started kernel that is not HOME, or HOME when there is no other. */
+static int kernel_away(int home)
 {
+    int kernels[64];
+    int count = tap_kernels(kernels);
+
+    return kernels[count - 1] == home ? kernels[0] : kernels[count - 1];
+}
+
+static void kernel_go(int kernel)
+{
+    if (kernel != kettle_kernel())
+        EXPECT(kettle_migrate(kernel) == 0, "%s", strerror(errno));
+}
+
+/* Starts programs that all hold their registers on KERNEL and does the same there. They are started and waited for at
+ * home. */
+static void holders_run(int kernel)
+{
+    int home = kettle_kernel();
     pid_t holders[HOLDERS];
 
     for (int i = 0; i < HOLDERS; i++) {
         char seed[16];
 
         snprintf(seed, sizeof(seed), "%d", 100 + i);
-        holders[i] = tap_spawn("hold", seed);
+        holders[i] = tap_spawn(kernel == home ? "hold" : "hold-away", seed);
         EXPECT(holders[i] > 0, "%s", strerror(errno));
     }
+    kernel_go(kernel);
     hold(HOLD_ROUNDS);
+    kernel_go(home);
     for (int i = 0; i < HOLDERS; i++) {
         int status = -1;
 
@@ -453,21 +473,13 @@ static void holders_run(void)
 
 static void test_preemption(void)
 {
-    holders_run();
+    holders_run(kettle_kernel());
 }
 
 static void test_preemption_away(void)
 {
-    int kernels[64];
-    int count = tap_kernels(kernels);
-    int home = kettle_kernel();
-    int away = kernels[count - 1] == home ? kernels[0] : kernels[count - 1];
-
-    if (tap_skip_alone())
-        return;
-    EXPECT(kettle_migrate(away) == 0, "%s", strerror(errno));
-    holders_run();
-    EXPECT(kettle_migrate(home) == 0, "%s", strerror(errno));
+    if (!tap_skip_alone())
+        holders_run(kernel_away(kettle_kernel()));
 }
 
 static const struct tap_test tests[] = {
@@ -499,8 +511,10 @@ int main(int argc, char **argv)
     if (syscall(SYS_arch_prctl, SET_GS, &gs_words[0]) != 0)
         perror("test-registers: arch_prctl");
     machine_find();
-    if (argc == 3 && strcmp(argv[1], "hold") == 0) {
+    if (argc == 3 && (strcmp(argv[1], "hold") == 0 || strcmp(argv[1], "hold-away") == 0)) {
         random_state = (uint64_t)atoi(argv[2]);
+        if (strcmp(argv[1], "hold-away") == 0)
+            kernel_go(kernel_away(kettle_kernel()));
         hold(HOLD_ROUNDS);
         return differences == 0 ? 0 : 1;
     }

@@ -44,9 +44,9 @@ struct trap_frame {
 #define PAGE_FAULT_FETCH 16u
 
 #define RFLAGS_USER_DEFAULT 0x202u
-/* The flags a program may carry: status, direction, trap, alignment, identification; interrupts stay on, I/O
- * privilege, nested task, virtual 8086 and resume stay clear. */
-#define RFLAGS_USER_MASK 0x240dd5u
+/* The flags a program may carry: status, direction, trap, nested task, alignment, identification; interrupts stay on, I/O
+ * privilege, virtual 8086 and resume stay clear. */
+#define RFLAGS_USER_MASK 0x244dd5u
 
 static inline bool trap_from_user(const struct trap_frame *frame)
 {

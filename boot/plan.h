@@ -62,10 +62,10 @@ struct plan_input {
 /* Computes the plan. Memory below 1 MiB is never given out. SRAT decides a range's node (memory that SRAT does not
  * mention belongs to node 0), which stays its node whoever owns it. Every kernel with a CPU on a node shares the
  * node's memory. Memory of a node without CPUs in any kernel goes to the kernels of the nearest node that has some; a
- * kernel without memory on the nodes of its CPUs, its first CPU's above all, takes its share from the nearest node
- * that has some, rather one with room for its chunk. Kernels that share a node split its memory evenly, in ascending
- * order: shares of at least 16 MiB are cut at the nearest 2 MiB boundary, smaller ones at a page, and a cut moves
- * where a kernel would otherwise miss room for its chunk.
+ * kernel without memory on the nodes of its CPUs takes its share from the node nearest to its first CPU that has room
+ * for one more chunk. Kernels that share a node split its memory evenly, in ascending order: shares of at least 16 MiB
+ * are cut at the nearest 2 MiB boundary, smaller ones at a page, and a cut moves where a kernel would otherwise miss
+ * room for its chunk.
  * kernels=core: one kernel per CPU; node: one per node with CPUs; N: CPUs ordered by node and cut into N runs whose
  * sizes differ by at most one, the longer ones first; in both the boot CPU's node comes first, then the others in
  * ascending order. LIST: comma-separated CPUs or ranges A-B, one kernel each, CPU 0 in the first.

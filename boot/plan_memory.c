@@ -84,21 +84,16 @@ static uint64_t find_sharers(const struct plan *plan, uint32_t node)
     return best == NO_NODE ? 0 : kernels_on(plan, best);
 }
 
-/* The nearest node with memory, rather one that has room for another chunk. NO_NODE: there is no memory at all. */
+/* The nearest node with room for one more chunk, or NO_NODE. */
 static uint32_t find_lender(const struct plan *plan, const uint64_t sharers[NODES_MAX], uint32_t from)
 {
-    uint32_t with_room = NO_NODE;
-    uint32_t any = NO_NODE;
+    uint32_t best = NO_NODE;
 
     for (uint32_t node = 0; node < plan->node_count; node++) {
-        if (!has_memory(plan, node))
-            continue;
-        if (nearer(plan, from, any, node))
-            any = node;
-        if (count_chunks(plan, node) > set_size(sharers[node]) && nearer(plan, from, with_room, node))
-            with_room = node;
+        if (count_chunks(plan, node) > set_size(sharers[node]) && nearer(plan, from, best, node))
+            best = node;
     }
-    return with_room != NO_NODE ? with_room : any;
+    return best;
 }
 
 static void decide_sharers(const struct plan *plan, uint64_t sharers[NODES_MAX])

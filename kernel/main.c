@@ -147,6 +147,13 @@ static void start_own_cpus(void)
     }
 }
 
+/* The boot option panic=K is how the path of a panic is tested. */
+static void panic_if_asked(void)
+{
+    if (option_number(instance.cmdline, "panic", KERNELS_MAX) == instance.kernel)
+        panic("kernel: the boot option panic=%u asks for this", instance.kernel);
+}
+
 static void first_task(void *unused)
 {
     char boot[16] = "";
@@ -155,6 +162,7 @@ static void first_task(void *unused)
     (void)unused;
     if (instance.kernel != 0) {
         start_announce();
+        panic_if_asked();
         return;
     }
     option_find(instance.cmdline, "boot", boot, sizeof(boot));
@@ -164,6 +172,7 @@ static void first_task(void *unused)
         if (error != 0)
             panic("kernel: the other kernels did not start (error %d)", error);
     }
+    panic_if_asked();
     first_process_start();
 }
 

@@ -76,6 +76,68 @@ bool space_alone_locked(const struct space *space)
     return space->home == instance.kernel && space->members == 1ull << instance.kernel;
 }
 
+int space_install(struct space *space, uint64_t page, uint64_t frame)
+{
+    const struct area *area;
+    const uint64_t *entry;
+    int error = -EFAULT;
+
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    entry = paging_entry(&space->tables, page, false);
+    if (entry != NULL && *entry != 0)
+        error = (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
+    else if (area != NULL)
+        error = install_locked(space, page, frame, area->prot);
+    spin_unlock(&space->lock);
+    return error;
+}
+
+void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+{
+    const struct area *area;
+
+    *answer = (struct msg_space_mapping){.kind = SPACE_NONE};
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    if (area != NULL) {
+        const uint64_t *entry = paging_entry(&space->tables, page, false);
+
+        *answer = (struct msg_space_mapping){
+            .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
+        if (entry != NULL && *entry != 0) {
+            answer->kind = SPACE_FRAME;
+            answer->frame = *entry & PAGING_FRAME;
+            if ((*entry & PAGING_SOFT_BORROWED) == 0)
+                frame_lend(answer->frame);
+        }
+    }
+    spin_unlock(&space->lock);
+}
+
+/* A new frame for PAGE, made known as the strategy wants before it is mapped. What could fail here comes first: once others
+ * know of the frame it stays. */
+static int install_recorded(struct space *space, uint64_t page)
+{
+    uint64_t frame = frame_alloc_zeroed();
+    bool room;
+    int error;
+
+    if (frame == 0)
+        return -ENOMEM;
+    spin_lock(&space->lock);
+    room = paging_entry(&space->tables, page, true) != NULL;
+    spin_unlock(&space->lock);
+    error = room ? space_retrieval->record(space, page, frame) : -ENOMEM;
+    if (error != 0) {
+        frame_free(frame, 0);
+        return error;
+    }
+    error = space_install(space, page, frame);
+    assert(error == 0); /* the area and the table are there, and the page is ours alone */
+    return 0;
+}
+
 /* With the page's distributed lock held: nobody else changes what any kernel has there. */
 static int fault_shared(struct space *space, uint64_t page, uint32_t access)
 {
@@ -105,17 +167,13 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
         result = area_set(&space->areas, answer.start, answer.end, answer.prot);
         area = result == 0 ? area_find(&space->areas, page) : NULL;
     }
-    if (result == 0 && area == NULL)
+    if (result == 0 && (area == NULL || !allowed(area->prot, access)))
         result = -EFAULT;
-    if (result == 0 && !allowed(area->prot, access))
-        result = -EFAULT;
-    if (result == 0) {
-        if (answer.kind == SPACE_FRAME)
-            result = install_locked(space, page, answer.frame, area->prot);
-        else
-            result = install_new_locked(space, page, area->prot);
-    }
+    if (result == 0 && answer.kind == SPACE_FRAME)
+        result = install_locked(space, page, answer.frame, area->prot);
     spin_unlock(&space->lock);
+    if (result == 0 && answer.kind != SPACE_FRAME)
+        result = install_recorded(space, page);
     return result;
 }
 

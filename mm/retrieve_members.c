@@ -2,7 +2,7 @@
  * precedence as published (Popcorn thesis 5.7.3): a frame before an area, an area before nothing. */
 #include "boot/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/frame.h"
+#include "mm/internal.h"
 #include "mm/space.h"
 #include "msg/channel.h"
 
@@ -41,6 +41,14 @@ static void members_fetch(struct space *space, uint64_t page, struct msg_space_m
     }
 }
 
+static int members_record(struct space *space, uint64_t page, uint64_t frame)
+{
+    (void)space;
+    (void)page;
+    (void)frame;
+    return 0; /* whoever wants to know asks everybody */
+}
+
 static void handle_fetch(const struct msg *m)
 {
     const struct msg_space_fetch *ask = m->data;
@@ -48,31 +56,15 @@ static void handle_fetch(const struct msg *m)
     struct space *space = space_get(ask->space);
 
     if (space != NULL) {
-        const struct area *area;
-
-        spin_lock(&space->lock);
-        area = area_find(&space->areas, ask->page);
-        if (area != NULL) {
-            const uint64_t *entry = paging_entry(&space->tables, ask->page, false);
-
-            answer = (struct msg_space_mapping){
-                .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
-            if (entry != NULL && *entry != 0) {
-                answer.kind = SPACE_FRAME;
-                answer.frame = *entry & PAGING_FRAME;
-                if ((*entry & PAGING_SOFT_BORROWED) == 0)
-                    frame_lend(answer.frame);
-            }
-        }
-        spin_unlock(&space->lock);
+        space_answer(space, ask->page, &answer);
         space_put(space);
     }
     msg_reply(&m->ticket, &answer, sizeof(answer));
 }
 
-void space_retrieve_init(void)
+void space_retrieve_members_init(void)
 {
     msg_register(MSG_SPACE_FETCH, handle_fetch, sizeof(struct msg_space_fetch));
 }
 
-const struct space_retrieval space_retrieve_members = {"members", members_fetch};
+const struct space_retrieval space_retrieve_members = {"members", members_fetch, members_record};

@@ -3,11 +3,13 @@
 #include "mm/space.h"
 
 #include "boot/instance.h"
+#include "boot/options.h"
 #include "boot/window.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
@@ -20,16 +22,34 @@
 static struct spinlock table_lock;
 static struct list table[BUCKETS]; /* [k] table_lock */
 
-const struct space_retrieval *space_retrieval = &space_retrieve_members;
+const struct space_retrieval *space_retrieval = &space_retrieve_home;
 const struct space_locking *space_locking = &space_lock_home;
+
+/* A name that is not there is said and the default stays. */
+static void choose_strategies(void)
+{
+    static const struct space_retrieval *const retrievals[] = {&space_retrieve_home, &space_retrieve_members};
+    char name[16];
+    bool found = !option_find(instance.cmdline, "retrieve", name, sizeof(name));
+
+    for (size_t i = 0; i < sizeof(retrievals) / sizeof(retrievals[0]) && !found; i++) {
+        found = strcmp(retrievals[i]->name, name) == 0;
+        if (found)
+            space_retrieval = retrievals[i];
+    }
+    if (!found)
+        log_line("mm: there is no retrieval '%s': %s is used", name, space_retrieval->name);
+}
 
 void space_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
     space_lock_init();
-    space_retrieve_init();
+    space_retrieve_members_init();
+    space_retrieve_home_init();
     space_change_init();
+    choose_strategies();
 }
 
 static struct list *bucket_of(uint64_t id)

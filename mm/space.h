@@ -46,6 +46,9 @@ struct space_retrieval {
     const char *name;
     /* Asks other members what they map at PAGE, which the caller has locked. Waits. */
     void (*fetch)(struct space *space, uint64_t page, struct msg_space_mapping *answer);
+    /* PAGE, still locked, is to have FRAME, which is this kernel's and new: whoever has to know is told before it is mapped.
+     * Waits. On an error the frame is not used. */
+    int (*record)(struct space *space, uint64_t page, uint64_t frame);
 };
 struct space_locking {
     const char *name;
@@ -53,12 +56,13 @@ struct space_locking {
     int (*acquire)(struct space *space, uint64_t key);
     void (*release)(struct space *space, uint64_t key);
 };
+extern const struct space_retrieval space_retrieve_home;
 extern const struct space_retrieval space_retrieve_members;
 extern const struct space_locking space_lock_home;
 extern const struct space_retrieval *space_retrieval; /* [i] */
 extern const struct space_locking *space_locking;     /* [i] */
 
-/* Registers the message handlers. Once. */
+/* Registers the message handlers and chooses the retrieval strategy: boot option retrieve=. Once. */
 void space_init(void);
 
 /* Makes the space ID on this kernel; HOME is the home of its group. NULL without memory. */
@@ -100,7 +104,8 @@ void space_load(struct space *space);
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
 void space_settle(struct space *space, uint64_t start, uint64_t end);
 void space_lock_init(void);
-void space_retrieve_init(void);
+void space_retrieve_members_init(void);
+void space_retrieve_home_init(void);
 void space_change_init(void);
 
 /* Copies to or from the current program; -EFAULT. They may wait for pages. */

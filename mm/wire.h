@@ -32,6 +32,13 @@ struct msg_space_mapping {
     uint64_t frame; /* physical address, if SPACE_FRAME */
 };
 
+/* SPACE_RECORD */
+struct msg_space_record {
+    uint64_t space;
+    uint64_t page;
+    uint64_t frame; /* physical address; the sender's own */
+};
+
 /* SPACE_CHANGE, SPACE_SETTLE */
 enum space_operation {
     SPACE_MAP = 1,     /* home only: an area of LENGTH at START, or where there is room when START is 0 */

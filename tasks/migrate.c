@@ -92,6 +92,7 @@ static void pack(struct msg_migrate *message, struct thread *thread, uint32_t ke
     message->fs_base = thread->fs_base;
     message->gs_base = thread->gs_base;
     message->signal_mask = thread->signal_mask;
+    message->signal_pending = thread->signal_pending;
     message->clear_child_tid = thread->clear_child_tid;
     message->robust_list = thread->robust_list;
     memcpy(message->name, thread->name, sizeof(message->name));
@@ -182,6 +183,7 @@ static void install(struct thread *thread, const struct msg_migrate *message)
     thread->fs_base = message->fs_base;
     thread->gs_base = message->gs_base;
     thread->signal_mask = message->signal_mask;
+    thread->signal_pending = message->signal_pending;
     thread->clear_child_tid = message->clear_child_tid;
     thread->robust_list = message->robust_list;
     memcpy(thread->name, message->name, sizeof(thread->name));

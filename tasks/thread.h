@@ -53,6 +53,7 @@ struct thread {
     void *fpu;                 /* [o] cpu_features.fpu_size bytes */
     uint64_t fs_base, gs_base; /* [o] */
     uint64_t signal_mask;      /* [o] bit s - 1 is signal s */
+    uint64_t signal_pending;   /* [o] sent while in the mask */
     uint64_t clear_child_tid;  /* [o] user address, or 0 */
     uint64_t robust_list;      /* [o] user address, or 0 */
     uint64_t moves;            /* [o] migrations so far */

@@ -41,13 +41,14 @@ struct msg_migrate {
     uint64_t moves;
     uint64_t fs_base, gs_base;
     uint64_t signal_mask;
+    uint64_t signal_pending;
     uint64_t clear_child_tid;
     uint64_t robust_list;
     char name[16];
     struct trap_frame frame;
 };
 
-_Static_assert(sizeof(struct msg_migrate) == 16 + 9 * 8 + 16 + 22 * 8, "wire format");
+_Static_assert(sizeof(struct msg_migrate) == 16 + 10 * 8 + 16 + 22 * 8, "wire format");
 _Static_assert(sizeof(struct msg_thread) <= MSG_SHORT, "a notice of one slot");
 
 #endif

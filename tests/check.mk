@@ -1,5 +1,5 @@
-# Static checks. Included by the Makefile; needs BUILD and KERNEL_CFLAGS, and in KERNEL_OBJECT_FOLDER the folder of the kernel's
-# object files, for the direction of calls.
+# Static checks. Included by the Makefile; needs BUILD and KERNEL_CFLAGS. KERNEL_OBJECT_FOLDER holds the kernel's object
+# files, from which the direction of calls is read.
 #
 #   check    every check below; what has passed is not checked again until a file it depends on changes
 #   format   lays out all C files as .clang-format says

@@ -137,6 +137,24 @@ int64_t call_sched_getaffinity(struct call *c)
     return user_write(c->a[2], mask, size) != 0 ? -EFAULT : (int64_t)size;
 }
 
+static bool ends_process(uint64_t signal)
+{
+    return signal != SIGCHLD && signal != SIGCONT && signal != SIGURG && signal != SIGWINCH && signal != SIGSTOP &&
+           signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU;
+}
+
+/* Signals that were sent while they were masked take effect now: all have their default action. */
+static void deliver_pending(struct thread *thread)
+{
+    uint64_t due = thread->signal_pending & ~thread->signal_mask;
+
+    thread->signal_pending &= ~due;
+    for (uint32_t signal = 1; signal <= SIGNALS; signal++) {
+        if ((due & SIGNAL_BIT(signal)) != 0 && ends_process(signal))
+            exit_group(EXIT_SIGNAL(signal));
+    }
+}
+
 int64_t call_rt_sigprocmask(struct call *c)
 {
     struct thread *thread = thread_current();
@@ -163,7 +181,10 @@ int64_t call_rt_sigprocmask(struct call *c)
         }
         thread->signal_mask = set;
     }
-    return c->a[2] != 0 ? user_write(c->a[2], &old, sizeof(old)) : 0;
+    if (c->a[2] != 0 && user_write(c->a[2], &old, sizeof(old)) != 0)
+        return -EFAULT;
+    deliver_pending(thread);
+    return 0;
 }
 
 int64_t call_rt_sigaction(struct call *c)
@@ -184,23 +205,19 @@ int64_t call_rt_sigaction(struct call *c)
     return c->a[2] != 0 ? user_write(c->a[2], action, sizeof(action)) : 0;
 }
 
-static bool ends_process(uint64_t signal)
-{
-    return signal != SIGCHLD && signal != SIGCONT && signal != SIGURG && signal != SIGWINCH && signal != SIGSTOP &&
-           signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU;
-}
-
-/* A signal to our own process: all have their default action. */
+/* A signal from the calling thread to itself or its process: it has its default action, now or when it is unmasked. */
 static int64_t signal_own(uint64_t signal)
 {
+    struct thread *thread = thread_current();
+
     if (signal > SIGNALS)
         return -EINVAL;
     if (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
         return -ENOSYS; /* stopping is not there */
-    if (signal != 0 && (thread_current()->signal_mask & SIGNAL_BIT(signal)) != 0)
-        return -ENOSYS; /* nor are pending signals */
-    if (signal != 0 && ends_process(signal))
-        exit_group(EXIT_SIGNAL(signal));
+    if (signal == 0)
+        return 0;
+    thread->signal_pending |= SIGNAL_BIT(signal);
+    deliver_pending(thread);
     return 0;
 }
 

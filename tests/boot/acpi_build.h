@@ -32,11 +32,13 @@ static inline void build_put64(uint8_t *at, uint64_t value)
     memcpy(at, &value, sizeof(value));
 }
 
-/* Makes the first LENGTH bytes sum to zero by way of the byte at CHECKSUM. */
+/* Makes the first LENGTH bytes sum to zero by way of the byte at CHECKSUM, if it is among them. */
 static inline void build_sum(uint8_t *bytes, uint32_t length, uint32_t checksum)
 {
     uint8_t sum = 0;
 
+    if (checksum >= length)
+        return;
     bytes[checksum] = 0;
     for (uint32_t i = 0; i < length; i++)
         sum = (uint8_t)(sum + bytes[i]);

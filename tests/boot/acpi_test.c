@@ -362,6 +362,12 @@ TEST(rsdp_checksums, "a revision 2 RSDP needs both its checksums, a revision 0 o
         bytes[8]++;
         CHECK_EQ(discover(rsdp), -ENOENT);
         bytes[8]--;
+        bytes[20] = 35; /* shorter than an RSDP, though its bytes sum to zero */
+        build_sum(bytes, 36, 32);
+        bytes[32] = (uint8_t)(bytes[32] + bytes[35]);
+        CHECK_EQ(discover(rsdp), revision == 0 ? 0 : -ENOENT);
+        bytes[20] = 36;
+        build_sum(bytes, 36, 32);
         bytes[33]++; /* reserved: only the extended checksum covers it */
         CHECK_EQ(discover(rsdp), revision == 0 ? 0 : -ENOENT);
     }
@@ -510,6 +516,9 @@ TEST(lapic_address, "the 64-bit local APIC address replaces the 32-bit one; one 
     madt_lapic_address(&madt, 0xfee00010);
     CHECK_EQ(discover_built(&madt, NULL, NULL), -ENOENT);
     expect_report("local APIC at 0xfee00010");
+    madt_lapic_address(&madt, 0);
+    CHECK_EQ(discover_built(&madt, NULL, NULL), -ENOENT);
+    expect_report("local APIC at 0x0");
 }
 
 TEST(interrupts,
@@ -548,6 +557,58 @@ TEST(madt_entry_lengths,
         madt.bytes[44 + 8 + 1] = lengths[i];
         CHECK_EQ(discover_built(&madt, NULL, NULL), -ENOENT);
         expect_report("MADT ignored: bad entry");
+    }
+}
+
+TEST(short_entries,
+     "an entry of a known type shorter than that type, well-formed otherwise, spoils its table")
+{
+    static const struct {
+        bool srat;
+        uint8_t type, size;
+    } kinds[] = {
+        {false, 0, 8},  {false, 1, 12}, {false, 2, 10}, {false, 5, 12},
+        {false, 9, 16}, {true, 0, 16},  {true, 1, 40},  {true, 2, 24},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        for (uint8_t size = 1; size < kinds[i].size; size++) {
+            struct table madt = madt_of(1);
+            struct table srat = srat_start(3);
+            uint8_t entry[40] = {kinds[i].type, size};
+            srat_cpu(&srat, 0, 0, 1);
+            table_append(kinds[i].srat ? &srat : &madt, entry, size);
+            CHECK_EQ(discover_built(&madt, &srat, NULL), kinds[i].srat ? 0 : -ENOENT);
+            CHECK(!found.srat_used);
+            expect_report("bad entry");
+        }
+    }
+}
+
+TEST(short_tables, "a table shorter than its fixed part is ignored, whatever its checksum")
+{
+    static const uint8_t matrix[4] = {10, 20, 20, 10};
+    static const struct {
+        const char *name;
+        uint32_t fixed;
+    } tables[] = {{"APIC", 44}, {"SRAT", 48}, {"SLIT", 44}};
+
+    for (int i = 0; i < 3; i++) {
+        for (uint32_t length = 0; length < tables[i].fixed; length++) {
+            struct table madt = madt_of(2);
+            struct table srat = srat_start(3);
+            struct table slit = slit_of(2, matrix, 4);
+            srat_cpu(&srat, 0, 0, 1);
+            srat_cpu(&srat, 1, 1, 1);
+            CHECK_EQ(discover_built(&madt, &srat, &slit), 0);
+            CHECK(found.srat_used && found.slit_used);
+            uint8_t *table = build_find(&machine, tables[i].name);
+            build_put32(table + 4, length);
+            build_repair(table, length);
+            CHECK_EQ(discover(BUILD_RSDP), i == 0 ? -ENOENT : 0);
+            CHECK(i != 1 || !found.srat_used);
+            CHECK(!found.slit_used);
+        }
     }
 }
 
@@ -597,6 +658,11 @@ TEST(old_srat, "a revision 1 SRAT has domains of eight bits, whatever its reserv
     CHECK_EQ(discover_built(&madt, &srat, NULL), 0);
     CHECK_EQ(found.node_count, 1);
     CHECK_EQ(found.domain[0], 5);
+    srat.bytes[8] = 2;
+    CHECK_EQ(discover_built(&madt, &srat, NULL), 0);
+    CHECK_EQ(found.node_count, 2);
+    CHECK_EQ(found.domain[0], 0x1234505);
+    CHECK_EQ(found.domain[1], 0xffffff05);
 }
 
 TEST(nodes_of_one_kind, "a node may have memory only, CPUs only, or CPUs that are not there")
@@ -661,10 +727,15 @@ TEST(memory_in_two_domains, "a SRAT with memory in two domains, or memory that w
     srat_memory(&srat, 0, 0x100000, 0x100000, 1);
     srat_memory(&srat, 0, 0x180000, 0x100000, 1);
     srat_memory(&srat, 1, 0x280000, 0x100000, 1);
+    srat_memory(&srat, 1, 0, 0x100000, 1);
     CHECK_EQ(discover_built(&madt, &srat, NULL), 0);
     CHECK(found.srat_used);
-    CHECK_EQ(found.memory_count, 3);
+    CHECK_EQ(found.memory_count, 4);
     struct table wraps = srat;
+    struct table below = srat;
+    srat_memory(&below, 1, 0xff000, 0x2000, 1);
+    CHECK_EQ(discover_built(&madt, &below, NULL), 0);
+    CHECK(!found.srat_used);
     srat_memory(&srat, 1, 0x27f000, 0x1000, 1);
     CHECK_EQ(discover_built(&madt, &srat, NULL), 0);
     CHECK(!found.srat_used);

@@ -349,6 +349,8 @@ TEST(even_shares,
         for (uint32_t k = 0; k < cpus; k++) {
             CHECK(plan.kernels[k].memory + 2 * MIB > share && plan.kernels[k].memory < share + 2 * MIB);
             CHECK(k == 0 || plan.ranges[k].base % (2 * MIB) == 0);
+            uint64_t even = 3 * MIB + 3 * PAGE_SIZE + share * k;
+            CHECK(plan.ranges[k].base <= even + MIB && even <= plan.ranges[k].base + MIB + PAGE_SIZE);
         }
     }
     machine(1, 64);
@@ -375,6 +377,43 @@ TEST(shares_over_holes,
     memory(0, 65 * MIB, 31 * MIB);
     CHECK_EQ(compute("core"), 0);
     CHECK_EQ(plan.range_count, 2);
+}
+
+TEST(interleaved_nodes, "ranges of several nodes in any order of addresses are shared node by node")
+{
+    machine(2, 2);
+    memory(1, 16 * MIB, 24 * MIB);
+    memory(0, 40 * MIB, 8 * MIB);
+    memory(1, 48 * MIB, 40 * MIB);
+    memory(0, 88 * MIB, 56 * MIB);
+    memory(1, 144 * MIB, 8 * MIB);
+    CHECK_EQ(compute("core"), 0);
+    CHECK_EQ(plan.range_count, 7);
+    CHECK_EQ(owned(0, 0), 32 * MIB);
+    CHECK_EQ(owned(1, 0), 32 * MIB);
+    CHECK_EQ(owned(2, 1), 36 * MIB);
+    CHECK_EQ(owned(3, 1), 36 * MIB);
+    CHECK_EQ(plan.kernels[2].chunk, 16 * MIB);
+    CHECK_EQ(plan.kernels[3].chunk, 60 * MIB);
+    machine(2, 2); /* tight: each node has just room for its two chunks */
+    input.chunk_size = 9 * MIB;
+    memory(1, 16 * MIB, 10 * MIB);
+    memory(0, 40 * MIB, 10 * MIB);
+    memory(1, 64 * MIB, 10 * MIB);
+    memory(0, 80 * MIB, 10 * MIB);
+    CHECK_EQ(compute("core"), 0);
+}
+
+TEST(choice_of_home, "a kernel that can start on either of two nodes leaves the one to a kernel that cannot")
+{
+    machine(2, 1);
+    input.chunk_size = 8 * MIB;
+    topology.cpus[topology.cpu_count++] = (struct acpi_cpu){.apic_id = 2, .node = 0};
+    memory(0, 16 * MIB, 10 * MIB);
+    memory(1, 64 * MIB, 10 * MIB);
+    CHECK_EQ(compute("0-1,2"), 0);
+    CHECK_EQ(plan.kernels[0].chunk, 64 * MIB);
+    CHECK(plan.kernels[1].chunk < 64 * MIB);
 }
 
 TEST(chunk_moves_cut, "a cut moves where an even one would leave a kernel no room for its chunk in one piece")

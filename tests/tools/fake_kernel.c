@@ -222,6 +222,10 @@ __attribute__((used)) int main(uint32_t magic, uint32_t info)
 {
     const char *argument;
     take_boot_information(magic, info);
+    out(COM1 + 3, 0x83); /* 115200 baud, 8 data bits */
+    out(COM1, 1);
+    out(COM1 + 1, 0);
+    out(COM1 + 3, 0x03);
     out(COM1 + 2, 0x01); /* queue input bytes */
     catch_nmi();
     print(LOG, "[k0 c0 0.000000] boot: fake\n@plan kernels 1\n@plan kernel 0 cpus 0 node 0 memory 1 MiB\n");

@@ -95,7 +95,7 @@ class BochsMachine(Machine):
         return False
 
     def messages(self) -> str:
+        """Why Bochs gave up, of all that it tells."""
         log = self.folder / "bochs.log"
-        problems = [line for line in log.read_text(errors="replace").splitlines()
-                    if ">>PANIC<<" in line or line[11:12] == "p"] if log.exists() else []
-        return "\n".join(filter(None, (super().messages(), *problems)))
+        told = super().messages() + ("\n" + log.read_text(errors="replace") if log.exists() else "")
+        return "\n".join(line for line in told.splitlines() if ">>PANIC<<" in line)

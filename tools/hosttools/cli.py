@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import os
 import sys
 from typing import NoReturn, Sequence
 
@@ -104,18 +103,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _open_standard_streams() -> None:
-    """Makes descriptors 0 to 2 exist, so that no file opened later becomes one of them."""
-    for fd in range(3):
-        try:
-            os.fstat(fd)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-
-
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; returns its exit status."""
-    _open_standard_streams()
     try:
         options = parse(arguments)
         if options.subcommand == "debug":

@@ -94,6 +94,7 @@ class QemuMachine(Machine):
             "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04", *extra]
         self._control: socket.socket | None = None
         self._client: "QMPClient | None" = None
+        self._executing = asyncio.Lock()
 
     async def start(self) -> None:
         self.terminal_out, self.terminal_in = self._open_pipe("com1")
@@ -133,10 +134,13 @@ class QemuMachine(Machine):
         from qemu.qmp import QMPClient, QMPError  # only runs that need it pay for it
 
         try:
-            if self._client is None:
-                assert self._control is not None
-                self._client, control, self._control = QMPClient("kettle"), self._control, None
-                await self._client.connect(control)
-            await self._client.execute(command, arguments)
+            async with self._executing:
+                if self._client is None:
+                    if self._control is None:
+                        raise MachineError("QEMU: the control connection has failed before")
+                    client, control, self._control = QMPClient("kettle"), self._control, None
+                    await client.connect(control)
+                    self._client = client
+                await self._client.execute(command, arguments)
         except (QMPError, OSError) as error:
             raise MachineError(f"QEMU: {command}: {error}") from None

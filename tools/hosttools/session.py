@@ -5,6 +5,7 @@ Output is complete: all the emulator wrote is read before a run counts as ended.
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import time
@@ -82,43 +83,55 @@ class Session:
     """Runs one machine once."""
 
     def __init__(self, machine: Machine, sink: Sink, log_files: list[BinaryIO], *, timeout: float | None = None,
-                 interactive: bool = False, on_user: Callable[[], None] = lambda: None) -> None:
+                 interactive: bool = False, debugger: bool = False, on_user: Callable[[], None] = lambda: None) -> None:
         """LOG_FILES get the log as it comes. TIMEOUT counts seconds from the emulator's start. INTERACTIVE: every
-        key of a terminal is for the guest, and leaving with Ctrl-A x is a normal end. ON_USER is called when the
-        program starts."""
+        key of a terminal is for the guest, and leaving with Ctrl-A x is a normal end. DEBUGGER: one runs beside this
+        session; it has the terminal and its Ctrl-C, and the boot may take any time. ON_USER is called when the program
+        starts."""
         self._machine = machine
         self._sink = sink
         self._log_files = log_files
         self._timeout = timeout
         self._interactive = interactive
+        self._debugger = debugger
         self._on_user = on_user
         self._log = EventLog(self._take_event)
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._input: asyncio.Task | None = None
         self._terminal = RawTerminal(0, keep_signals=not interactive)
+        self._ending: asyncio.Future[Cause | None] = asyncio.get_running_loop().create_future()
+        self._started = 0.0
 
     async def run(self) -> Outcome:
         """Runs the machine to its end, or ends it; never leaves the emulator or a changed terminal behind."""
         loop = asyncio.get_running_loop()
-        self._ending: asyncio.Future[Cause | None] = loop.create_future()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._end, Cause("signal", STATUS_SIGNAL + number))
+            loop.add_signal_handler(number, self._take_signal, number)
         self._started = time.monotonic()
         try:
             try:
                 await self._machine.start()
             except MachineError as error:
                 return Outcome("machine", STATUS_MACHINE, problem=str(error))
-            with self._terminal:
+            with contextlib.nullcontext() if self._debugger else self._terminal:
                 return await self._supervise()
         finally:
             self._machine.close()
+
+    def stop(self) -> None:
+        """Ends the run from outside."""
+        self._end(Cause("left", 0))
+
+    def _take_signal(self, number: int) -> None:
+        if not (self._debugger and number == signal.SIGINT):
+            self._end(Cause("signal", STATUS_SIGNAL + number))
 
     async def _supervise(self) -> Outcome:
         loop = asyncio.get_running_loop()
         if self._timeout is not None:
             loop.call_later(self._timeout, self._end, Cause("timeout", STATUS_TIMEOUT))
-        boot_limit = loop.call_later(BOOT_LIMIT, self._end_unbooted)
+        if not self._debugger:
+            loop.call_later(BOOT_LIMIT, self._end_unbooted)
         watch = asyncio.create_task(self._watch())
         watch.add_done_callback(self._watch_done)
         problem = ""
@@ -127,9 +140,9 @@ class Session:
             if cause is not None and cause.kind == "timeout":
                 problem = await self._dump_waits()
         finally:
-            boot_limit.cancel()
             if self._input is not None:
                 self._input.cancel()
+                await asyncio.wait({self._input})
             emulator_status = await self._machine.stop()
             seconds = self._now()
             await asyncio.wait({watch}, timeout=DRAIN_LIMIT)
@@ -154,6 +167,10 @@ class Session:
         else:
             self._ending.set_exception(error)
 
+    def _input_done(self, task: asyncio.Task) -> None:
+        if not self._ending.done() and not task.cancelled() and task.exception() is not None:
+            self._ending.set_exception(task.exception())
+
     async def _pass_output(self, fd: int) -> None:
         while data := await streams.read_some(fd):
             await self._sink.put(data)
@@ -175,7 +192,9 @@ class Session:
         loop = asyncio.get_running_loop()
         if event.kind == "user" and self._input is None:
             self._on_user()
-            self._input = asyncio.create_task(self._pass_input())
+            if not self._debugger:
+                self._input = asyncio.create_task(self._pass_input())
+                self._input.add_done_callback(self._input_done)
         elif event.kind == "exit":
             loop.call_later(EXIT_GRACE, self._machine.terminate)
         elif event.kind == "panic":

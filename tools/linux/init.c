@@ -127,6 +127,11 @@ static struct job read_job(void) {
     return job;
 }
 
+/* Lets this process use the log and exit ports, or not; 0 or -1. */
+static int use_ports(int allowed) {
+    return ioperm(LOG_PORT, 1, allowed) != 0 || ioperm(EXIT_PORT, 1, allowed) != 0 ? -1 : 0;
+}
+
 /* Starts the program as the foreground job of the terminal. This process stays the leader of the session: a leader's
  * end would hang the terminal up, and throw away what it has not yet sent. */
 static pid_t start(const struct job *job, int terminal, const sigset_t *mask) {
@@ -142,7 +147,9 @@ static pid_t start(const struct job *job, int terminal, const sigset_t *mask) {
         dup2(terminal, 2);
         signal(SIGTTOU, SIG_DFL);
         sigprocmask(SIG_SETMASK, mask, NULL);
+        use_ports(0); /* they are ours, and an exec would hand them on */
         execve(job->path, job->argv, job->envp);
+        use_ports(1);
         log_line("linux init: cannot execute %s: %s", job->path, strerror(errno));
         _exit(STATUS_CANNOT_EXECUTE);
     }
@@ -257,7 +264,7 @@ static void child_ended(int number) {
 }
 
 int main(void) {
-    if (ioperm(LOG_PORT, 1, 1) != 0 || ioperm(EXIT_PORT, 1, 1) != 0) {
+    if (use_ports(1) != 0) {
         return 1; /* there is nobody to tell: process 1 ends and Linux panics */
     }
     mount_at("proc", "/proc");

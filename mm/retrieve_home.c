@@ -1,0 +1,57 @@
+/* Retrieval strategy `home`: the group's home maps every page that any kernel has touched, so its page tables are the
+ * directory. A fault elsewhere asks the home alone, and a frame newly made elsewhere is recorded there before it is used: one
+ * or two round trips, whatever the number of kernels. mm/retrieval.md has the protocol. */
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
+#include "mm/internal.h"
+#include "mm/space.h"
+#include "msg/channel.h"
+
+static void home_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+{
+    struct msg_space_fetch ask = {space->id, page};
+
+    memset(answer, 0, sizeof(*answer));
+    if (space->home == instance.kernel) {
+        space_answer(space, page, answer); /* what we do not have, nobody has */
+        return;
+    }
+    if (msg_call(space->home, MSG_SPACE_FETCH, &ask, sizeof(ask), answer, sizeof(*answer), "mapping fetch", page) !=
+        (int)sizeof(*answer))
+        memset(answer, 0, sizeof(*answer));
+}
+
+static int home_record(struct space *space, uint64_t page, uint64_t frame)
+{
+    struct msg_space_record record = {space->id, page, frame};
+    int length;
+
+    if (space->home == instance.kernel)
+        return 0;
+    length = msg_call(space->home, MSG_SPACE_RECORD, &record, sizeof(record), NULL, 0, "record of a new frame", page);
+    return length < 0 ? length : 0;
+}
+
+static void handle_record(const struct msg *m)
+{
+    const struct msg_space_record *record = m->data;
+    struct space *space = space_get(record->space);
+    int error = -ESRCH;
+
+    if (space != NULL) {
+        error = space->home == instance.kernel ? space_install(space, record->page, record->frame) : -EPROTO;
+        space_put(space);
+    }
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, NULL, 0);
+}
+
+void space_retrieve_home_init(void)
+{
+    msg_register(MSG_SPACE_RECORD, handle_record, sizeof(struct msg_space_record));
+}
+
+const struct space_retrieval space_retrieve_home = {"home", home_fetch, home_record};

@@ -1,0 +1,166 @@
+"""What `tools/kettle run` promises about a program: its output, its input, its status, and the machine's failures."""
+
+import hashlib
+
+import pytest
+
+from conftest import tap_failures
+
+BINARY = """
+#include <unistd.h>
+int main(void)
+{
+    static unsigned char block[4096];
+    unsigned state = 1;
+    for (int i = 0; i < 100; i++) {
+        for (int j = 0; j < 4096; j++) {
+            state = state * 1664525u + 1013904223u;
+            block[j] = state >> 24;
+        }
+        for (long done = 0; done < 4096;)
+            done += write(1, block + done, 4096 - done);
+    }
+    return 0;
+}
+"""
+
+COPY = """
+#include <unistd.h>
+int main(void)
+{
+    static char block[1000];
+    for (;;) {
+        long count = read(0, block, sizeof(block));
+        if (count <= 0)
+            return count < 0;
+        for (long done = 0; done < count;)
+            done += write(1, block + done, count - done);
+    }
+}
+"""
+
+SHOW = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    char line[100] = "";
+    FILE *file = fopen("/data/note", "r");
+    if (file == NULL || fgets(line, sizeof(line), file) == NULL)
+        return 9;
+    printf("%d|%s|%s|%s|%s", argc, argv[1], argv[2], getenv("COLOUR"), line);
+    return 0;
+}
+"""
+
+
+def expected_binary() -> bytes:
+    state, out = 1, bytearray()
+    for _ in range(100 * 4096):
+        state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+        out.append(state >> 24)
+    return bytes(out)
+
+
+@pytest.mark.parametrize("code", [0, 7, 255])
+def test_status_is_the_programs(run, musl, code):
+    program = musl(f"return{code}", f"int main(void) {{ return {code}; }}")
+    assert run("--cpus", "2", "--", program).status == code
+
+
+@pytest.mark.parametrize("text, status", [
+    ("int main(void) { return *(volatile int *)0; }", 139),
+    ("int main(void) { __asm__ volatile(\"ud2\"); }", 132),
+    ("#include <stdlib.h>\nint main(void) { abort(); }", 134),
+    ("int main(int c, char **v) { volatile int zero = 0; return 7 / zero; }", 136),
+])
+def test_status_of_a_signal_is_128_and_its_number(run, musl, text, status):
+    done = run("--cpus", "1", "--", musl(f"dies{status}", text))
+    assert done.status == status, done.explain()
+
+
+def test_output_is_the_programs_byte_for_byte(run, musl):
+    done = run("--cpus", "2", "--", musl("binary", BINARY))
+    assert done.status == 0, done.explain()
+    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(expected_binary()).digest()
+
+
+def test_no_line_of_the_log_is_in_the_output(run):
+    done = run("--cpus", "2", "--", "hello")
+    assert done.stdout == b"hello, world\n", done.explain()
+    assert "kernel: runs on" in done.log and "plan" in done.log
+
+
+def test_input_reaches_the_program_and_ends(run, musl):
+    text = bytes(range(1, 256)) * 40
+    done = run("--cpus", "2", "--timeout", "60", "--", musl("copy", COPY), stdin=text)
+    assert done.status == 0 and done.stdout == text, done.explain()
+
+
+def test_arguments_environment_and_files(run, musl, tmp_path):
+    (tmp_path / "note").write_text("from the host\n")
+    done = run("--file", f"{tmp_path / 'note'}:/data/note", "--env", "COLOUR=blue", "--", musl("show", SHOW), "a b", "")
+    assert done.stdout == b"3|a b||blue|from the host\n", done.explain()
+
+
+@pytest.mark.parametrize("compiler, flags", [
+    ("musl-gcc", []), ("gcc", []), ("gcc", ["-static-pie", "-fPIE"]), ("gcc", ["-mavx2", "-O3"])])
+def test_unmodified_linux_programs(run, musl, compiler, flags):
+    """Static programs of both C libraries, also position independent and with vector code, use stdio and malloc."""
+    text = """
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    int main(void)
+    {
+        double sum = 0;
+        double *values = malloc(100000 * sizeof(double));
+        for (int i = 0; i < 100000; i++)
+            values[i] = i * 0.5;
+        for (int i = 0; i < 100000; i++)
+            sum += values[i];
+        free(values);
+        printf("%.1f %s\\n", sum, strerror(2));
+        return sum == 2499975000.0 ? 0 : 1;
+    }
+    """
+    name = f"{compiler}{len(flags)}{'pie' if '-static-pie' in flags else ''}"
+    done = run("--cpus", "2", "--", musl(name, text, *flags, compiler=compiler))
+    assert done.status == 0 and done.stdout == b"2499975000.0 No such file or directory\n", done.explain()
+
+
+def test_timeout_says_who_waits_for_what(run):
+    done = run("--cpus", "2", "--timeout", "8", "--", "spin")
+    assert done.status == 124, done.explain()
+    assert "kernel 0 cpu 0 runs thread 0:1 spin" in done.stderr, done.explain()
+    assert "waits for" in done.stderr
+
+
+@pytest.mark.parametrize("kernel", [0, 3])
+def test_panic_says_which_kernel_and_where(run, kernel):
+    done = run("--cpus", "4", "--append", f"panic={kernel}", "--", "spin")
+    assert done.status == 125, done.explain()
+    assert f"panic on kernel {kernel} cpu {kernel}: kernel: the boot option panic={kernel}" in done.stderr
+    assert "first_task+0x" in done.stderr, "the backtrace has names"
+
+
+def test_linux_runs_the_same_program(run, musl, tmp_path):
+    (tmp_path / "note").write_text("from the host\n")
+    show, seven = musl("show", SHOW), musl("return7", "int main(void) { return 7; }")
+    done = run("--os", "linux", "--cpus", "2", "--nodes", "2", "--file", f"{tmp_path / 'note'}:/data/note", "--env",
+               "COLOUR=red", "--", show, "x", "y")
+    assert done.status == 0 and done.stdout == b"3|x|y|red|from the host\n", done.explain()
+    assert run("--os", "linux", "--", seven).status == 7
+
+
+def test_linux_agrees_with_the_tests_of_the_library(run):
+    """The test programs ask of Kettle what Linux does: Linux has to pass them too."""
+    for program in ("test-libc", "test-memory"):
+        done = run("--os", "linux", "--cpus", "1", "--", program)
+        assert done.status == 0 and not tap_failures(done.stdout.decode()), done.explain()
+
+
+def test_seeded_run_repeats(run_json):
+    """With --icount and --seed two runs of one CPU print the same times."""
+    runs = [run_json("--cpus", "1", "--icount", "2", "--seed", "5", "--", "tour")["stdout"] for _ in range(2)]
+    assert runs[0] == runs[1]

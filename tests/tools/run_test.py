@@ -1,0 +1,328 @@
+"""`tools/kettle run`, end to end on the fake kernel: what it refuses, passes on, tells and returns, and that it always
+cleans up behind itself."""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from host_command import (KETTLE, PROGRAM, compile_c, environment, kettle, make_build, processes_with, stub_emulators,
+                          wait_until)
+
+FLOOD = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("run")
+
+
+@pytest.fixture(scope="module")
+def build(folder):
+    return make_build(folder)
+
+
+@pytest.fixture(scope="module")
+def program(folder):
+    return compile_c(folder / "program", PROGRAM, "-static")
+
+
+def fake(build, does, *options, program="inside", **how):
+    """Runs the fake kernel, which DOES one thing."""
+    return kettle(build, "run", "--cpus", "1", "--append", f"fake={does}", *options, "--", program, **how)
+
+
+def flood(count: int) -> bytes:
+    return bytes((i * 7 + i // 256) & 255 for i in range(count))
+
+
+REFUSED = {
+    "no command": ("", "required"),
+    "an unknown command": ("fly", "invalid choice"),
+    "no program": ("run", "PROGRAM"),
+    "an unknown option": ("run --what inside", "--what"),
+    "a shortened option": ("run --cpu 1 inside", "--cpu"),
+    "a missing file": ("run -- ./missing", "kettle: missing: no such file"),
+    "an unknown image program": ("run -- missing", "(inside)"),
+    "a folder": ("run -- /tmp", "not a regular file"),
+    "a dynamic executable": ("run -- /bin/true", "dynamically linked"),
+    "no executable": ("run -- /etc/passwd", "not an ELF"),
+    "more kernels than CPUs": ("run --cpus 2 --kernels 3 inside", "more kernels than the 2 CPUs"),
+    "more kernels than the limit": ("run --cpus 65 inside", "64 is the limit"),
+    "a node without memory": ("run --nodes 4 --mem 8K inside", "node 2 has no memory"),
+    "a CPU in two kernels": ("run --kernels 0-1,1-2 inside", "CPU 1"),
+    "a malformed size": ("run --mem big inside", "'big' is not a size"),
+    "a malformed number": ("run --cpus many inside", "'many' is not a whole number"),
+    "no CPUs": ("run --cpus 0 inside", "1 to 256"),
+    "too many nodes": ("run --nodes 65 inside", "1 to 64"),
+    "a malformed matrix": ("run --nodes 2 --dist 10,20 inside", "2 rows"),
+    "a malformed timeout": ("run --timeout soon inside", "seconds"),
+    "no timeout": ("run --timeout 0 inside", "seconds"),
+    "a malformed variable": ("run --env A inside", "NAME=VALUE"),
+    "a missing guest file": ("run --file missing inside", "no such file"),
+    "a missing log folder": ("run --log /missing/log inside", "no such folder"),
+    "icount on many threads": ("run --icount 1 --tcg multi inside", "--tcg single"),
+    "icount out of range": ("run --icount 11 inside", "0 to 10"),
+    "an unknown emulator": ("run --emulator vax inside", "invalid choice"),
+    "nodes in Bochs": ("run --emulator bochs --nodes 2 inside", "no NUMA"),
+    "icount in Bochs": ("run --emulator bochs --icount 1 inside", "QEMU's"),
+    "odd memory in Bochs": ("run --emulator bochs --mem 1032K inside", "whole MiB"),
+    "Linux in Bochs": ("run --emulator bochs --os linux inside", "Kettle only"),
+    "Linux counting on many CPUs": ("run --os linux --icount 1 --cpus 2 inside", "--cpus 1"),
+    "debugging Linux": ("debug --os linux inside", "debug is for Kettle"),
+    "debugging a kernel too many": ("debug --cpus 2 --kernel 2 inside", "0 to 1"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_is_one_line_and_status_2(build, tmp_path, what):
+    """And no emulator was started."""
+    arguments, word = REFUSED[what]
+    done = kettle(build, *arguments.split(), PATH=stub_emulators(tmp_path))
+    assert done.status == 2, done
+    assert done.stdout == b""
+    assert done.stderr.startswith("kettle: ") and done.stderr.count("\n") == 1 and word in done.stderr
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_build_that_is_missing_is_told(program, tmp_path):
+    done = kettle(tmp_path, "run", "--", program)
+    assert done.status == 2 and "run make" in done.stderr
+
+
+def test_an_emulator_that_is_missing_is_told(build, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for name in ("dirname", "readlink", "cmp", "cat"):
+        (tmp_path / "bin" / name).symlink_to(f"/bin/{name}")
+    done = kettle(build, "run", "--", "inside", PATH=str(tmp_path / "bin"))
+    assert done.status == 2 and "qemu-system-x86_64 is not installed" in done.stderr
+
+
+@pytest.mark.parametrize("code", [0, 7, 255])
+def test_the_status_is_the_programs(build, program, code):
+    done = fake(build, f"exit:{code}", program=program)
+    assert (done.status, done.stdout, done.stderr) == (code, b"", "")
+
+
+@pytest.mark.parametrize("number", [9, 11])
+def test_a_signal_is_128_and_its_number(build, number):
+    assert fake(build, f"signal:{number}").status == 128 + number
+
+
+def test_output_is_complete_and_byte_for_byte(build):
+    done = fake(build, f"flood:{FLOOD}")
+    assert done.status == 0
+    assert done.stdout == flood(FLOOD)
+
+
+def test_output_waits_for_a_slow_reader(build):
+    command = [str(KETTLE), "run", "--cpus", "1", "--append", "fake=flood:500000", "--", "inside"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment(build)) as process:
+        time.sleep(3)
+        assert process.stdout.read() == flood(500000)
+        assert process.wait() == 0
+
+
+def test_a_reader_that_goes_away_ends_the_run(build):
+    command = f"'{KETTLE}' run --cpus 1 --append fake=flood:9000000 -- inside | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, env=environment(build),
+                          timeout=30, check=True)
+    assert done.stdout == b"141\n" and done.stderr == b""
+
+
+def test_input_passes_byte_for_byte_and_its_end_is_told(build):
+    text = bytes(range(256)) * 40
+    done = fake(build, "echo", "--timeout", "60", stdin=text)
+    assert done.status == 0 and done.stdout == text
+
+
+def test_input_from_a_file(build, tmp_path):
+    (tmp_path / "input").write_bytes(b"from a file\n")
+    with open(tmp_path / "input", "rb") as file:
+        done = subprocess.run([str(KETTLE), "run", "--cpus", "1", "--append", "fake=echo", "--timeout", "30", "--", "inside"],
+                              stdin=file, capture_output=True, env=environment(build), check=False)
+    assert done.returncode == 0 and done.stdout == b"from a file\n"
+
+
+def test_no_input_ends_at_once(build):
+    done = fake(build, "echo", "--timeout", "30", stdin=None)
+    assert (done.status, done.stdout) == (0, b"")
+
+
+def test_the_end_of_input_does_not_end_the_machine(build):
+    assert fake(build, "hang", "--timeout", "3", stdin=b"").status == 124
+
+
+def test_closed_standard_streams_do_no_harm(build):
+    done = subprocess.run(["sh", "-c", f"exec '{KETTLE}' run --cpus 1 --append fake=exit:3 -- inside <&- >&- 2>&-"],
+                          env=environment(build), timeout=30, check=False)
+    assert done.returncode == 3
+
+
+def test_a_panic_is_125_and_its_text_on_standard_error(build):
+    done = fake(build, "panic", "--timeout", "60")
+    assert (done.status, done.stdout) == (125, b"")
+    assert done.stderr == "kettle: fake: the invariant that nothing breaks\n"
+    assert done.seconds < 30
+
+
+def test_a_reset_is_125_and_told(build):
+    done = fake(build, "reset")
+    assert done.status == 125
+    assert "stopped by itself" in done.stderr and "[k0 c0 0.000000] boot: fake" in done.stderr
+
+
+def test_an_emulator_that_refuses_is_125_and_quoted(build):
+    (build / "bad").mkdir(exist_ok=True)
+    (build / "bad" / "kettle.elf").write_bytes(b"no kernel")
+    (build / "bad" / "initramfs.cpio").write_bytes((build / "initramfs.cpio").read_bytes())
+    done = fake(build / "bad", "exit:0")
+    assert done.status == 125 and "qemu: linux kernel too old" in done.stderr
+
+
+def test_a_timeout_is_124_with_the_wait_dump(build):
+    done = fake(build, "hang", "--timeout", "2")
+    assert done.status == 124
+    assert done.stderr == "kettle: no end within 2 s\nfake cpu 0 runs\nfake nobody waits\n"
+    assert 4 <= done.seconds < 20
+
+
+def test_a_timeout_holds_when_nobody_reads_the_output(build):
+    command = [str(KETTLE), "run", "--cpus", "1", "--append", "fake=flood:9000000", "--timeout", "3", "--", "inside"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(build),
+                          stdin=subprocess.DEVNULL) as process:
+        assert process.wait(30) == 124
+        passed = process.stdout.read()
+    assert len(passed) >= 1 << 16 and passed == flood(len(passed))
+
+
+def test_a_timeout_before_the_program_starts_is_124(build):
+    assert fake(build, "silent", "--timeout", "2").status == 124
+
+
+def test_a_machine_that_stays_on_after_the_end_is_ended(build):
+    done = fake(build, "linger")
+    assert done.status == 0 and done.seconds < 20
+
+
+def test_the_command_line_of_the_kernel(build):
+    done = kettle(build, "run", "--cpus", "4", "--kernels", "0-1,2-3", "--seed", "9", "--append", "fake=options", "--append",
+                  "boot=manual x=1", "--", "inside")
+    assert done.stdout == b"kernels=0-1,2-3 seed=9 fake=options boot=manual x=1"
+
+
+def archive_line(data: bytes) -> bytes:
+    total = 0
+    for byte in data:
+        total = (total * 31 + byte) & 0xFFFFFFFF
+    return b"%d %d\n" % (len(data), total)
+
+
+@pytest.mark.parametrize("boot", ["kernel", "iso"])
+def test_the_guest_gets_the_image_and_what_the_run_adds(build, boot):
+    from hosttools.image import make_job
+
+    image = (build / "initramfs.cpio").read_bytes()
+    job = make_job("inside", ["x", ""], ["A=b"], [], build / "initramfs.cpio")
+    done = kettle(build, "run", "--cpus", "1", "--boot", boot, "--append", "fake=archive", "--env", "A=b", "--", "inside",
+                  "x", "")
+    assert done.stdout == archive_line(image + job.archive())
+
+
+def test_the_log_goes_to_its_file_and_nowhere_else(build, tmp_path):
+    done = fake(build, "exit:0", "--log", tmp_path / "log")
+    assert (done.stdout, done.stderr) == (b"", "")
+    assert (tmp_path / "log").read_text() == ("[k0 c0 0.000000] boot: fake\n@plan kernels 1\n"
+                                              "@plan kernel 0 cpus 0 node 0 memory 1 MiB\n@user\n@exit code 0\n")
+
+
+def test_verbose_shows_the_log_on_standard_error(build):
+    done = fake(build, "exit:0", "-v")
+    assert done.stdout == b"" and "@plan kernels 1\n" in done.stderr
+
+
+def test_json_tells_the_run(build, tmp_path):
+    done = fake(build, "signal:11", "--json", "--log", tmp_path / "log")
+    told = json.loads(done.stdout)
+    assert done.status == told["status"] == 139
+    assert (told["kind"], told["signal"], told["stdout"]) == ("signal", 11, "")
+    assert told["plan"] == ["kernels 1", "kernel 0 cpus 0 node 0 memory 1 MiB"]
+    assert 0 < told["boot_seconds"] <= told["seconds"] < 60
+    assert told["command"].startswith("qemu-system-x86_64 -machine q35 ")
+    assert [event["kind"] for event in told["events"]] == ["plan", "plan", "user", "exit"]
+    assert told["log"] == str(tmp_path / "log")
+
+
+def test_json_gives_output_that_is_no_text_in_base64(build):
+    told = json.loads(fake(build, "flood:1000", "--json").stdout)
+    assert told["stdout_encoding"] == "base64" and base64.b64decode(told["stdout"]) == flood(1000)
+    told = json.loads(fake(build, "line", "--json", stdin="h\u00e9\n".encode()).stdout)
+    assert (told["stdout_encoding"], told["stdout"]) == ("utf-8", "h\u00e9\n")
+
+
+def test_json_tells_a_panic_too(build):
+    done = fake(build, "panic", "--json")
+    told = json.loads(done.stdout)
+    assert (done.status, told["kind"], told["problem"]) == (125, "machine", "fake: the invariant that nothing breaks")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_stopped_tool_leaves_no_emulator_behind(build, number):
+    word = f"fake=hang stopped-by-{number.value}"
+    command = [str(KETTLE), "run", "--cpus", "1", "--append", word, "-v", "--", "inside"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=environment(build)) as process:
+        assert wait_until(lambda: any(line.startswith("qemu") for line in processes_with(word)))
+        assert b"@user\n" in iter(process.stderr.readline, b"")
+        process.send_signal(number)
+        status = process.wait(20)
+    assert status == (-number if number == signal.SIGKILL else 128 + number)
+    assert wait_until(lambda: not processes_with(word))
+
+
+def test_no_files_stay_behind(build, tmp_path):
+    for does in ("exit:0", "panic", "reset"):
+        fake(build, does, TMPDIR=str(tmp_path))
+    assert os.listdir(tmp_path) == []
+
+
+def test_it_works_from_any_folder_and_through_a_link(build, tmp_path):
+    (tmp_path / "k").symlink_to(KETTLE)
+    done = subprocess.run(["./k", "run", "--cpus", "1", "--append", "fake=exit:5", "--", "inside"], cwd=tmp_path,
+                          stdin=subprocess.DEVNULL, env=environment(build), check=False)
+    assert done.returncode == 5
+
+
+def test_arguments_behind_the_program_are_its_own(build):
+    from hosttools.cli import parse
+
+    options = parse(["run", "--cpus", "2", "--", "a", "--cpus", "3", "--", "-v"])
+    assert (options.program, options.arguments, options.cpus, options.verbose) == ("a", ["--cpus", "3", "--", "-v"], 2, False)
+
+
+def test_bochs_boots_the_same_image(build):
+    done = fake(build, f"flood:{20000}", "--emulator", "bochs", "--timeout", "100")
+    assert done.status == 0 and done.stdout == flood(20000), done.stderr
+
+
+def test_bochs_passes_input_and_failures(build):
+    done = fake(build, "line", "--emulator", "bochs", "--timeout", "100", stdin=b"typed\nmore")
+    assert done.status == 0 and done.stdout == b"typed\n", done.stderr
+    done = fake(build, "panic", "--emulator", "bochs", "--timeout", "100")
+    assert done.status == 125 and done.stderr == "kettle: fake: the invariant that nothing breaks\n"
+
+
+def test_setup_is_silent_when_nothing_is_missing():
+    done = subprocess.run([str(KETTLE.with_name("setup"))], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_host_command_is_clean_python():
+    done = subprocess.run([sys.executable, "-m", "pyflakes", str(KETTLE.with_name("hosttools"))], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stdout

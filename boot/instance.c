@@ -113,5 +113,10 @@ bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack)
     deadline = clock_now() + START_TIMEOUT;
     while (slot->state != SLOT_TAKEN && clock_now() < deadline)
         cpu_pause();
-    return slot->state == SLOT_TAKEN;
+    if (slot->state == SLOT_TAKEN)
+        return true;
+    apic_send_init(slot->apic_id); /* back to where STARTUP finds it: it must not wake up late in memory used otherwise */
+    delay(INIT_DELAY);
+    slot->state = SLOT_EMPTY;
+    return false;
 }

@@ -60,8 +60,13 @@ uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *
                         const struct image_template *image, void (*entry)(void *), void *argument, uint64_t *stack);
 
 /* Fills CPU's start slot and wakes it with INIT and two STARTUPs (Intel SDM 3A, 8.4.4.1). SLOTS is the boot page as
- * mapped by the caller. Returns true when the CPU has left the trampoline within about a second. */
+ * mapped by the caller. Returns true when the CPU has left the trampoline within five seconds; else it is stopped. */
 bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack);
+
+/* What boot/ needs of the parts above it, which define these: the first function of an instance, on its boot CPU, on the
+ * stack its builder made; and the bytes that the rings of an instance take in a machine of KERNELS instances. */
+void kernel_main(void *unused);
+uint64_t msg_channel_size(uint32_t kernels);
 
 /* Bounds of the image, from the linker script. */
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_data_end[], image_end[];

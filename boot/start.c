@@ -23,11 +23,6 @@ extern uint8_t boot_page[], trampoline[], trampoline_end[];
 void boot_main(uint32_t magic, uint32_t information);
 _Noreturn void boot_enter(uint64_t root, uint64_t stack);
 
-/* Given by the upper parts at link time, so that no include goes up: the instance's first function, and the bytes that
- * msg/ wants for the rings of an instance in a machine of that many kernels. */
-void kernel_main(void *unused);
-uint64_t msg_channel_size(uint32_t kernels);
-
 /* Too large for the stack. */
 static struct bootinfo info;
 static struct acpi_topology topology;

@@ -10,9 +10,6 @@
 /* Number of this instance. */
 uint32_t machine_kernel(void);
 
-/* First C function of every instance, on its boot CPU, on the stack its builder made. Never returns. */
-void kernel_main(void *unused);
-
 /* Registers the messages by which instances are started, and makes instance 0 able to build others. */
 void start_init(void);
 /* Starts the kernels of SET that do not run, and waits until they do and every running kernel knows. Any kernel may ask;

@@ -78,7 +78,10 @@ static void stop_others(void)
 {
     struct boot_page *page = window_boot_page();
 
-    page->panicking = 1;
+    if (__atomic_exchange_n(&page->panicking, 1u, __ATOMIC_SEQ_CST) != 0) {
+        for (;;) /* the first to panic writes: two that stop each other would both be silent */
+            cpu_stop();
+    }
     for (uint32_t i = 0; i < page->slot_count; i++) {
         if (page->slots[i].apic_id != cpu_self()->apic_id && page->slots[i].state == SLOT_TAKEN)
             apic_send_nmi(page->slots[i].apic_id);
@@ -215,10 +218,10 @@ void kernel_main(void *unused)
 
     window_init();
     log_source.owner = &window_boot_page()->console_owner;
-    panic_stop_others = stop_others;
     frames_init();
     window_use_allocator(window_frame);
     apic_start();
+    panic_stop_others = stop_others;
     if (instance.kernel == 0)
         clock_calibrate(&instance.rates);
     clock_init(&instance.rates);

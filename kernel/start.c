@@ -22,36 +22,39 @@ struct msg_ready {
 };
 
 struct msg_started {
-    uint64_t kernels;
+    uint64_t reachable; /* kernels that run */
+    uint64_t started;   /* of these, the ones that every other knows how to reach: programs may go there */
 };
 
 static struct spinlock lock;
 static struct waitq changed;  /* [k] lock */
 static kernel_set ready;      /* [k] lock, kernel 0: instances that have announced themselves, and 0 */
 static bool starting;         /* [k] lock, kernel 0: a task is at it */
+static kernel_set built;      /* that task: instances whose boot CPU has left the trampoline; never built again */
+static kernel_set told = 1;   /* that task: instances of which every other has been told */
 
 static void handle_ready(const struct msg *m)
 {
     spin_lock(&lock);
     ready |= 1ull << m->ticket.kernel;
-    msg_peer_start(m->ticket.kernel);
+    msg_peer_reach(m->ticket.kernel);
     waitq_wake_all(&changed);
     spin_unlock(&lock);
 }
 
-static void learn(kernel_set kernels)
+static void learn(const struct msg_started *message)
 {
     for (uint32_t k = 0; k < instance.kernels; k++) {
-        if ((kernels >> k & 1) != 0)
+        if ((message->reachable >> k & 1) != 0)
+            msg_peer_reach(k);
+        if ((message->started >> k & 1) != 0)
             msg_peer_start(k);
     }
 }
 
 static void handle_started(const struct msg *m)
 {
-    const struct msg_started *message = m->data;
-
-    learn(message->kernels);
+    learn(m->data);
     msg_reply(&m->ticket, NULL, 0);
 }
 
@@ -111,7 +114,7 @@ void start_announce(void)
 {
     struct msg_ready message = {.kernel = instance.kernel};
 
-    msg_peer_start(0);
+    msg_peer_reach(0);
     msg_notify(0, MSG_READY, &message, sizeof(message));
 }
 
@@ -127,7 +130,8 @@ static int build(uint32_t k)
     if (template.bytes == NULL) {
         error = window_map(TEMPLATE_BASE, (uint64_t)image_start - KERNEL_BASE, (template_size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1),
                            0);
-        template.bytes = (const uint8_t *)TEMPLATE_BASE;
+        if (error == 0)
+            template.bytes = (const uint8_t *)TEMPLATE_BASE;
     }
     if (error == 0)
         error = window_map(CHUNK_BASE, chunk, instance.layout.size, PAGING_WRITE);
@@ -145,14 +149,26 @@ static void wait_ready(kernel_set wanted)
 
     spin_lock(&lock);
     while ((ready & wanted) != wanted && clock_now() < deadline)
-        waitq_wait(&changed, &lock, &reason, deadline);
+        waitq_wait_unkillable(&changed, &lock, &reason, deadline);
     spin_unlock(&lock);
+}
+
+/* Two rounds: programs may go to a new kernel only when every kernel that they may have threads on can reach it. */
+static void tell_all(kernel_set kernels)
+{
+    struct msg_started message = {.reachable = kernels, .started = told};
+
+    msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
+    message.started = kernels;
+    learn(&message);
+    msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
+    told = kernels;
 }
 
 static int start_here(kernel_set set)
 {
-    struct msg_started message;
     kernel_set wanted = set;
+    kernel_set running;
     int error = 0;
 
     spin_lock(&lock);
@@ -161,7 +177,11 @@ static int start_here(kernel_set set)
     for (kernel_set rest = set; rest != 0; rest &= rest - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(rest);
 
-        if (build(k) != 0) {
+        if ((built >> k & 1) != 0)
+            continue; /* it was too slow for an earlier start: it runs in its memory, so that stays as it is */
+        if (build(k) == 0) {
+            built |= 1ull << k;
+        } else {
             log_line("kernel: kernel %u does not start", k);
             wanted &= ~(1ull << k);
             error = -ETIMEDOUT;
@@ -171,11 +191,10 @@ static int start_here(kernel_set set)
     spin_lock(&lock);
     if ((ready & wanted) != wanted)
         error = -ETIMEDOUT;
-    message.kernels = ready;
+    running = ready;
     spin_unlock(&lock);
-    if (set != 0)
-        msg_gather(message.kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL,
-                   "kernels to hear who runs", 0);
+    if (running != told)
+        tell_all(running);
     return error;
 }
 
@@ -198,7 +217,7 @@ int start_kernels(kernel_set set)
     }
     spin_lock(&lock);
     while (starting)
-        waitq_wait(&changed, &lock, &reason, 0);
+        waitq_wait_unkillable(&changed, &lock, &reason, 0);
     starting = true;
     spin_unlock(&lock);
     error = start_here(set);

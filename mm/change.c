@@ -171,6 +171,8 @@ static void handle_change(const struct msg *m)
     if (space != NULL) {
         value = change_valid(change) ? space_apply(space, change) : -EPROTO;
         space_put(space);
+    } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT) {
+        value = 0; /* this kernel has joined, but nobody has arrived yet: it knows no areas and maps nothing */
     }
     if (value < 0) {
         msg_reply_error(&m->ticket, (int)value);

@@ -10,6 +10,10 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
+#define REQUESTS_MAX (MSG_RESERVE / 2)
+
+static uint32_t outstanding[KERNELS_MAX]; /* [a] lock requests of this kernel's tasks, by the kernel they ask */
+
 struct lock_request {
     struct list node;         /* in space->locks */
     uint64_t key;
@@ -90,6 +94,29 @@ static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
     return found != NULL;
 }
 
+/* A request waits as long as others hold the lock, and its holder may be a task here that has to ask the same kernel
+ * something before it can release. So these requests never take all that may be outstanding to one kernel. */
+static void request_enter(uint32_t home)
+{
+    uint32_t count = __atomic_load_n(&outstanding[home], __ATOMIC_RELAXED);
+
+    for (;;) {
+        if (count >= REQUESTS_MAX) {
+            msg_poll();
+            wait_ops.yield();
+            count = __atomic_load_n(&outstanding[home], __ATOMIC_RELAXED);
+        } else if (__atomic_compare_exchange_n(&outstanding[home], &count, count + 1, false, __ATOMIC_RELAXED,
+                                               __ATOMIC_RELAXED)) {
+            return;
+        }
+    }
+}
+
+static void request_leave(uint32_t home)
+{
+    __atomic_sub_fetch(&outstanding[home], 1, __ATOMIC_RELAXED);
+}
+
 static int home_acquire(struct space *space, uint64_t key)
 {
     struct msg_space_lock ask = {space->id, key};
@@ -106,12 +133,14 @@ static int home_acquire(struct space *space, uint64_t key)
             completion_wait(&done, &reason);
         return result;
     }
+    request_enter(space->home);
     result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted),
                       "address space lock", key);
+    request_leave(space->home);
     if (result < 0)
         return result;
     spin_lock(&space->lock);
-    space->members = granted.members;
+    space->members |= granted.members; /* they only grow, and another task's later grant may have been noted before */
     spin_unlock(&space->lock);
     return 0;
 }

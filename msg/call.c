@@ -109,7 +109,7 @@ void msg_ask(uint32_t kernel, enum msg_type type, const void *data, uint32_t len
         answer(context, kernel, NULL, -EINVAL);
         return;
     }
-    if (!msg_peer_started(kernel)) {
+    if (!msg_peer_reachable(kernel)) {
         answer(context, kernel, NULL, -EAGAIN);
         return;
     }

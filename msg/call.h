@@ -28,7 +28,7 @@ typedef void (*msg_answer)(void *context, uint32_t kernel, const void *reply, in
 void msg_call_init(void);
 
 /* Asks KERNEL and waits for the answer, which is copied to REPLY (at most ROOM bytes; a longer one is -EMSGSIZE).
- * Returns the reply's length, or a negative errno: the peer's, -EAGAIN when it has not started, -EINVAL when there is no
+ * Returns the reply's length, or a negative errno: the peer's, -EAGAIN when it cannot be reached yet, -EINVAL when there is no
  * such kernel. WHY names the wait in a dump. */
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key);

@@ -41,7 +41,8 @@ struct reassembly {
 
 struct peer {
     uint32_t kernel;                /* [i] */
-    bool started;                   /* [a] */
+    bool reachable;                 /* [a] it has opened its rings: it may be sent to */
+    bool started;                   /* [a] every kernel can reach it: programs may go there */
     struct spinlock tx_lock;
     struct ring_sender out;         /* [k] tx_lock */
     uint64_t rung;                  /* [k] tx_lock: doorbell generation we have rung for */
@@ -173,6 +174,17 @@ static struct peer *peer_of(uint32_t kernel)
     return kernel < instance.kernels ? peers[kernel] : NULL;
 }
 
+void msg_peer_reach(uint32_t kernel)
+{
+    if (kernel != instance.kernel)
+        __atomic_store_n(&peer_of(kernel)->reachable, true, __ATOMIC_RELEASE);
+}
+
+bool msg_peer_reachable(uint32_t kernel)
+{
+    return peer_of(kernel) != NULL && __atomic_load_n(&peer_of(kernel)->reachable, __ATOMIC_ACQUIRE);
+}
+
 void msg_peer_start(uint32_t kernel)
 {
     if (kernel != instance.kernel)
@@ -234,7 +246,7 @@ int msg_transmit(uint32_t kernel, struct msg_header *header, const void *data)
 
     if (peer == NULL)
         return -EINVAL;
-    if (!msg_peer_started(kernel))
+    if (!msg_peer_reachable(kernel))
         return -EAGAIN;
     header->source = (uint8_t)instance.kernel;
     header->fragment = 0;
@@ -394,6 +406,8 @@ static void receive(struct peer *peer, const struct ring_message *slot)
         drop(&stats.bad_fragment, 6, peer, "a fragment behind the end");
         return;
     }
+    if (!msg_peer_reachable(peer->kernel))
+        msg_peer_reach(peer->kernel); /* it sends, so it runs; and a request must find its way back */
     clock_see(slot->time);
     if (header.length > MSG_SHORT)
         reassemble(peer, &header, slot);
@@ -401,8 +415,8 @@ static void receive(struct peer *peer, const struct ring_message *slot)
         deliver(&header, slot->time, slot->payload);
 }
 
-/* Takes up to BATCH messages from PEER. Returns true when it may have more. */
-static bool drain(struct peer *peer)
+/* Takes up to BATCH messages from PEER and returns how many. With BATCH there may be more: the pending byte stays set. */
+static uint32_t drain(struct peer *peer)
 {
     struct ring_message slot;
     uint32_t count = 0;
@@ -416,7 +430,7 @@ static bool drain(struct peer *peer)
     }
     if (count == BATCH)
         own_head->pending[peer->kernel] = 1;
-    return count > 0;
+    return count;
 }
 
 static uint64_t pending_word(uint32_t first)
@@ -433,25 +447,44 @@ static bool anything_pending(void)
     return false;
 }
 
-bool msg_poll(void)
+/* Looks once at every peer. Returns true when one had messages, and in *MORE whether one was left with some. */
+static bool poll_round_locked(bool *more)
 {
     bool any = false;
 
-    if (!anything_pending() || !spin_try(&rx_lock))
-        return false;
-    stats.polls++;
+    *more = false;
     for (uint32_t first = 0; first < instance.kernels; first += 8) {
         if (pending_word(first) == 0)
             continue;
         for (uint32_t k = first; k < first + 8 && k < instance.kernels; k++) {
+            uint32_t count;
+
             if (own_head->pending[k] == 0)
                 continue;
-            if (peers[k] != NULL)
-                any = drain(peers[k]) || any;
-            else
+            if (peers[k] == NULL) {
                 own_head->pending[k] = 0;
+                continue;
+            }
+            count = drain(peers[k]);
+            any = any || count > 0;
+            *more = *more || count == BATCH;
         }
     }
+    return any;
+}
+
+bool msg_poll(void)
+{
+    bool any = false;
+    bool more = true;
+
+    if (!anything_pending() || !spin_try(&rx_lock))
+        return false;
+    stats.polls++;
+    /* What a round leaves in a ring is ours to take: while we had its pending byte clear, the first CPU may have armed
+     * the doorbell and gone to sleep, and no sender rings for a message that it has rung for before. */
+    while (more)
+        any = poll_round_locked(&more) || any;
     spin_unlock(&rx_lock);
     return any;
 }
@@ -479,7 +512,10 @@ bool msg_doorbell_arm(void)
 void msg_doorbell_interrupt(void)
 {
     stats.doorbells_received++;
-    do {
+    for (;;) {
         msg_poll();
-    } while (!msg_doorbell_arm());
+        if (msg_doorbell_arm())
+            break;
+        cpu_relax(); /* another CPU may be at it, and its handler may wait for our TLB */
+    }
 }

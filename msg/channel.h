@@ -22,18 +22,18 @@ typedef void *(*msg_allocator)(size_t size);
 
 /* Opens the receiving side and prepares the sending side to every kernel of the plan. */
 void msg_init(msg_allocator alloc);
-/* Tells how many bytes of the chunk the rings of one instance take in a machine of KERNELS instances. */
-uint64_t msg_channel_size(uint32_t kernels);
-
 /* Registers what handles messages of TYPE, once per type, before messages can arrive. SIZE is that of the payload struct:
  * a message of another length (a shorter one, where the table says BYTES) is dropped and never reaches the handler. */
 void msg_register(enum msg_type type, msg_handler handler, uint32_t size);
 
-/* From now on KERNEL may be sent to: it runs. */
+/* From now on KERNEL may be sent to: it has opened its rings. */
+void msg_peer_reach(uint32_t kernel);
+bool msg_peer_reachable(uint32_t kernel);
+/* From now on programs may go to KERNEL: every kernel that runs can reach it. boot/boot.md has the protocol. */
 void msg_peer_start(uint32_t kernel);
 bool msg_peer_started(uint32_t kernel);
 
-/* Sends a notice. Waits while the ring is full: tasks only. -EAGAIN: the kernel has not started; -EINVAL: no such
+/* Sends a notice. Waits while the ring is full: tasks only. -EAGAIN: the kernel cannot be reached yet; -EINVAL: no such
  * kernel, or ourselves. */
 int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length);
 
@@ -43,8 +43,8 @@ void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t lengt
 void msg_reply_error(const struct msg_ticket *ticket, int error);
 void msg_reply_long(const struct msg_ticket *ticket, const void *data, uint32_t length);
 
-/* Takes and handles what has arrived, a bounded number from each peer in turn. Returns true when there was any. Any
- * context without locks; does nothing when another CPU of the instance is at it. */
+/* Takes and handles what has arrived, a bounded number from each peer in turn until none has more. Returns true when
+ * there was any. Any context without locks; does nothing when another CPU of the instance is at it. */
 bool msg_poll(void);
 
 /* Doorbells. Armed: a sender interrupts us once, until we arm again. Disarmed: we promise to poll.

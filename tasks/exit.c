@@ -14,6 +14,10 @@
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
+#define ENDS_MAX (MSG_RESERVE / 4)
+
+static uint32_t ends; /* [a] groups whose KILL round is under way */
+
 static void run_end(struct work *work);
 static void run_free(struct work *work);
 
@@ -57,6 +61,19 @@ static void begin_end(struct group *group, uint32_t status)
     }
 }
 
+/* Home: as begin_end, for a kill. A group that is still being made has no thread yet and is not to be ended by others; one
+ * that has none any more is ending already. */
+static void end_started(struct group *group, uint32_t status)
+{
+    bool started;
+
+    spin_lock(&group->lock);
+    started = group->live > 0;
+    spin_unlock(&group->lock);
+    if (started)
+        begin_end(group, status);
+}
+
 static void tell_parent(struct group *group)
 {
     struct group *parent = group->parent;
@@ -85,6 +102,23 @@ static void check_answer(void *context, uint32_t kernel, const void *reply, int 
         panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
 }
 
+/* A KILL is answered when the last thread there is gone, and that thread may wait for a task here that has to ask the same
+ * kernel something. So KILLs never take all the requests that may be outstanding to one kernel. */
+static void end_enter(void)
+{
+    uint32_t count = __atomic_load_n(&ends, __ATOMIC_RELAXED);
+
+    for (;;) {
+        if (count >= ENDS_MAX) {
+            msg_poll();
+            wait_ops.yield();
+            count = __atomic_load_n(&ends, __ATOMIC_RELAXED);
+        } else if (__atomic_compare_exchange_n(&ends, &count, count + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            return;
+        }
+    }
+}
+
 static void run_end(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
@@ -92,8 +126,10 @@ static void run_end(struct work *work)
     struct wait_reason reason = {.what = "end of a group's threads here", .kernel = -1, .key = group->id};
     kernel_set others = group->space->members & ~(1ull << instance.kernel); /* nobody joins an exiting group */
 
+    end_enter();
     msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
                group->id);
+    __atomic_sub_fetch(&ends, 1, __ATOMIC_RELAXED);
     completion_wait(&group->quiet, &reason);
     msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_answer, group, "end of a group", group->id);
     if (group->files != NULL)
@@ -132,7 +168,7 @@ void exit_group_other(struct group *group, uint32_t status)
     struct msg_group_exit message = {.group = group->id, .status = status};
 
     if (group->home == instance.kernel)
-        begin_end(group, status);
+        end_started(group, status);
     else
         msg_notify(group->home, MSG_GROUP_EXIT, &message, sizeof(message));
 }
@@ -176,6 +212,7 @@ void exit_reap(struct thread *thread)
         group_get(group);
         spin_lock(&group->lock);
         list_remove(&thread->group_node);
+        thread_forget(thread); /* a handler may look for it as soon as the lock is free */
         if (--group->count == 0 && group->exiting) {
             answer = group->kill_waits;
             ticket = group->kill_ticket;
@@ -200,7 +237,7 @@ static void handle_group_exit(const struct msg *m)
     if (group == NULL)
         return; /* it has ended meanwhile */
     if (group->home == instance.kernel)
-        begin_end(group, message->status);
+        end_started(group, message->status);
     group_put(group);
 }
 
@@ -249,6 +286,11 @@ static void handle_group_kill(const struct msg *m)
         }
         group_get(group);
     }
+    if (group->home != m->ticket.kernel) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        group_put(group);
+        return;
+    }
     spin_lock(&group->lock);
     __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
     if (group->count > 0) {
@@ -280,7 +322,7 @@ static void handle_group_free(const struct msg *m)
     const struct msg_group *message = m->data;
     struct group *group = group_find(message->group);
 
-    if (group == NULL || !group->exiting || group->count != 0) {
+    if (group == NULL || group->home != m->ticket.kernel || !group->exiting || group->count != 0) {
         msg_reply_error(&m->ticket, -EPROTO);
         if (group != NULL)
             group_put(group);

@@ -129,6 +129,8 @@ int group_join(struct group *group, uint32_t kernel)
 {
     int error = 0;
 
+    if (kernel >= instance.kernels)
+        return -EINVAL;
     spin_lock(&group->lock);
     if (group->exiting)
         error = -ESRCH;

@@ -76,7 +76,7 @@ static inline bool group_exiting(const struct group *group)
 int group_add_thread(struct group *group, struct thread *thread);
 /* Home only: counts one thread more in the machine. -ESRCH when the group is exiting. */
 int group_count_thread(struct group *group);
-/* Home only: KERNEL is about to host members. -ESRCH when the group is exiting. */
+/* Home only: KERNEL is about to host members. -ESRCH when the group is exiting, -EINVAL: there is no such kernel. */
 int group_join(struct group *group, uint32_t kernel);
 
 #endif

@@ -163,6 +163,7 @@ int migrate_thread(int64_t kernel)
         thread_reload(thread);
         return 1;
     case DISPOSITION_FAIL:
+        thread_reload(thread); /* others have run here while it was on its way */
         return thread->fail_error;
     default:
         exit_killed();
@@ -191,11 +192,17 @@ static void install(struct thread *thread, const struct msg_migrate *message)
     memcpy(thread->fpu, message + 1, cpu_features.fpu_size);
 }
 
+static bool set_valid(kernel_set set)
+{
+    return instance.kernels == 64 || set >> instance.kernels == 0;
+}
+
 static bool message_valid(const struct msg *m)
 {
     const struct msg_migrate *message = m->data;
 
-    return m->length == sizeof(*message) + cpu_features.fpu_size && message->fpu_size == cpu_features.fpu_size &&
+    return set_valid(message->visited) && set_valid(message->members) &&
+           m->length == sizeof(*message) + cpu_features.fpu_size && message->fpu_size == cpu_features.fpu_size &&
            fpu_area_valid(message + 1) && message->home < instance.kernels && message->frame.rip < USER_END &&
            message->fs_base < USER_END && message->gs_base < USER_END;
 }
@@ -209,6 +216,28 @@ static int refill_locked(struct thread *thread, const struct msg_migrate *messag
     thread->disposition = DISPOSITION_RETURN;
     sched_wake(thread);
     return 0;
+}
+
+/* The group of an arriving thread, made if its first member arrives here, with a reference taken; NULL and *ERROR. */
+static struct group *group_of(const struct msg_migrate *message, int *error)
+{
+    struct group *group = group_find(message->group);
+
+    *error = -ENOMEM;
+    if (group == NULL) {
+        if (message->home == instance.kernel) { /* the home knows its groups until they have ended */
+            *error = -ESRCH;
+            return NULL;
+        }
+        group = group_create(message->group, message->home, true);
+        if (group != NULL)
+            group_get(group);
+    } else if (group->home != message->home) {
+        *error = -EPROTO;
+        group_put(group);
+        group = NULL;
+    }
+    return group;
 }
 
 static int arrive(struct group *group, const struct msg_migrate *message)
@@ -246,13 +275,7 @@ static void handle_migrate(const struct msg *m)
     int error = -EPROTO;
 
     if (message_valid(m)) {
-        group = group_find(message->group);
-        if (group == NULL) {
-            group = group_create(message->group, message->home, true);
-            if (group != NULL)
-                group_get(group);
-        }
-        error = -ENOMEM;
+        group = group_of(message, &error);
         if (group != NULL) {
             clock_advance_to(message->clock);
             if (group->space != NULL) {

@@ -15,6 +15,8 @@
 
 #define SLICE 10000000ull   /* ns a program's thread runs while others are ready */
 #define IDLE_POLLS 400u     /* looks for messages before an idle CPU halts */
+#define DUMP_TRIES 1000000u /* for a run queue's lock, then the wait dump goes without */
+#define DUMP_MAX 1000u      /* lines of one list in the wait dump */
 
 struct run_queue {
     struct spinlock lock;
@@ -129,19 +131,21 @@ static void notify_cpu(uint32_t index, bool preempt)
 
 void sched_wake(struct thread *thread)
 {
-    struct run_queue *queue = queue_of(thread->cpu);
+    uint32_t cpu = thread->cpu;
+    struct run_queue *queue = queue_of(cpu);
+    bool preempt = thread->group == NULL;
     bool woken = false;
 
     spin_lock(&queue->lock);
     if (thread->state == THREAD_BLOCKED) {
         make_ready_locked(queue, thread);
-        if (thread->cpu == cpu_index())
+        if (cpu == cpu_index())
             timer_update_locked(queue);
         woken = true;
     }
     spin_unlock(&queue->lock);
-    if (woken)
-        notify_cpu(thread->cpu, thread->group == NULL);
+    if (woken) /* from here on the thread may have run on its CPU, died and be gone */
+        notify_cpu(cpu, preempt);
 }
 
 void sched_start(struct thread *thread)
@@ -156,7 +160,8 @@ void sched_start(struct thread *thread)
 
 void sched_kick(struct thread *thread)
 {
-    struct run_queue *queue = queue_of(thread->cpu);
+    uint32_t cpu = thread->cpu;
+    struct run_queue *queue = queue_of(cpu);
     bool running;
 
     spin_lock(&queue->lock);
@@ -167,7 +172,7 @@ void sched_kick(struct thread *thread)
     }
     spin_unlock(&queue->lock);
     if (running)
-        notify_cpu(thread->cpu, true);
+        notify_cpu(cpu, true);
 }
 
 void sched_after_switch(void)
@@ -239,11 +244,11 @@ void sched_yield(void)
     struct run_queue *queue = own_queue();
     struct thread *thread = thread_current();
 
+    cpu_relax(); /* threads that yield to each other until another CPU is done must answer its shootdowns */
     spin_lock(&queue->lock);
     cpu_self()->resched = false;
     if (list_empty(&queue->ready)) {
         spin_unlock(&queue->lock);
-        cpu_relax();
         return;
     }
     if (thread != queue->idle) {
@@ -369,8 +374,10 @@ void sched_idle(void)
         }
         if (first) {
             spin_unlock(&queue->lock);
-            while (!msg_doorbell_arm())
+            while (!msg_doorbell_arm()) {
                 msg_poll();
+                cpu_relax();
+            }
             spin_lock(&queue->lock);
         }
         switch_locked(queue);
@@ -381,6 +388,8 @@ void sched_idle(void)
 
 static void dump_list(const struct list *head, uint64_t now)
 {
+    uint32_t left = DUMP_MAX; /* an unlocked list may change under us */
+
     list_for_each(node, head)
     {
         const struct thread *thread = container_of(node, const struct thread, queue_node);
@@ -390,17 +399,28 @@ static void dump_list(const struct list *head, uint64_t now)
                   thread->reason.kernel >= 0 ? " of kernel " : " of own kernel ",
                   thread->reason.kernel >= 0 ? thread->reason.kernel : (int)instance.kernel,
                   (unsigned long)thread->reason.key, thread->wake_at > now ? " (sleeps)" : "");
+        if (--left == 0)
+            break;
     }
 }
 
-/* Takes no lock: it must work when a CPU hangs with one. */
+/* Runs in an NMI, and must work when a CPU hangs with the lock: it goes without after a bounded time. When this CPU
+ * holds the lock, nobody changes the lists, and a change cut short leaves them whole in the forward direction. */
 void sched_dump_waits(void)
 {
-    const struct run_queue *queue = own_queue();
+    struct run_queue *queue = own_queue();
     const struct thread *current = thread_current();
+    bool locked = false;
+
+    for (uint32_t i = 0; i < DUMP_TRIES && !locked && !spin_held(&queue->lock); i++) {
+        locked = spin_try(&queue->lock);
+        cpu_pause();
+    }
 
     log_event("wait kernel %u cpu %u runs thread %u:%u %s", instance.kernel, cpu_self()->number,
               current->tid >> TID_KERNEL_SHIFT, current->tid & 0xffff, current->idle ? "idle" : current->name);
     dump_list(&queue->blocked, clock_now());
     dump_list(&queue->sleepers, clock_now());
+    if (locked)
+        spin_unlock(&queue->lock);
 }

@@ -189,6 +189,13 @@ void thread_free(struct thread *thread)
     heap_free(thread, sizeof(*thread));
 }
 
+void thread_forget(struct thread *thread)
+{
+    spin_lock(&lock);
+    list_remove(&thread->table_node);
+    spin_unlock(&lock);
+}
+
 struct thread *thread_find(uint32_t tid)
 {
     bool take = !spin_held(&lock);

@@ -73,6 +73,8 @@ uint32_t thread_new_tid(void);
 /* Frees a thread that no CPU runs and no list holds. */
 void thread_free(struct thread *thread);
 
+/* Makes thread_find pass over THREAD, which is about to be freed; under its group's lock. */
+void thread_forget(struct thread *thread);
 /* The thread TID on this kernel, present or shadow, or NULL. Stays valid while the caller holds its group's lock or
  * is the thread itself. */
 struct thread *thread_find(uint32_t tid);

@@ -38,7 +38,7 @@ static const char help[] =
     "messages                messages between kernels, by type\n"
     "syscalls                system calls that were asked for and are not there\n"
     "start LIST              start kernels: 3, or 1,3,5-7, or all\n"
-    "migrate K               move this console to kernel K; programs start where it is\n"
+    "migrate K               move this console to kernel K; programs start on kernel 0\n"
     "[run] PROGRAM [ARGS]    run a program of /bin; quote arguments with ' or \"\n"
     "exit [STATUS]           leave\n"
     "Keys: backspace, ^U erases the line, ^C drops it, ^D on an empty line leaves.\n";

@@ -12,6 +12,7 @@
 #define STATUS_CANNOT_START 126
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNAL 128
+#define PROGRAM_HOME 0 /* where every process begins */
 
 static pid_t program_spawn(char *const argv[])
 {
@@ -33,13 +34,12 @@ static pid_t program_spawn(char *const argv[])
     return child;
 }
 
-int program_run(char *const argv[], const char *name)
+/* Starts and waits at home, where alone it can be done, and comes back. */
+static int program_run_at_home(char *const argv[], const char *name)
 {
     int status;
-    pid_t child;
+    pid_t child = program_spawn(argv);
 
-    fflush(stdout);
-    child = program_spawn(argv);
     if (child < 0) {
         int error = errno;
 
@@ -57,4 +57,20 @@ int program_run(char *const argv[], const char *name)
         return STATUS_SIGNAL + WTERMSIG(status);
     }
     return WEXITSTATUS(status);
+}
+
+int program_run(char *const argv[], const char *name)
+{
+    int kernel = kettle_kernel();
+    int status;
+
+    fflush(stdout);
+    if (kernel != PROGRAM_HOME && kettle_migrate(PROGRAM_HOME) != 0) {
+        fprintf(stderr, "%s: cannot go home to run %s: %s\n", name, argv[0], strerror(errno));
+        return STATUS_CANNOT_START;
+    }
+    status = program_run_at_home(argv, name);
+    if (kernel != PROGRAM_HOME && kettle_migrate(kernel) != 0)
+        fprintf(stderr, "%s: cannot go back to kernel %d: %s\n", name, kernel, strerror(errno));
+    return status;
 }

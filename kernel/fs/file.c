@@ -128,9 +128,9 @@ struct file_table *file_table_create(struct file_table *from)
     return table;
 }
 
-void file_table_free(void *argument)
+void file_table_free(void *files)
 {
-    struct file_table *table = argument;
+    struct file_table *table = files;
 
     for (uint32_t fd = 0; table->slots != NULL && fd < table->size; fd++) {
         if (table->slots[fd] != NULL)

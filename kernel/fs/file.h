@@ -52,7 +52,7 @@ struct file_table;
 void file_init(void);
 /* A table whose descriptors 0, 1 and 2 are the terminal, or those of FROM. NULL without memory. */
 struct file_table *file_table_create(struct file_table *from);
-void file_table_free(void *table);
+void file_table_free(void *files);
 
 /* The operations, as Linux's calls of these names. PATH is absolute or starts at the root. */
 int64_t file_open(struct file_table *table, const char *path, uint32_t flags);

@@ -377,6 +377,21 @@ TEST(shares_over_holes,
     memory(0, 65 * MIB, 31 * MIB);
     CHECK_EQ(compute("core"), 0);
     CHECK_EQ(plan.range_count, 2);
+    machine(1, 2); /* the even cut is 20 MiB into the second range */
+    memory(0, 16 * MIB, 20 * MIB);
+    memory(0, 65 * MIB, 60 * MIB);
+    CHECK_EQ(compute("core"), 0);
+    CHECK_EQ(plan.ranges[2].base, 84 * MIB);
+    machine(1, 2); /* a quarter MiB into the second range, whose start is nearer than a 2 MiB boundary */
+    memory(0, 16 * MIB, 32 * MIB);
+    memory(0, 64 * MIB + MIB / 2, 32 * MIB + MIB / 2);
+    CHECK_EQ(compute("core"), 0);
+    CHECK_EQ(plan.range_count, 2);
+    machine(1, 2); /* a quarter MiB before the end of the first */
+    memory(0, 17 * MIB + MIB / 2, 32 * MIB + MIB / 4);
+    memory(0, 64 * MIB, 32 * MIB - MIB / 4);
+    CHECK_EQ(compute("core"), 0);
+    CHECK_EQ(plan.range_count, 2);
 }
 
 TEST(interleaved_nodes, "ranges of several nodes in any order of addresses are shared node by node")
@@ -436,6 +451,22 @@ TEST(chunk_moves_cut, "a cut moves where an even one would leave a kernel no roo
     memory(0, 64 * MIB, 20 * MIB);
     memory(0, 96 * MIB, 19 * MIB);
     CHECK_EQ(compute("core"), 0);
+    machine(2, 2); /* what lies on another node is no room, neither before nor behind */
+    input.chunk_size = 20 * MIB;
+    memory(1, 16 * MIB, 64 * MIB);
+    memory(0, 128 * MIB, 10 * MIB);
+    memory(0, 144 * MIB, 10 * MIB);
+    memory(0, 160 * MIB, 41 * MIB);
+    CHECK_EQ(compute("core"), 0);
+    CHECK_EQ(plan.kernels[0].memory, 40 * MIB);
+    machine(2, 2);
+    input.chunk_size = 20 * MIB;
+    memory(0, 16 * MIB, 41 * MIB);
+    memory(0, 64 * MIB, 10 * MIB);
+    memory(0, 80 * MIB, 10 * MIB);
+    memory(1, 128 * MIB, 64 * MIB);
+    CHECK_EQ(compute("core"), 0);
+    CHECK_EQ(plan.kernels[0].memory, 21 * MIB);
     machine(1, 3);
     input.chunk_size = 20 * MIB;
     memory(0, 16 * MIB, 39 * MIB);
@@ -495,6 +526,10 @@ TEST(node_without_memory, "a kernel on a node without memory shares the nearest 
     CHECK_EQ(compute("core"), 0);
     CHECK_EQ(owned(1, 0), 32 * MIB);
     CHECK_EQ(owned(2, 2), 64 * MIB);
+    machine(2, 1);
+    memory(1, 16 * MIB, 64 * MIB);
+    CHECK_EQ(compute("core"), 0);
+    CHECK_EQ(owned(0, 1), 32 * MIB);
 }
 
 TEST(crowded_lender, "a kernel without memory goes past a node that has no room for one more chunk")

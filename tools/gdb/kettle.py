@@ -3,12 +3,15 @@
     kernels        every kernel, its CPUs and where each of them is
     kernel K       select the CPU that kernel K started on; memory and symbols are then that kernel's
     kbreak K LOC   stop where the code at LOC runs on a CPU of kernel K, and nowhere else
+    kstart K       run until kernel K enters its C code; at once when there is no such code to see
 
 QEMU shows each CPU as a thread, numbered from 1 in CPU order. All kernels run one image at one virtual address, each in
 memory of its own: which copy gdb reads depends on the selected CPU.
 """
 
 import gdb
+
+ENTRY = "kernel_main"  # every kernel's first C function, on the CPU it starts on
 
 _kernels = []  # the CPUs of each kernel, the one it starts on first
 
@@ -81,6 +84,22 @@ class KernelBreakCommand(gdb.Command):
             gdb.execute(f"break {location.strip()} thread {_thread(cpu).num}")
 
 
+class KernelStartCommand(gdb.Command):
+    """kstart K: run until kernel K enters its C code."""
+
+    def __init__(self):
+        super().__init__("kstart", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        """Continues the machine; what runs on the other kernels meanwhile is not stopped for."""
+        thread = _thread(_cpus(argument)[0])
+        thread.switch()
+        if gdb.lookup_global_symbol(ENTRY) is not None:
+            gdb.execute(f"tbreak {ENTRY} thread {thread.num}")
+            gdb.execute("continue")
+
+
 KernelCommand()
 KernelsCommand()
 KernelBreakCommand()
+KernelStartCommand()

@@ -12,7 +12,7 @@ EPILOG = """\
 exit status: the program's; 128 + N when signal N ended it; 124 on --timeout; 125 when the machine itself failed (the
 panic text is then on standard error); 2 when what was asked for cannot be. On a terminal Ctrl-A x leaves.
 """
-SHELL = "sh"  # the image's program for an interactive console
+SHELL = "console"  # the image's program for an interactive console
 DEBUGGED = "tour"  # the image's program that `debug` runs when none is named
 
 
@@ -48,7 +48,7 @@ def make_parser() -> Parser:
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug")
     for name, text in (("run", "run a program and give back its output and exit status"),
                        ("shell", "an interactive console"),
-                       ("debug", "run a program under gdb, stopped before the first instruction")):
+                       ("debug", "run a program with gdb on one of the kernels")):
         command = commands.add_parser(name, help=text, description=text.capitalize() + ".", epilog=EPILOG,
                                       formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
         _add_options(command)

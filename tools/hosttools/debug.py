@@ -1,4 +1,4 @@
-"""`kettle debug`: a machine stopped before its first instruction, and gdb on one of its kernels.
+"""`kettle debug`: a machine with gdb on one of its kernels, stopped where that kernel enters its C code.
 
 gdb has the terminal; the program's output appears among its own, and the program gets no input.
 """
@@ -21,11 +21,11 @@ POLL = 0.02
 
 
 def gdb_command(kernel_image: Path, socket: Path, kernels: list[list[int]], kernel: int) -> list[str]:
-    """The gdb that attaches to SOCKET and selects the boot CPU of KERNEL."""
+    """The gdb that attaches to SOCKET and runs the machine until KERNEL starts."""
     return ["gdb", "-q", str(kernel_image),
             "-ex", "set confirm off", "-ex", "set pagination off",
             "-ex", f"source {SCRIPT}", "-ex", f"python set_kernels({kernels})",
-            "-ex", f"target remote {socket}", "-ex", f"kernel {kernel}"]
+            "-ex", f"target remote {socket}", "-ex", f"kstart {kernel}"]
 
 
 def main(options: argparse.Namespace) -> int:

@@ -90,7 +90,7 @@ void apic_end_of_interrupt(void)
 static void icr_send(uint32_t target, uint32_t command)
 {
     if (cpu_features.x2apic) {
-        memory_fence(); /* the MSR write does not order earlier stores (SDM 3A 10.12.3) */
+        memory_fence_instructions(); /* the MSR write does not wait for earlier stores (SDM 3A 10.12.3) */
         wrmsr(MSR_X2APIC + REG_ICR_LOW / 16, (uint64_t)target << 32 | command);
         return;
     }

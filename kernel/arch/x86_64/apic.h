@@ -12,11 +12,11 @@ void apic_init_cpu(void);
 uint32_t apic_id(void);
 void apic_end_of_interrupt(void);
 
-/* Sends interrupt VECTOR to the CPU with this APIC id; returns when the APIC has taken it. */
-void apic_send(uint32_t apic_id, uint8_t vector);
-void apic_send_init(uint32_t apic_id);
-void apic_send_startup(uint32_t apic_id, uint8_t page);
-void apic_send_nmi(uint32_t apic_id);
+/* Sends interrupt VECTOR to the CPU with APIC id TARGET; returns when the APIC has taken it. */
+void apic_send(uint32_t target, uint8_t vector);
+void apic_send_init(uint32_t target);
+void apic_send_startup(uint32_t target, uint8_t page);
+void apic_send_nmi(uint32_t target);
 
 /* Timer ticks per second with the divider we use; measured once by clock_calibrate. */
 void apic_timer_set_rate(uint64_t ticks_per_second);
@@ -26,9 +26,9 @@ void apic_timer_arm(uint64_t nanoseconds);
 void apic_timer_start_raw(void);
 uint32_t apic_timer_read_raw(void);
 
-/* Routes global system interrupt GSI to VECTOR on a CPU through the I/O APIC whose registers are mapped at
+/* Routes global system interrupt GSI to VECTOR on the CPU TARGET through the I/O APIC whose registers are mapped at
  * REGISTERS and serve interrupts from GSI_BASE on. */
-void ioapic_route(volatile uint32_t *registers, uint32_t gsi_base, uint32_t gsi, uint8_t vector, uint32_t apic_id,
+void ioapic_route(volatile uint32_t *registers, uint32_t gsi_base, uint32_t gsi, uint8_t vector, uint32_t target,
                   bool active_low, bool level);
 
 #endif

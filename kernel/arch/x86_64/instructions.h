@@ -111,6 +111,12 @@ static inline void memory_fence(void)
     __asm__ volatile("mfence" : : : "memory");
 }
 
+/* The same, and no later instruction begins before: WRMSR to an x2APIC register is ordered by nothing less. */
+static inline void memory_fence_instructions(void)
+{
+    __asm__ volatile("mfence; lfence" : : : "memory");
+}
+
 static inline void interrupts_off(void)
 {
     __asm__ volatile("cli" : : : "memory");

@@ -123,19 +123,18 @@ static void start_own_cpus(void)
 
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
         struct cpu *cpu;
-        uint64_t *top;
-        uint8_t *stack;
+        uint64_t stack, *top;
 
         if (instance.plan.cpus[i].kernel != (int32_t)instance.kernel || i == boot_cpu.number)
             continue;
         cpu = heap_alloc(sizeof(*cpu));
-        stack = heap_alloc(STACK_SIZE);
-        if (cpu == NULL || stack == NULL)
+        stack = thread_stack_alloc();
+        if (cpu == NULL || stack == 0)
             panic("kernel: no memory for CPU %u", i);
         cpu->index = started;
         cpu->number = i;
         cpu->apic_id = instance.plan.cpus[i].apic_id;
-        top = (uint64_t *)(void *)(stack + STACK_SIZE);
+        top = (uint64_t *)(stack + STACK_SIZE);
         *--top = 0;
         *--top = (uint64_t)ap_main;
         *--top = (uint64_t)cpu;

@@ -10,9 +10,19 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
-#define REQUESTS_MAX (MSG_RESERVE / 2)
+/* A request waits as long as others hold the lock, and its holder may be a task here that has to ask the same kernel
+ * something before it can release. So lock requests never take all that may be outstanding to one kernel: the others wait
+ * here for their turn. */
+#define ASKING_MAX (MSG_RESERVE / 2)
 
-static uint32_t outstanding[KERNELS_MAX]; /* [a] lock requests of this kernel's tasks, by the kernel they ask */
+struct turn {
+    struct list node; /* in turns */
+    struct completion come;
+};
+
+static struct spinlock turns_lock;
+static uint32_t asking[KERNELS_MAX];   /* [k] turns_lock: requests of tasks here, by the home they ask */
+static struct list turns[KERNELS_MAX]; /* [k] turns_lock: tasks that wait for their turn, first come first */
 
 struct lock_request {
     struct list node;         /* in space->locks */
@@ -94,27 +104,37 @@ static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
     return found != NULL;
 }
 
-/* A request waits as long as others hold the lock, and its holder may be a task here that has to ask the same kernel
- * something before it can release. So these requests never take all that may be outstanding to one kernel. */
-static void request_enter(uint32_t home)
+static void turn_take(uint32_t home)
 {
-    uint32_t count = __atomic_load_n(&outstanding[home], __ATOMIC_RELAXED);
+    struct turn turn;
+    struct wait_reason reason = {.what = "turn to ask for a lock", .kernel = -1, .key = home};
 
-    for (;;) {
-        if (count >= REQUESTS_MAX) {
-            msg_poll();
-            wait_ops.yield();
-            count = __atomic_load_n(&outstanding[home], __ATOMIC_RELAXED);
-        } else if (__atomic_compare_exchange_n(&outstanding[home], &count, count + 1, false, __ATOMIC_RELAXED,
-                                               __ATOMIC_RELAXED)) {
-            return;
-        }
+    spin_lock(&turns_lock);
+    if (asking[home] < ASKING_MAX) {
+        asking[home]++;
+        spin_unlock(&turns_lock);
+        return;
     }
+    completion_init(&turn.come);
+    list_append(&turns[home], &turn.node);
+    spin_unlock(&turns_lock);
+    completion_wait(&turn.come, &reason);
 }
 
-static void request_leave(uint32_t home)
+/* Hands the turn to whoever waits for it first. */
+static void turn_give(uint32_t home)
 {
-    __atomic_sub_fetch(&outstanding[home], 1, __ATOMIC_RELAXED);
+    struct turn *next;
+
+    spin_lock(&turns_lock);
+    if (list_empty(&turns[home])) {
+        asking[home]--;
+    } else {
+        next = container_of(turns[home].next, struct turn, node);
+        list_remove(&next->node);
+        completion_signal(&next->come);
+    }
+    spin_unlock(&turns_lock);
 }
 
 static int home_acquire(struct space *space, uint64_t key)
@@ -133,10 +153,10 @@ static int home_acquire(struct space *space, uint64_t key)
             completion_wait(&done, &reason);
         return result;
     }
-    request_enter(space->home);
+    turn_take(space->home);
     result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted),
                       "address space lock", key);
-    request_leave(space->home);
+    turn_give(space->home);
     if (result < 0)
         return result;
     spin_lock(&space->lock);
@@ -182,6 +202,8 @@ static void handle_unlock(const struct msg *m)
 
 void space_lock_init(void)
 {
+    for (uint32_t i = 0; i < KERNELS_MAX; i++)
+        list_init(&turns[i]);
     msg_register(MSG_SPACE_LOCK, handle_lock, sizeof(struct msg_space_lock));
     msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock));
 }

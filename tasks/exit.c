@@ -14,9 +14,13 @@
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
-#define ENDS_MAX (MSG_RESERVE / 4)
+/* A KILL is answered when the last thread there is gone, and that thread may wait for a task here that has to ask the same
+ * kernel something. So KILLs never take all the requests that may be outstanding to one kernel. */
+#define ROUNDS_MAX (MSG_RESERVE / 4)
 
-static uint32_t ends; /* [a] groups whose KILL round is under way */
+static struct spinlock rounds_lock;
+static struct waitq rounds_wait; /* [k] rounds_lock */
+static uint32_t rounds;          /* [k] rounds_lock: groups whose KILL round is under way */
 
 static void run_end(struct work *work);
 static void run_free(struct work *work);
@@ -102,21 +106,23 @@ static void check_answer(void *context, uint32_t kernel, const void *reply, int 
         panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
 }
 
-/* A KILL is answered when the last thread there is gone, and that thread may wait for a task here that has to ask the same
- * kernel something. So KILLs never take all the requests that may be outstanding to one kernel. */
-static void end_enter(void)
+static void kill_round_begin(void)
 {
-    uint32_t count = __atomic_load_n(&ends, __ATOMIC_RELAXED);
+    static const struct wait_reason reason = {.what = "turn to end a group", .kernel = -1};
 
-    for (;;) {
-        if (count >= ENDS_MAX) {
-            msg_poll();
-            wait_ops.yield();
-            count = __atomic_load_n(&ends, __ATOMIC_RELAXED);
-        } else if (__atomic_compare_exchange_n(&ends, &count, count + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            return;
-        }
-    }
+    spin_lock(&rounds_lock);
+    while (rounds == ROUNDS_MAX)
+        waitq_wait(&rounds_wait, &rounds_lock, &reason, 0);
+    rounds++;
+    spin_unlock(&rounds_lock);
+}
+
+static void kill_round_end(void)
+{
+    spin_lock(&rounds_lock);
+    rounds--;
+    waitq_wake_all(&rounds_wait);
+    spin_unlock(&rounds_lock);
 }
 
 static void run_end(struct work *work)
@@ -126,10 +132,10 @@ static void run_end(struct work *work)
     struct wait_reason reason = {.what = "end of a group's threads here", .kernel = -1, .key = group->id};
     kernel_set others = group->space->members & ~(1ull << instance.kernel); /* nobody joins an exiting group */
 
-    end_enter();
+    kill_round_begin();
     msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
                group->id);
-    __atomic_sub_fetch(&ends, 1, __ATOMIC_RELAXED);
+    kill_round_end();
     completion_wait(&group->quiet, &reason);
     msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_answer, group, "end of a group", group->id);
     if (group->files != NULL)
@@ -335,6 +341,7 @@ static void handle_group_free(const struct msg *m)
 
 void exit_init(void)
 {
+    waitq_init(&rounds_wait);
     msg_register(MSG_GROUP_EXIT, handle_group_exit, sizeof(struct msg_group_exit));
     msg_register(MSG_THREAD_EXIT, handle_thread_exit, sizeof(struct msg_thread));
     msg_register(MSG_THREAD_GONE, handle_thread_gone, sizeof(struct msg_thread));

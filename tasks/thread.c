@@ -47,8 +47,7 @@ uint32_t thread_new_tid(void)
     return tid;
 }
 
-/* A mapped kernel stack with unmapped memory below, or 0. */
-static uint64_t stack_alloc(void)
+uint64_t thread_stack_alloc(void)
 {
     uint64_t stack = 0;
 
@@ -79,7 +78,7 @@ static struct thread *thread_create(uint32_t tid, const char *name, void (*funct
 
     if (thread == NULL)
         return NULL;
-    thread->stack = stack_alloc();
+    thread->stack = thread_stack_alloc();
     if (thread->stack == 0) {
         heap_free(thread, sizeof(*thread));
         return NULL;

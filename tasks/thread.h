@@ -68,6 +68,8 @@ struct thread *thread_create_kernel(const char *name, void (*function)(void *), 
 /* A program's thread TID of GROUP, with a zeroed frame and a fresh FPU state; not yet in the group, not yet started.
  * Takes a reference to GROUP. NULL without memory. */
 struct thread *thread_create_user(uint32_t tid, struct group *group);
+/* The lowest address of a kernel stack, STACK_SIZE bytes with unmapped memory below; 0 without memory. */
+uint64_t thread_stack_alloc(void);
 /* A thread id never used before on this kernel. */
 uint32_t thread_new_tid(void);
 /* Frees a thread that no CPU runs and no list holds. */

@@ -27,6 +27,14 @@ static int64_t simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t
     return file_call(thread_current()->group, &request, NULL, 0, NULL, 0);
 }
 
+/* The error for memory that cannot be used: a bad descriptor comes first, as in Linux. */
+static int64_t bad_memory(int64_t fd)
+{
+    int64_t flags = simple(FILE_FLAGS, fd, 0, 0);
+
+    return flags < 0 ? flags : -EFAULT;
+}
+
 /* Reads up to SIZE bytes into the program's memory; stops early where a single read would. */
 static int64_t read_into(int64_t fd, uint64_t address, uint64_t size)
 {
@@ -35,7 +43,7 @@ static int64_t read_into(int64_t fd, uint64_t address, uint64_t size)
     uint64_t done = 0;
 
     if (!user_range(address, size))
-        return -EFAULT;
+        return bad_memory(fd);
     if (size > TRANSFER_MAX)
         size = TRANSFER_MAX;
     do {
@@ -64,14 +72,16 @@ static int64_t write_from(int64_t fd, uint64_t address, uint64_t size)
     uint64_t done = 0;
 
     if (!user_range(address, size))
-        return -EFAULT;
+        return bad_memory(fd);
     if (size > TRANSFER_MAX)
         size = TRANSFER_MAX;
     do {
         uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
-        int64_t count = user_read(buffer, address + done, part);
+        int64_t count;
 
-        if (count == 0)
+        if (user_read(buffer, address + done, part) != 0)
+            count = bad_memory(fd);
+        else
             count = file_call(thread_current()->group, &request, buffer, part, NULL, 0);
         if (count < 0)
             return done > 0 ? (int64_t)done : count;

@@ -17,14 +17,23 @@ PROGRAMS = ["test-libc", "test-memory", "test-files", "test-registers", "test-mi
 SHAPELESS = {"test-libc"}
 
 
-def cases():
-    for program in PROGRAMS:
-        for machine in MACHINES:
-            if program not in SHAPELESS or machine in ("1-kernel", "8-kernels-4-nodes"):
-                yield pytest.param(program, machine, id=f"{program}-{machine}")
+CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for program in PROGRAMS for machine in MACHINES
+         if program not in SHAPELESS or machine in ("1-kernel", "8-kernels-4-nodes")]
 
 
-@pytest.mark.parametrize("program, machine", cases())
+def test_migrate_where_some_kernels_do_not_run(run):
+    """Moving to a kernel that is not started is EAGAIN; the others are used."""
+    done = run("--cpus", "4", "--append", "boot=manual", "--", "kettle-ctl", "start", "2", "--", "test-migrate")
+    assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
+
+
+@pytest.mark.parametrize("retrieve", ["members", "home"])
+def test_retrieval_strategies_agree(run, retrieve):
+    done = run("--cpus", "4", "--nodes", "2", "--append", f"retrieve={retrieve}", "--", "test-threads")
+    assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
+
+
+@pytest.mark.parametrize("program, machine", CASES)
 def test_program(run, program, machine):
     done = run(*MACHINES[machine], "--", program)
     problems = tap_failures(done.stdout.decode(errors="replace"))

@@ -25,9 +25,10 @@ def test_gdb_stops_where_the_chosen_kernel_starts(options, kernel, thread):
     done = subprocess.run(command, input=COMMANDS, capture_output=True, timeout=120, check=False)
     text = done.stdout.decode() + done.stderr.decode()
     assert done.returncode == 0, text
-    assert re.search(rf"Thread {thread} hit Temporary breakpoint 1, kernel_main .* at kernel/main\.c:\d+", text), text
+    assert re.search(rf"Thread {thread} hit Temporary breakpoint 1, kernel_main .*?\sat kernel/main\.c:\d+", text,
+                     re.S), text
     assert re.search(rf"^\* kernel {kernel} cpu {thread - 1}  0xffffffff\w+ kernel_main$", text, re.M), text
-    assert re.search(r"^  kernel 0 cpu 0 ", text, re.M), text
+    assert "   kernel 0 cpu 0  0xffffffff" in text, text
     assert "kernels are 0 to" in text and "usage: kbreak K LOCATION" in text and "no_such_function" in text
     assert wait_until(lambda: not processes_with(word)), "QEMU outlives gdb"
 

@@ -150,7 +150,7 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
     """Runs what OPTIONS ask for; returns the exit status."""
     plan = check(options)
     sink = MemorySink() if options.json else FileSink(1)
-    with (tempfile.TemporaryDirectory(prefix="kettle-") as folder, log_files(options) as logs,
+    with (contextlib.nullcontext(tempfile.mkdtemp()) as folder, log_files(options) as logs,
           Progress(quiet=options.json or options.verbose) as progress):
         progress.say("preparing the machine")
         machine = make_machine(plan, Path(folder), progress)

@@ -115,7 +115,8 @@ bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack)
         cpu_pause();
     if (slot->state == SLOT_TAKEN)
         return true;
-    apic_send_init(slot->apic_id); /* back to where STARTUP finds it: it must not wake up late in memory used otherwise */
+    /* back to where STARTUP finds it: it must not wake up late in memory used otherwise */
+    apic_send_init(slot->apic_id);
     delay(INIT_DELAY);
     slot->state = SLOT_EMPTY;
     return false;

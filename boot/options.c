@@ -19,11 +19,11 @@ bool option_find(const char *cmdline, const char *name, char *value, size_t size
         if (length > name_length && cmdline[name_length] == '=' && memcmp(cmdline, name, name_length) == 0) {
             size_t rest = length - name_length - 1;
 
-            if (rest < size) {
-                memcpy(value, cmdline + name_length + 1, rest);
-                value[rest] = '\0';
-                found = true;
-            }
+            found = rest < size;
+            if (!found)
+                rest = 0;
+            memcpy(value, cmdline + name_length + 1, rest);
+            value[rest] = '\0';
         }
         cmdline += length;
     }
@@ -42,5 +42,5 @@ uint64_t option_number(const char *cmdline, const char *name, uint64_t fallback)
             return fallback;
         number = number * 10 + (uint64_t)(*digit - '0');
     }
-    return number;
+    return number <= 1ull << 63 ? number : fallback;
 }

@@ -425,7 +425,7 @@ static uint32_t drain(struct peer *peer)
     memory_fence(); /* clear, then look: a sender publishes before it sets the byte */
     while (count < BATCH && ring_take(&peer->in, &slot)) {
         count++;
-        ring_release(&peer->in); /* before a reply gives its credit back, or the reserve could be overrun */
+        ring_release(&peer->in); /* before a reply gives its credit back: replies in the ring are never more than credits */
         receive(peer, &slot);
     }
     if (count == BATCH)

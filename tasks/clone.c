@@ -77,7 +77,8 @@ int64_t clone_thread(const struct trap_frame *frame, uint64_t flags, uint64_t st
     thread->clear_child_tid = (flags & CLONE_CHILD_CLEARTID) != 0 ? child_tid : 0;
     error = count_at_home(self->group, tid);
     if (error == 0)
-        error = group_add_thread(self->group, thread); /* refused only when all of the group is dying: the count dies too */
+        /* refused only when all of the group is dying: the count dies too */
+        error = group_add_thread(self->group, thread);
     if (error != 0) {
         thread_free(thread);
         return error == -ESRCH ? -EAGAIN : error;

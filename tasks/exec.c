@@ -225,7 +225,8 @@ int exec_create(const void *file, size_t size, const char *path, const struct ex
     thread_frame(thread)->rip = entry;
     thread_frame(thread)->rsp = stack;
     memcpy(thread->name, base_name(path), strnlen(base_name(path), sizeof(thread->name) - 1));
-    group_add_thread(group, thread); /* before it is counted: from then on a kill may find the group, and the thread in it */
+    /* before it is counted: from then on a kill may find the group, and the thread in it */
+    group_add_thread(group, thread);
     group_count_thread(group);
     *out = thread;
     return 0;

@@ -198,7 +198,8 @@ void exit_thread(uint32_t code)
     uint32_t zero = 0;
 
     if (thread->clear_child_tid != 0)
-        user_write(thread->clear_child_tid, &zero, sizeof(zero)); /* the program's own business if it cannot be written */
+        /* the program's own business if it cannot be written */
+        user_write(thread->clear_child_tid, &zero, sizeof(zero));
     for (kernel_set rest = thread->visited & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
         msg_notify((uint32_t)__builtin_ctzll(rest), MSG_THREAD_GONE, &message, sizeof(message));
     if (group->home == instance.kernel)

@@ -12,7 +12,7 @@
 Q ?= @
 HOST_CC ?= gcc
 FUZZ_CC ?= clang
-HOST_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -I. -Wall -Wextra -Werror -MMD -MP
+HOST_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -Itests/stand_in -I. -Wall -Wextra -Werror -MMD -MP
 HOST_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HOST_SANITIZE_THREAD := -fsanitize=thread
 FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all

@@ -43,23 +43,25 @@ static void put_number(struct sink *sink, uint64_t value, unsigned base, const c
                        const struct spec *spec)
 {
     const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
-    char text[80];
-    char reversed[24];
-    size_t count = 0, length = 0, prefix_length = strlen(prefix);
+    char text[32];
+    size_t start = sizeof(text);
+    size_t length = strlen(prefix);
+    struct spec rest = *spec; /* for what follows the zeros */
 
     do {
-        reversed[count++] = digits[value % base];
+        text[--start] = digits[value % base];
         value /= base;
     } while (value != 0);
-    for (size_t i = 0; i < prefix_length; i++)
-        text[length++] = prefix[i];
     if (spec->zero && !spec->left) {
-        while (length + count < spec->width && length + count < sizeof(text))
-            text[length++] = '0';
+        put_padded(sink, prefix, length, &(struct spec){.width = 0});
+        for (length += sizeof(text) - start; length < spec->width; length++)
+            put(sink, '0');
+        rest.width = 0;
+    } else {
+        for (start -= length; length > 0; length--)
+            text[start + length - 1] = prefix[length - 1];
     }
-    while (count > 0)
-        text[length++] = reversed[--count];
-    put_padded(sink, text, length, spec);
+    put_padded(sink, text + start, sizeof(text) - start, &rest);
 }
 
 static size_t parse_number(const char **format)
@@ -71,9 +73,33 @@ static size_t parse_number(const char **format)
     return value;
 }
 
+/* A number of the lengths that LONGS counts (-1: short, -2: char), converted as C does. */
+static int64_t take_signed(va_list *args, int longs)
+{
+    int value;
+
+    if (longs > 0)
+        return va_arg(*args, int64_t);
+    value = va_arg(*args, int);
+    return longs == 0 ? value : longs == -1 ? (int16_t)value : (int8_t)value;
+}
+
+static uint64_t take_unsigned(va_list *args, int longs)
+{
+    unsigned value;
+
+    if (longs > 0)
+        return va_arg(*args, uint64_t);
+    value = va_arg(*args, unsigned);
+    return longs == 0 ? value : longs == -1 ? (uint16_t)value : (uint8_t)value;
+}
+
 int vsnprintf(char *text, size_t size, const char *format, va_list args)
 {
     struct sink sink = {.text = text, .size = size};
+    va_list rest; /* a parameter of this type may be a pointer, whose address is of no use */
+
+    va_copy(rest, args);
 
     for (; *format != '\0'; format++) {
         struct spec spec = {.precision = SIZE_MAX};
@@ -93,7 +119,10 @@ int vsnprintf(char *text, size_t size, const char *format, va_list args)
                 break;
         }
         if (*format == '*') {
-            spec.width = (size_t)va_arg(args, int);
+            int width = va_arg(rest, int);
+
+            spec.left = spec.left || width < 0;
+            spec.width = width < 0 ? 0 - (size_t)width : (size_t)width;
             format++;
         } else {
             spec.width = parse_number(&format);
@@ -101,21 +130,21 @@ int vsnprintf(char *text, size_t size, const char *format, va_list args)
         if (*format == '.') {
             format++;
             if (*format == '*') {
-                spec.precision = (size_t)va_arg(args, int);
+                int precision = va_arg(rest, int);
+
+                spec.precision = precision < 0 ? SIZE_MAX : (size_t)precision;
                 format++;
             } else {
                 spec.precision = parse_number(&format);
             }
         }
-        for (; *format == 'l' || *format == 'z' || *format == 'h'; format++) {
-            if (*format != 'h')
-                longs++;
-        }
+        for (; *format == 'l' || *format == 'z' || *format == 'h'; format++)
+            longs += *format == 'h' ? -1 : 1;
 
         switch (*format) {
         case 'd':
         case 'i': {
-            int64_t value = longs > 0 ? va_arg(args, int64_t) : va_arg(args, int);
+            int64_t value = take_signed(&rest, longs);
             uint64_t size_of_value = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 
             put_number(&sink, size_of_value, 10, value < 0 ? "-" : "", false, &spec);
@@ -123,23 +152,20 @@ int vsnprintf(char *text, size_t size, const char *format, va_list args)
         }
         case 'u':
         case 'x':
-        case 'X': {
-            uint64_t value = longs > 0 ? va_arg(args, uint64_t) : va_arg(args, unsigned);
-
-            put_number(&sink, value, *format == 'u' ? 10 : 16, "", *format == 'X', &spec);
+        case 'X':
+            put_number(&sink, take_unsigned(&rest, longs), *format == 'u' ? 10 : 16, "", *format == 'X', &spec);
             break;
-        }
         case 'p':
-            put_number(&sink, (uint64_t)(uintptr_t)va_arg(args, void *), 16, "0x", false, &spec);
+            put_number(&sink, (uint64_t)(uintptr_t)va_arg(rest, void *), 16, "0x", false, &spec);
             break;
         case 'c': {
-            char byte = (char)va_arg(args, int);
+            char byte = (char)va_arg(rest, int);
 
             put_padded(&sink, &byte, 1, &spec);
             break;
         }
         case 's': {
-            const char *s = va_arg(args, const char *);
+            const char *s = va_arg(rest, const char *);
 
             if (s == NULL)
                 s = "(null)";
@@ -158,6 +184,7 @@ int vsnprintf(char *text, size_t size, const char *format, va_list args)
             break;
         }
     }
+    va_end(rest);
     if (size > 0)
         text[sink.length < size ? sink.length : size - 1] = '\0';
     return (int)sink.length;

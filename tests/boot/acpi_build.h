@@ -212,6 +212,24 @@ static inline uint64_t build_machine(struct physical *physical, int revision, st
     return BUILD_RSDP;
 }
 
+/* Makes the first table with that name LENGTH bytes long, in memory of just that size (but a whole header). */
+static inline void build_shorten(struct physical *physical, const char *signature, uint32_t length)
+{
+    for (uint32_t i = 0; i < physical->count; i++) {
+        struct piece *piece = &physical->pieces[i];
+        if (memcmp(piece->bytes, signature, 4) != 0)
+            continue;
+        piece->size = length < 36 ? 36 : length;
+        piece->bytes = realloc(piece->bytes, piece->size);
+        if (!piece->bytes)
+            abort();
+        build_put32(piece->bytes + 4, length);
+        build_repair(piece->bytes, length);
+        return;
+    }
+    abort();
+}
+
 /* The bytes of the first table in memory with that name. */
 static inline uint8_t *build_find(struct physical *physical, const char *signature)
 {

@@ -14,7 +14,7 @@
  * BUG=5: arming again does not change the doorbell's generation.
  *
  * bugs: 1 2 3 4 5
- * pan: -O2 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048
+ * pan: -O2 -DSAFETY -DCOLLAPSE
  * run: -m100000
  */
 #ifndef BUG

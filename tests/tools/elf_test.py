@@ -37,6 +37,21 @@ def test_a_dynamic_executable_without_pie_is_refused(tmp_path):
     assert "dynamically linked" in refusal(compile_c(tmp_path / "dynamic", PROGRAM, "-no-pie", compiler="gcc"))
 
 
+def test_a_dynamic_executable_that_needs_no_library_is_refused(tmp_path):
+    program = compile_c(tmp_path / "dynamic", "void _start(void) { for (;;) { } }", "-nostdlib", "-pie", "-fPIE", compiler="gcc")
+    assert "dynamically linked" in refusal(program)
+
+
+def test_an_executable_that_needs_a_library_is_refused_without_an_interpreter_too(tmp_path):
+    data = bytearray(compile_c(tmp_path / "dynamic", PROGRAM, compiler="gcc").read_bytes())
+    first, = struct.unpack_from("<Q", data, 32)
+    for offset in range(first, first + 56 * struct.unpack_from("<H", data, 56)[0], 56):
+        if struct.unpack_from("<I", data, offset) == (3,):
+            struct.pack_into("<I", data, offset, 0)
+    (tmp_path / "patched").write_bytes(data)
+    assert "dynamically linked" in refusal(tmp_path / "patched")
+
+
 def test_a_shared_library_is_refused(tmp_path):
     library = compile_c(tmp_path / "library.so", "int f(void) { return 1; }", "-shared", "-fPIC", "-nostdlib", compiler="gcc")
     assert "shared library" in refusal(library)

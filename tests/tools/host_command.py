@@ -1,7 +1,6 @@
 """Runs tools/kettle for the tests of the host command, on a build folder that holds the fake kernel."""
 
 import os
-import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -88,8 +87,3 @@ def stub_emulators(folder: Path) -> str:
         stub.write_text(f"#!/bin/sh\ntouch '{folder}/started'\n")
         stub.chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
-
-
-def have(program: str) -> bool:
-    """Whether PROGRAM is installed."""
-    return shutil.which(program) is not None

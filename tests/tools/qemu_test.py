@@ -1,5 +1,7 @@
 """hosttools.qemu and hosttools.linux: the command line that a machine becomes."""
 
+import asyncio
+import os
 import subprocess
 from pathlib import Path
 
@@ -47,7 +49,7 @@ def test_qemu_takes_every_machine(cpus, nodes, mem, dist):
 
 def test_the_pace():
     assert Pace().arguments() == ["-accel", "tcg,thread=multi"]
-    assert Pace("single", 3, 5).arguments() == ["-accel", "tcg,thread=single", "-icount", "shift=3,sleep=on",
+    assert Pace("single", 3, 5).arguments() == ["-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off",
                                                 "-seed", "5", "-rtc", "base=2024-01-01T00:00:00,clock=vm"]
 
 
@@ -57,6 +59,29 @@ def test_every_machine_has_the_same_channels(tmp_path):
     for part in ("-machine q35", "-cpu max,-erms,-fsrm", "-display none -nodefaults -no-reboot", "-serial chardev:com1",
                  "isa-debugcon,iobase=0xe9", "isa-debug-exit,iobase=0xf4,iosize=0x04", "-kernel k -append a b -initrd i"):
         assert part in command
+
+
+def test_linux_gets_input_no_faster_than_it_reads(tmp_path):
+    """A Linux terminal drops what its reader does not fetch in time."""
+    async def send() -> list[bytes]:
+        machine = linux.LinuxMachine(tmp_path, make_topology(1, 1, None, None), Pace(), Boot(Path("k"), Path("i")))
+        line, machine.terminal_in = os.pipe()
+        control, machine._control_line = os.pipe()
+        sending = asyncio.create_task(machine.send_input(bytes(7000)))
+        seen = []
+        for _ in range(3):
+            await asyncio.sleep(0.05)
+            seen.append((len(os.read(line, 10000)), os.read(control, 100)))
+            assert not sending.done()
+            machine.input_was_read(1)  # of an earlier piece
+            machine.input_was_read(int(seen[-1][1]))
+        await sending
+        machine.close()
+        os.close(line)
+        os.close(control)
+        return seen
+
+    assert asyncio.run(send()) == [(3072, b"3072\n"), (3072, b"6144\n"), (856, b"7000\n")]
 
 
 def test_linux_options_end_with_the_users():

@@ -168,7 +168,6 @@ def test_a_panic_is_125_and_its_text_on_standard_error(build):
     done = fake(build, "panic", "--timeout", "60")
     assert (done.status, done.stdout) == (125, b"")
     assert done.stderr == "kettle: fake: the invariant that nothing breaks\n"
-    assert done.seconds < 30
 
 
 def test_a_reset_is_125_and_told(build):
@@ -269,6 +268,7 @@ def test_json_tells_a_panic_too(build):
     done = fake(build, "panic", "--json")
     told = json.loads(done.stdout)
     assert (done.status, told["kind"], told["problem"]) == (125, "machine", "fake: the invariant that nothing breaks")
+    assert told["seconds"] - told["events"][-1]["time"] < 4, "the machine ends soon after the panic's text"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])

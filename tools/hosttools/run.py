@@ -150,11 +150,11 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
     """Runs what OPTIONS ask for; returns the exit status."""
     plan = check(options)
     sink = MemorySink() if options.json else FileSink(1)
-    with (contextlib.nullcontext(tempfile.mkdtemp()) as folder, log_files(options) as logs,
+    with (tempfile.TemporaryDirectory(prefix="kettle-") as folder, log_files(options) as logs,
           Progress(quiet=options.json or options.verbose) as progress):
         progress.say("preparing the machine")
         machine = make_machine(plan, Path(folder), progress)
-        progress.say(f"booting {options.cpus} CPUs on {options.nodes} nodes")
+        progress.say(f"booting (CPUs {options.cpus}, nodes {options.nodes})")
         session = Session(machine, sink, logs, timeout=options.timeout, interactive=interactive,
                           on_user=progress.stop)
         outcome = await session.run()

@@ -200,7 +200,7 @@ class Session:
         elif event.kind == "panic":
             loop.call_later(PANIC_LIMIT, self._machine.terminate)
         elif event.kind == "panic-end":
-            pass
+            loop.call_later(PANIC_GRACE, self._machine.terminate)
         elif event.kind == "input" and event.text.isdecimal():
             self._machine.input_was_read(int(event.text))
 

@@ -30,7 +30,7 @@ async def _ready(fd: int, add, remove) -> None:
     future = asyncio.get_running_loop().create_future()
     try:
         add(fd, lambda: future.done() or future.set_result(None))
-    except ZeroDivisionError:  # a regular file or /dev/null, which the event loop cannot watch, never blocks
+    except PermissionError:  # a regular file or /dev/null, which the event loop cannot watch, never blocks
         return
     try:
         await future

@@ -105,7 +105,8 @@ static void visit_table(const struct visit *visit, uint64_t frame, int level, ui
             if (level == LEVEL_LEAF || (*entry & PAGING_LARGE) != 0)
                 visit->leaf(visit->context, va & ~(step - 1), entry, step);
             else if ((*entry & PAGING_PRESENT) != 0)
-                visit_table(visit, *entry & PAGING_FRAME, level - 1, va, next < end ? next : end);
+                /* less one, as NEXT is 0 behind the last page of all */
+                visit_table(visit, *entry & PAGING_FRAME, level - 1, va, next - 1 < end - 1 ? next : end);
         }
         va = next;
         if ((va & ((1ull << level_shift(level + 1)) - 1)) == 0)

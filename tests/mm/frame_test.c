@@ -1,0 +1,314 @@
+/* The buddy allocator on pretended physical memory. The source is included, so that each test begins with none. */
+#include "mm/frame.c"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "tests/stand_in/panic.h"
+#include "tests/test.h"
+
+#define ARENA (64ull << 20) /* bytes of host memory that plays physical memory */
+#define BASE 0x40000000ull  /* where it pretends to begin */
+#define FRAMES (ARENA / PAGE_SIZE)
+
+static uint8_t *arena;
+static uint8_t owner[FRAMES]; /* the reference: 0 not ours or free, else 1 + order of the block the page is in */
+
+static void begin(void)
+{
+    if (arena == NULL)
+        arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(arena != MAP_FAILED);
+    memset(&lock, 0, sizeof(lock));
+    memset(ranges, 0, sizeof(ranges));
+    memset(free_lists, 0, sizeof(free_lists));
+    memset(&counts, 0, sizeof(counts));
+    range_count = 0;
+    memset(owner, 0, sizeof(owner));
+}
+
+static uint64_t delta(void)
+{
+    return (uint64_t)arena - BASE;
+}
+
+static int add(uint64_t offset, uint64_t size)
+{
+    return frame_add_range(BASE + offset, size, delta());
+}
+
+static void blocks(uint32_t per_order[FRAME_ORDER_MAX + 1])
+{
+    for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
+        per_order[order] = 0;
+        list_for_each(node, &free_lists[order])
+            per_order[order]++;
+    }
+}
+
+/* The block is aligned, ours, and free by the reference; marks it. */
+static void check_block(uint64_t frame, uint32_t order)
+{
+    uint64_t first = (frame - BASE) / PAGE_SIZE;
+
+    CHECK(frame >= BASE && frame - BASE < ARENA);
+    CHECK_EQ(frame & ((PAGE_SIZE << order) - 1), 0);
+    for (uint64_t i = first; i < first + (1ull << order); i++) {
+        CHECK_EQ(owner[i], 0);
+        owner[i] = (uint8_t)(1 + order);
+    }
+    memset(arena + (frame - BASE), 0x5a, PAGE_SIZE << order);
+}
+
+static void release(uint64_t frame, uint32_t order)
+{
+    uint64_t first = (frame - BASE) / PAGE_SIZE;
+
+    memset(owner + first, 0, 1ull << order);
+    frame_free(frame, order);
+}
+
+static uint64_t free_pages(void)
+{
+    struct frame_stats stats;
+
+    frame_stats(&stats);
+    return stats.free;
+}
+
+/* Allocates blocks of ORDER until there are none; returns how many, at most MOST in TAKEN. */
+static size_t exhaust(uint32_t order, uint64_t *taken, size_t most)
+{
+    size_t count = 0;
+    uint64_t frame;
+
+    while ((frame = frame_alloc(order)) != 0) {
+        CHECK(count < most);
+        check_block(frame, order);
+        taken[count++] = frame;
+    }
+    return count;
+}
+
+static uint64_t taken[FRAMES];
+
+TEST(frame_orders,
+     "a block of every order is aligned to its size, and freeing it restores the free blocks as they were")
+{
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
+        uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+        uint64_t pages = free_pages();
+        uint64_t frame;
+
+        blocks(before);
+        frame = frame_alloc(order);
+        CHECK(frame != 0);
+        check_block(frame, order);
+        CHECK_EQ(free_pages(), pages - (1ull << order));
+        release(frame, order);
+        blocks(after);
+        CHECK_EQ(free_pages(), pages);
+        CHECK(memcmp(before, after, sizeof(before)) == 0);
+    }
+}
+
+TEST(frame_too_large, "an order that does not exist gets nothing")
+{
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    CHECK_EQ(frame_alloc(FRAME_ORDER_MAX + 1), 0);
+    CHECK_EQ(frame_alloc(40), 0);
+}
+
+TEST(frame_exhaust, "every page but the bookkeeping is handed out once, then none, and freeing all merges to the start")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t state = 1, pages;
+    size_t count;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    blocks(before);
+    pages = free_pages();
+    CHECK(pages >= FRAMES - FRAMES * sizeof(struct frame) / PAGE_SIZE - 1);
+    count = exhaust(0, taken, FRAMES);
+    CHECK_EQ(count, pages);
+    CHECK_EQ(free_pages(), 0);
+    CHECK_EQ(frame_alloc_zeroed(), 0);
+    for (size_t i = count; i > 1; i--) { /* in random order */
+        size_t other = (size_t)test_below(&state, i);
+        uint64_t swap = taken[i - 1];
+
+        taken[i - 1] = taken[other];
+        taken[other] = swap;
+    }
+    for (size_t i = 0; i < count; i++)
+        release(taken[i], 0);
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+    CHECK_EQ(free_pages(), pages);
+}
+
+TEST(frame_odd_sizes, "a range of any number of pages, at any page, is used to its last page and not beyond")
+{
+    uint64_t state = 2;
+
+    for (int round = 0; round < 200; round++) {
+        uint64_t start = test_below(&state, 2000);
+        uint64_t pages = 2 + test_below(&state, 3000);
+        uint64_t used = (pages * sizeof(struct frame) + PAGE_SIZE - 1) / PAGE_SIZE;
+        uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+        size_t count;
+
+        begin();
+        memset(arena, 0xcc, 6000 * PAGE_SIZE);
+        CHECK_EQ(add(start * PAGE_SIZE, pages * PAGE_SIZE), 0);
+        blocks(before);
+        count = exhaust(0, taken, FRAMES);
+        CHECK_EQ(count, pages - used);
+        for (uint64_t i = 0; i < 6000; i++) {
+            CHECK_EQ(owner[i] != 0, i >= start + used && i < start + pages);
+            CHECK(i >= start && i < start + pages ? true : arena[i * PAGE_SIZE] == 0xcc);
+        }
+        for (size_t i = 0; i < count; i++)
+            release(taken[i], 0);
+        blocks(after);
+        CHECK(memcmp(before, after, sizeof(before)) == 0);
+    }
+}
+
+TEST(frame_too_small, "a range that its own bookkeeping fills is refused and changes nothing")
+{
+    begin();
+    CHECK_EQ(add(0, 0), -ENOMEM);
+    CHECK_EQ(add(0, PAGE_SIZE - 1), -ENOMEM);
+    CHECK_EQ(add(0, PAGE_SIZE), -ENOMEM);
+    CHECK_EQ(free_pages(), 0);
+    CHECK_EQ(add(0, 2 * PAGE_SIZE), 0);
+    CHECK_EQ(free_pages(), 1);
+}
+
+TEST(frame_many_ranges, "blocks never cross from one range into its neighbour, and ranges beyond the limit are refused")
+{
+    uint64_t frame;
+
+    begin();
+    for (uint64_t i = 0; i < RANGES_MAX; i++)
+        CHECK_EQ(add(i * 64 * PAGE_SIZE, 64 * PAGE_SIZE), 0);
+    CHECK_EQ(add(RANGES_MAX * 64 * PAGE_SIZE, 64 * PAGE_SIZE), -E2BIG);
+    CHECK_EQ(free_pages(), RANGES_MAX * 63);
+    CHECK_EQ(frame_alloc(6), 0); /* 64 pages: each range has lost one */
+    for (uint64_t i = 0; i < RANGES_MAX; i++) {
+        frame = frame_alloc(5);
+        CHECK(frame != 0);
+        check_block(frame, 5);
+    }
+    CHECK_EQ(frame_alloc(5), 0);
+    CHECK_EQ(exhaust(0, taken, FRAMES), RANGES_MAX * 31);
+}
+
+TEST(frame_zeroed, "a zeroed frame is zero, whatever was in it")
+{
+    uint64_t frame;
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    while ((frame = frame_alloc(0)) != 0)
+        taken[0] = frame, memset(arena + (frame - BASE), 0xff, PAGE_SIZE);
+    frame_free(taken[0], 0);
+    frame = frame_alloc_zeroed();
+    CHECK_EQ(frame, taken[0]);
+    for (uint64_t i = 0; i < PAGE_SIZE; i++)
+        CHECK_EQ(arena[frame - BASE + i], 0);
+}
+
+TEST(frame_lent, "a frame that is lent is counted, and a frame elsewhere cannot be")
+{
+    struct frame_stats stats;
+    uint64_t frame;
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    frame = frame_alloc(0);
+    frame_lend(frame);
+    frame_lend(frame);
+    frame_stats(&stats);
+    CHECK_EQ(stats.lent, 2);
+    CHECK_EQ(stats.total, 63);
+    CHECK_PANIC(frame_lend(BASE + ARENA));
+}
+
+TEST(frame_wrong_free, "freeing twice, with another order, inside a block, off a page or elsewhere panics")
+{
+    uint64_t block;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    block = frame_alloc(3);
+    CHECK_PANIC(frame_free(block, 2));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(block, 4));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(block + PAGE_SIZE, 0));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(block + 8, 3));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(BASE + ARENA, 0));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(BASE, 0)); /* the bookkeeping */
+    lock.held = 0;
+    frame_free(block, 3);
+    CHECK_PANIC(frame_free(block, 3));
+}
+
+TEST(frame_random, "random blocks over three ranges agree with a map of pages, and all freed they merge to the start")
+{
+    static struct {
+        uint64_t frame;
+        uint32_t order;
+    } held[4096];
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t state = 3, pages;
+    size_t count = 0;
+
+    begin();
+    CHECK_EQ(add(PAGE_SIZE, 5 << 20), 0);
+    CHECK_EQ(add(8 << 20, (9 << 20) + 3 * PAGE_SIZE), 0);
+    CHECK_EQ(add((32 << 20) + 7 * PAGE_SIZE, 20 << 20), 0);
+    blocks(before);
+    pages = free_pages();
+    for (int step = 0; step < 100000; step++) {
+        uint32_t order = (uint32_t)test_below(&state, 11);
+
+        if (test_below(&state, 3) != 0 && count < 4096) {
+            uint64_t frame = frame_alloc(test_below(&state, 2) != 0 ? order : order / 4);
+
+            order = frame == 0 ? 0 : range_of(frame)->frames[(frame - range_of(frame)->base) / PAGE_SIZE].order;
+            if (frame != 0) {
+                check_block(frame, order);
+                held[count].frame = frame;
+                held[count++].order = order;
+            }
+        } else if (count > 0) {
+            size_t which = (size_t)test_below(&state, count);
+
+            release(held[which].frame, held[which].order);
+            held[which] = held[--count];
+        }
+        if (step % 1000 == 0) {
+            uint64_t used = 0;
+
+            for (uint64_t i = 0; i < FRAMES; i++)
+                used += owner[i] != 0;
+            CHECK_EQ(free_pages(), pages - used);
+        }
+    }
+    while (count > 0) {
+        count--;
+        release(held[count].frame, held[count].order);
+    }
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+}

@@ -1,0 +1,222 @@
+/* The locking strategy `home`; mm/lock_home.md has the tables. Three kernels, kernel 0 is the home of the space: it has one
+ * task that takes locks, kernel 1 three, kernel 2 one. Every task for ever takes a page key or HEAVY, asks the home one thing
+ * while it holds the lock (as a fetch or a change does), and releases. A kernel may have RESERVE requests outstanding at the
+ * home, ASKING of them for a lock (in the code 16 and 8). FIFO channels from and to the home; the home's handler is a
+ * process, an atomic step a critical section of space->lock.
+ *
+ * Checked: no two tasks hold keys that exclude each other; no deadlock; and, as -DLIVE, that whoever asks is granted
+ * (ltl granted, under weak fairness).
+ *
+ * Seeded bugs: 1 HEAVY excludes only HEAVY; 2 a release looks at the first waiting request only; 3 a page passes a HEAVY
+ * that waits; 4 lock requests may take all of RESERVE. */
+#ifndef BUG
+#define BUG 0
+#endif
+#define KERNELS 3
+#define TASKS 5
+#define RESERVE 2
+#define ASKING (BUG == 4 -> RESERVE : 1)
+#define QUEUE TASKS
+
+#define PAGE_A 1
+#define PAGE_B 2
+#define HEAVY 3
+
+mtype = { LOCK, ASK, UNLOCK, GRANT, ANSWER };
+
+typedef request { byte key; byte task; bool granted };
+
+chan to_home[KERNELS] = [6] of { mtype, byte, byte };    /* key, task (in the code: the request id) */
+chan to_member[KERNELS] = [4] of { mtype, byte };        /* task */
+
+request queue[QUEUE]; /* space->locks in order of arrival */
+byte length;
+byte holds[TASKS];    /* key, or 0 */
+bool waits[TASKS];
+bool granted[TASKS];  /* completion of a wait for the lock */
+bool answered[TASKS]; /* completion of a wait for an answer */
+byte outstanding[KERNELS];
+byte asking[KERNELS];
+
+#define KERNEL(task) (task == 0 -> 0 : (task == TASKS - 1 -> 2 : 1))
+#define EXCLUDES(a, b) (a == b || (BUG != 1 && (a == HEAVY || b == HEAVY)))
+
+/* grant_if_first_locked: the request at place AT */
+inline grant_if_first(at)
+{
+    before = 0;
+    do
+    :: before < at && !(EXCLUDES(queue[before].key, queue[at].key) && (BUG != 3 || queue[before].granted)) -> before++
+    :: else -> break
+    od;
+    if
+    :: before == at ->
+        queue[at].granted = true;
+        if
+        :: queue[at].task == 0 -> granted[0] = true
+        :: else -> to_member[KERNEL(queue[at].task)]!GRANT, queue[at].task
+        fi
+    :: else
+    fi;
+    before = 0
+}
+
+inline request_add(k, t)
+{
+    queue[length].key = k;
+    queue[length].task = t;
+    queue[length].granted = false;
+    length++;
+    grant_if_first(length - 1)
+}
+
+/* The first granted request of KERNEL for key K goes; then those behind are looked at. */
+inline request_remove(k, kernel)
+{
+    place = 0;
+    do
+    :: queue[place].granted && queue[place].key == k && KERNEL(queue[place].task) == kernel -> break
+    :: else -> place++; assert(place < length)
+    od;
+    length--;
+    do
+    :: place < length ->
+        queue[place].key = queue[place + 1].key;
+        queue[place].task = queue[place + 1].task;
+        queue[place].granted = queue[place + 1].granted;
+        place++
+    :: else -> break
+    od;
+    queue[length].key = 0;
+    queue[length].task = 0;
+    queue[length].granted = false;
+    place = 0;
+    do
+    :: place < length ->
+        if
+        :: !queue[place].granted ->
+            grant_if_first(place);
+            if
+            :: BUG == 2 -> break
+            :: else
+            fi
+        :: else
+        fi;
+        place++
+    :: else -> break
+    od;
+    place = 0
+}
+
+inline check_alone(t)
+{
+    other = 0;
+    do
+    :: other < TASKS ->
+        assert(other == t || holds[other] == 0 ||
+               !(holds[other] == holds[t] || holds[other] == HEAVY || holds[t] == HEAVY));
+        other++
+    :: else -> break
+    od;
+    other = 0
+}
+
+proctype home_task()
+{
+    byte key, before, place, other;
+
+end:
+    do
+    :: atomic {
+        if
+        :: key = PAGE_A
+        :: key = HEAVY
+        fi;
+        waits[0] = true;
+        request_add(key, 0)
+       }
+       atomic { granted[0]; granted[0] = false; waits[0] = false; holds[0] = key; check_alone(0) }
+       atomic { holds[0] = 0; request_remove(key, 0); key = 0 }
+    od
+}
+
+proctype member_task(byte task; byte kernel)
+{
+    byte key, other;
+
+end:
+    do
+    :: atomic {
+        if
+        :: key = PAGE_A
+        :: kernel == 2 -> key = PAGE_B
+        :: task != 2 -> key = HEAVY
+        fi;
+        waits[task] = true
+       }
+       atomic { /* its turn, and a slot */
+        asking[kernel] < ASKING && outstanding[kernel] < RESERVE;
+        asking[kernel]++;
+        outstanding[kernel]++;
+        to_home[kernel]!LOCK, key, task
+       }
+       atomic { granted[task]; granted[task] = false; waits[task] = false; holds[task] = key; check_alone(task) }
+       atomic { /* while it holds the lock */
+        outstanding[kernel] < RESERVE;
+        outstanding[kernel]++;
+        to_home[kernel]!ASK, 0, task
+       }
+       atomic { answered[task]; answered[task] = false; holds[task] = 0; to_home[kernel]!UNLOCK, key, task; key = 0 }
+    od
+}
+
+/* Replies reach the tasks of a kernel. */
+proctype member_handler(byte kernel)
+{
+    byte task;
+
+end:
+    do
+    :: atomic { to_member[kernel]?GRANT, task; asking[kernel]--; outstanding[kernel]--; granted[task] = true; task = 0 }
+    :: atomic { to_member[kernel]?ANSWER, task; outstanding[kernel]--; answered[task] = true; task = 0 }
+    od
+}
+
+proctype home_handler()
+{
+    byte key, task, kernel, before, place;
+    mtype type;
+
+end:
+    do
+    :: atomic {
+        if
+        :: to_home[1]?type, key, task -> kernel = 1
+        :: to_home[2]?type, key, task -> kernel = 2
+        fi;
+        if
+        :: type == LOCK -> request_add(key, task)
+        :: type == UNLOCK -> request_remove(key, kernel)
+        :: type == ASK -> to_member[kernel]!ANSWER, task
+        fi;
+        key = 0; task = 0; kernel = 0; type = 0
+       }
+    od
+}
+
+init {
+    atomic {
+        run home_task();
+        run member_task(1, 1);
+        run member_task(2, 1);
+        run member_task(3, 1);
+        run member_task(4, 2);
+        run member_handler(1);
+        run member_handler(2);
+        run home_handler()
+    }
+}
+
+#ifdef LIVE
+ltl granted { []((waits[1] -> <>!waits[1]) && (waits[4] -> <>!waits[4]) && (waits[0] -> <>!waits[0])) }
+#endif

@@ -50,8 +50,7 @@ static void reset(struct acpi_topology *out)
     set_default_distances(out);
 }
 
-static int read_tables(const struct acpi_tables *tables, const struct acpi_report *report,
-                       struct acpi_topology *out)
+static int read_tables(const struct acpi_tables *tables, const struct acpi_report *report, struct acpi_topology *out)
 {
     if (!tables->madt.bytes) {
         acpi_say(report, "no usable MADT");

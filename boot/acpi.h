@@ -53,7 +53,7 @@ struct acpi_topology {
     struct acpi_memory memory[ACPI_MEMORY_MAX]; /* enabled SRAT memory; empty without SRAT */
     struct acpi_ioapic ioapics[ACPI_IOAPIC_MAX];
     struct acpi_override overrides[ACPI_OVERRIDE_MAX];
-    uint32_t domain[NODES_MAX]; /* proximity domain of each node; nodes in ascending domain order */
+    uint32_t domain[NODES_MAX];             /* proximity domain of each node; nodes in ascending domain order */
     uint8_t distance[NODES_MAX][NODES_MAX]; /* SLIT units: 10 is local, 255 unreachable */
 };
 

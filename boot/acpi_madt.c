@@ -101,8 +101,7 @@ static int read_cpu(const struct acpi_entry *entry, struct acpi_topology *out)
     return add_cpu(out, cpu.apic_id, cpu.uid);
 }
 
-static void read_ioapic(const struct acpi_entry *entry, const struct acpi_report *report,
-                        struct acpi_topology *out)
+static void read_ioapic(const struct acpi_entry *entry, const struct acpi_report *report, struct acpi_topology *out)
 {
     struct madt_ioapic ioapic;
 
@@ -111,12 +110,10 @@ static void read_ioapic(const struct acpi_entry *entry, const struct acpi_report
         acpi_say(report, "I/O APIC at 0x%x ignored: more than %d", ioapic.address, ACPI_IOAPIC_MAX);
         return;
     }
-    out->ioapics[out->ioapic_count++] = (struct acpi_ioapic){.address = ioapic.address,
-                                                             .gsi_base = ioapic.gsi_base};
+    out->ioapics[out->ioapic_count++] = (struct acpi_ioapic){.address = ioapic.address, .gsi_base = ioapic.gsi_base};
 }
 
-static void read_override(const struct acpi_entry *entry, const struct acpi_report *report,
-                          struct acpi_topology *out)
+static void read_override(const struct acpi_entry *entry, const struct acpi_report *report, struct acpi_topology *out)
 {
     struct madt_override override;
 
@@ -133,8 +130,7 @@ static void read_override(const struct acpi_entry *entry, const struct acpi_repo
     };
 }
 
-static int read_entries(const struct acpi_table *madt, const struct acpi_report *report,
-                        struct acpi_topology *out)
+static int read_entries(const struct acpi_table *madt, const struct acpi_report *report, struct acpi_topology *out)
 {
     struct acpi_entry entry;
     uint32_t offset = MADT_ENTRIES;

@@ -1,5 +1,6 @@
-/* The System Locality Information Table (ACPI 6.4, 5.2.17): a square matrix of distances, its rows and columns numbered by
- * proximity domain. It may have rows that SRAT does not mention (domains that hold nothing); those are not looked up. */
+/* The System Locality Information Table (ACPI 6.4, 5.2.17): a square matrix of distances, its rows and columns numbered
+ * by proximity domain. It may have rows that SRAT does not mention (domains that hold nothing); those are not looked
+ * up. */
 #include "boot/acpi_internal.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
@@ -8,8 +9,7 @@
 #define SLIT_MATRIX 44      /* offset of the first distance */
 
 /* NULL, or what is wrong. *COUNT is the number of rows. */
-static const char *check_matrix(const struct acpi_table *slit, const struct acpi_topology *topology,
-                                uint64_t *count)
+static const char *check_matrix(const struct acpi_table *slit, const struct acpi_topology *topology, uint64_t *count)
 {
     if (slit->length < SLIT_MATRIX)
         return "bad length";

@@ -1,5 +1,5 @@
-/* The System Resource Affinity Table (ACPI 6.4, 5.2.16): which CPUs and which memory share a proximity domain. Domains are
- * arbitrary 32-bit numbers; nodes are their ranks in ascending order. */
+/* The System Resource Affinity Table (ACPI 6.4, 5.2.16): which CPUs and which memory share a proximity domain. Domains
+ * are arbitrary 32-bit numbers; nodes are their ranks in ascending order. */
 #include "boot/acpi_internal.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
@@ -82,8 +82,8 @@ static bool next_affinity(const struct acpi_table *srat, uint32_t *offset, struc
             memcpy(&cpu, entry.bytes, sizeof(cpu));
             flags = cpu.flags;
             out->apic_id = cpu.apic_id;
-            out->domain = cpu.domain_low | (uint32_t)cpu.domain_high[0] << 8 |
-                          (uint32_t)cpu.domain_high[1] << 16 | (uint32_t)cpu.domain_high[2] << 24;
+            out->domain = cpu.domain_low | (uint32_t)cpu.domain_high[0] << 8 | (uint32_t)cpu.domain_high[1] << 16 |
+                          (uint32_t)cpu.domain_high[2] << 24;
         } else if (entry.type == SRAT_X2APIC) {
             struct srat_x2apic cpu;
             memcpy(&cpu, entry.bytes, sizeof(cpu));

@@ -1,11 +1,10 @@
-/* Finding the ACPI tables: RSDP, then XSDT or RSDT, then every table either lists. A table counts only when its length is
- * sensible, all of it can be read and its bytes sum to zero; the first good one of a name is taken. */
+/* Finding the ACPI tables: RSDP, then XSDT or RSDT, then every table either lists. A table counts only when its length
+ * is sensible, all of it can be read and its bytes sum to zero; the first good one of a name is taken. */
 #include "boot/acpi_internal.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 
-#define TABLE_LENGTH_MAX                                                                                     \
-    (1u << 20) /* far above any real one: bounds the work that a damaged length can cause */
+#define TABLE_LENGTH_MAX (1u << 20) /* far above any real one: bounds the work that a damaged length can cause */
 #define ROOT_ENTRIES_MAX 256u
 
 #define EBDA_SEGMENT_ADDRESS 0x40e /* the BIOS data area keeps the real-mode segment of the EBDA here */
@@ -127,8 +126,8 @@ static bool read_table(const struct physmem *memory, uint64_t address, const str
 }
 
 /* Reads an RSDT or XSDT, whose entries are ENTRY_SIZE bytes. */
-static bool read_root(const struct physmem *memory, uint64_t address, const char *signature,
-                      uint32_t entry_size, const struct acpi_report *report, struct acpi_table *out)
+static bool read_root(const struct physmem *memory, uint64_t address, const char *signature, uint32_t entry_size,
+                      const struct acpi_report *report, struct acpi_table *out)
 {
     struct table_header header;
 
@@ -158,8 +157,7 @@ static void read_listed(const struct physmem *memory, uint64_t address, const st
     struct table_header header;
 
     if (!read_header(memory, address, &header)) {
-        acpi_say(report, "table at 0x%llx ignored: lies outside readable memory",
-                 (unsigned long long)address);
+        acpi_say(report, "table at 0x%llx ignored: lies outside readable memory", (unsigned long long)address);
         return;
     }
     for (uint32_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
@@ -202,8 +200,7 @@ int acpi_find_tables(const struct physmem *memory, uint64_t rsdp_address, const 
     return 0;
 }
 
-bool acpi_entries_valid(const struct acpi_table *table, uint32_t offset, const uint8_t *minimum,
-                        uint32_t count)
+bool acpi_entries_valid(const struct acpi_table *table, uint32_t offset, const uint8_t *minimum, uint32_t count)
 {
     while (offset < table->length) {
         if (table->length - offset < 2)

@@ -10,9 +10,9 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 
-#define POOL_PAGES 96 /* page tables of the image, the chunk and the direct map */
-#define INIT_DELAY 10000000ull   /* ns between INIT and STARTUP */
-#define STARTUP_DELAY 200000ull  /* ns between the two STARTUPs */
+#define POOL_PAGES 96           /* page tables of the image, the chunk and the direct map */
+#define INIT_DELAY 10000000ull  /* ns between INIT and STARTUP */
+#define STARTUP_DELAY 200000ull /* ns between the two STARTUPs */
 #define START_TIMEOUT 5000000000ull
 
 struct instance instance;

@@ -15,19 +15,19 @@
 
 /* The chunk: contiguous memory in which an instance starts. Offsets are the same for all instances of a boot. */
 struct chunk_layout {
-    uint64_t image;    /* the copy of image_start to image_end */
-    uint64_t stack;    /* STACK_SIZE bytes: the boot CPU's first stack */
-    uint64_t channel;  /* the rings this instance receives on; msg/ says what is inside */
-    uint64_t pool;     /* frames for page tables, then free memory */
+    uint64_t image;   /* the copy of image_start to image_end */
+    uint64_t stack;   /* STACK_SIZE bytes: the boot CPU's first stack */
+    uint64_t channel; /* the rings this instance receives on; msg/ says what is inside */
+    uint64_t pool;    /* frames for page tables, then free memory */
     uint64_t size;
 };
 
 /* Facts for this instance alone, filled by its builder in its copy's .bss; [i] once the instance runs. */
 struct instance {
-    uint32_t kernel;              /* number of this instance */
-    uint32_t kernels;             /* how many the plan has */
-    uint64_t root;                /* physical address of its kernel page tables */
-    uint64_t pool_next;           /* physical: first unused frame of the chunk's pool */
+    uint32_t kernel;    /* number of this instance */
+    uint32_t kernels;   /* how many the plan has */
+    uint64_t root;      /* physical address of its kernel page tables */
+    uint64_t pool_next; /* physical: first unused frame of the chunk's pool */
     uint64_t pool_end;
     struct chunk_layout layout;
     struct clock_rates rates;
@@ -63,8 +63,8 @@ uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *
  * mapped by the caller. Returns true when the CPU has left the trampoline within five seconds; else it is stopped. */
 bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack);
 
-/* What boot/ needs of the parts above it, which define these: the first function of an instance, on its boot CPU, on the
- * stack its builder made; and the bytes that the rings of an instance take in a machine of KERNELS instances. */
+/* What boot/ needs of the parts above it, which define these: the first function of an instance, on its boot CPU, on
+ * the stack its builder made; and the bytes that the rings of an instance take in a machine of KERNELS instances. */
 void kernel_main(void *unused);
 uint64_t msg_channel_size(uint32_t kernels);
 

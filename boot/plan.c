@@ -16,13 +16,11 @@ int plan_compute(const struct plan_input *input, struct plan *out, char *error, 
     if (error_size > 0)
         error[0] = '\0';
     if (topology->cpu_count > CPUS_MAX || topology->node_count == 0 || topology->node_count > NODES_MAX) {
-        snprintf(error, error_size, "a topology of %u CPUs and %u nodes", topology->cpu_count,
-                 topology->node_count);
+        snprintf(error, error_size, "a topology of %u CPUs and %u nodes", topology->cpu_count, topology->node_count);
         return -EINVAL;
     }
     if (input->chunk_size == 0 || input->chunk_size % PAGE_SIZE != 0) {
-        snprintf(error, error_size, "a chunk of %llu bytes is not whole pages",
-                 (unsigned long long)input->chunk_size);
+        snprintf(error, error_size, "a chunk of %llu bytes is not whole pages", (unsigned long long)input->chunk_size);
         return -EINVAL;
     }
     out->chunk_size = input->chunk_size;

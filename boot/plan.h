@@ -50,7 +50,7 @@ struct plan {
 
 struct plan_input {
     const struct acpi_topology *topology; /* cpu_count 0 is taken as one CPU: boot_apic_id */
-    const struct boot_range *ranges; /* firmware memory map: may overlap, may be unsorted, reserved wins */
+    const struct boot_range *ranges;      /* firmware memory map: may overlap, may be unsorted, reserved wins */
     uint32_t range_count;
     const struct boot_module *busy; /* ranges nobody may own: the loaded image, modules, boot data */
     uint32_t busy_count;

@@ -36,8 +36,7 @@ static int number_cpus(const struct plan_input *input, struct plan *out, char *e
             .apic_id = cpu->apic_id, .node = cpu->node, .kernel = NO_KERNEL};
     }
     if (topology->cpu_count > 0 && !boot_found) {
-        snprintf(error, error_size, "the boot CPU, APIC id %u, is not among the firmware's CPUs",
-                 input->boot_apic_id);
+        snprintf(error, error_size, "the boot CPU, APIC id %u, is not among the firmware's CPUs", input->boot_apic_id);
         return -EINVAL;
     }
     return 0;

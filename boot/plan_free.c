@@ -21,8 +21,7 @@ static uint64_t page_down(uint64_t address)
 /* The next page boundary; the last page of the address space has none behind it and is never used. */
 static uint64_t page_up(uint64_t address)
 {
-    return address > UINT64_MAX - (PAGE_SIZE - 1) ? page_down(UINT64_MAX)
-                                                  : page_down(address + PAGE_SIZE - 1);
+    return address > UINT64_MAX - (PAGE_SIZE - 1) ? page_down(UINT64_MAX) : page_down(address + PAGE_SIZE - 1);
 }
 
 static uint64_t end_of(uint64_t base, uint64_t size)

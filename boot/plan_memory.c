@@ -141,8 +141,8 @@ static uint32_t nodes_shared(const struct plan *plan, const uint64_t sharers[NOD
 }
 
 /* Kernels with one node to choose from choose before those with several. */
-static int choose_homes(const struct plan *plan, const uint64_t sharers[NODES_MAX], uint8_t *homes,
-                        char *error, size_t error_size)
+static int choose_homes(const struct plan *plan, const uint64_t sharers[NODES_MAX], uint8_t *homes, char *error,
+                        size_t error_size)
 {
     uint64_t settled = 0;
 

@@ -63,8 +63,7 @@ static int read_modules(const struct physmem *memory, const struct pvh_start *st
         return 0;
     if (start->module_count > BOOT_MODULES_MAX)
         return -E2BIG;
-    const uint8_t *list = memory->map(memory->context, start->modules,
-                                      start->module_count * sizeof(struct pvh_module));
+    const uint8_t *list = memory->map(memory->context, start->modules, start->module_count * sizeof(struct pvh_module));
     if (!list)
         return -EINVAL;
     for (uint32_t i = 0; i < start->module_count; i++) {

@@ -77,7 +77,8 @@ void machine_exit(uint32_t status)
 
 void first_process_start(void)
 {
-    struct exec_strings strings = {.argv = DEFAULT_PROGRAM, .argc = 1, .argv_size = sizeof(DEFAULT_PROGRAM), .envp = ""};
+    struct exec_strings strings = {
+        .argv = DEFAULT_PROGRAM, .argc = 1, .argv_size = sizeof(DEFAULT_PROGRAM), .envp = ""};
     const char *path = DEFAULT_PROGRAM;
     struct cpio_entry entry;
     struct file_table *files;

@@ -12,8 +12,8 @@ uint32_t machine_kernel(void);
 
 /* Registers the messages by which instances are started, and makes instance 0 able to build others. */
 void start_init(void);
-/* Starts the kernels of SET that do not run, and waits until they do and every running kernel knows. Any kernel may ask;
- * kernel 0 does it. -EINVAL: no such kernel; -ETIMEDOUT: one did not come up. Tasks only. */
+/* Starts the kernels of SET that do not run, and waits until they do and every running kernel knows. Any kernel may
+ * ask; kernel 0 does it. -EINVAL: no such kernel; -ETIMEDOUT: one did not come up. Tasks only. */
 int start_kernels(kernel_set set);
 /* Every other instance than 0, when it can take messages: tells kernel 0. */
 void start_announce(void);

@@ -1,5 +1,6 @@
 /* Starting the other instances: kernel 0 builds each in its own memory, wakes its boot CPU, waits until it announces
- * itself, and then tells every running kernel who runs. One path, at boot and on command. boot/boot.md has the protocol. */
+ * itself, and then tells every running kernel who runs. One path, at boot and on command. boot/boot.md has the
+ * protocol. */
 #include "boot/instance.h"
 #include "boot/window.h"
 #include "kernel/abi/errno.h"
@@ -27,11 +28,11 @@ struct msg_started {
 };
 
 static struct spinlock lock;
-static struct waitq changed;  /* [k] lock */
-static kernel_set ready;      /* [k] lock, kernel 0: instances that have announced themselves, and 0 */
-static bool starting;         /* [k] lock, kernel 0: a task is at it */
-static kernel_set built;      /* that task: instances whose boot CPU has left the trampoline; never built again */
-static kernel_set told = 1;   /* that task: instances of which every other has been told */
+static struct waitq changed; /* [k] lock */
+static kernel_set ready;     /* [k] lock, kernel 0: instances that have announced themselves, and 0 */
+static bool starting;        /* [k] lock, kernel 0: a task is at it */
+static kernel_set built;     /* that task: instances whose boot CPU has left the trampoline; never built again */
+static kernel_set told = 1;  /* that task: instances of which every other has been told */
 
 static void handle_ready(const struct msg *m)
 {
@@ -128,8 +129,8 @@ static int build(uint32_t k)
     int error = 0;
 
     if (template.bytes == NULL) {
-        error = window_map(TEMPLATE_BASE, (uint64_t)image_start - KERNEL_BASE, (template_size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1),
-                           0);
+        error = window_map(TEMPLATE_BASE, (uint64_t)image_start - KERNEL_BASE,
+                           (template_size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1), 0);
         if (error == 0)
             template.bytes = (const uint8_t *)TEMPLATE_BASE;
     }

@@ -1,6 +1,5 @@
 /* What the kernel does when it is entered by an exception or an interrupt. A program's mistake ends the program; the
  * kernel's own is a panic. */
-#include "kernel/machine.h"
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
 #include "kernel/arch/x86_64/apic.h"
@@ -10,6 +9,7 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/printf.h"
+#include "kernel/machine.h"
 #include "mm/space.h"
 #include "msg/channel.h"
 #include "tasks/exit.h"

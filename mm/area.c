@@ -26,13 +26,13 @@ static void area_drop(struct area_list *list, struct area *area)
 
 void area_list_clear(struct area_list *list)
 {
-    list_for_each_safe(node, &list->head) area_drop(list, area_at(node));
+    list_for_each_safe(node, &list->head)
+        area_drop(list, area_at(node));
 }
 
 struct area *area_find(const struct area_list *list, uint64_t address)
 {
-    list_for_each(node, &list->head)
-    {
+    list_for_each(node, &list->head) {
         struct area *area = area_at(node);
 
         if (address < area->start)
@@ -45,8 +45,7 @@ struct area *area_find(const struct area_list *list, uint64_t address)
 
 bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end)
 {
-    list_for_each(node, &list->head)
-    {
+    list_for_each(node, &list->head) {
         const struct area *area = area_at(node);
 
         if (area->start >= end)
@@ -62,8 +61,7 @@ bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end)
 static struct list *carve(struct area_list *list, uint64_t start, uint64_t end, struct area *spare, bool *used)
 {
     *used = false;
-    list_for_each_safe(node, &list->head)
-    {
+    list_for_each_safe(node, &list->head) {
         struct area *area = area_at(node);
 
         if (area->start >= end)
@@ -146,8 +144,7 @@ int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot
 /* The first byte at or behind ADDRESS that no area holds. */
 static uint64_t covered_until(const struct area_list *list, uint64_t address)
 {
-    list_for_each(node, &list->head)
-    {
+    list_for_each(node, &list->head) {
         const struct area *area = area_at(node);
 
         if (area->start > address)
@@ -179,8 +176,7 @@ int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uin
             continue;
         }
         until = end; /* a hole: on to the next area */
-        list_for_each(node, &list->head)
-        {
+        list_for_each(node, &list->head) {
             if (area_at(node)->start > start) {
                 until = area_at(node)->start;
                 break;

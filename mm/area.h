@@ -36,8 +36,8 @@ bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end);
 int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
 /* Takes [START, END) out of all areas. -ENOMEM: unchanged. */
 int area_remove(struct area_list *list, uint64_t start, uint64_t end);
-/* Gives [START, END) the protection PROT. -ENOMEM, and unchanged, when part of it is in no area (as Linux's mprotect) or
- * memory runs out. */
+/* Gives [START, END) the protection PROT. -ENOMEM, and unchanged, when part of it is in no area (as Linux's mprotect)
+ * or memory runs out. */
 int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
 /* As area_protect, for those parts that are in an area; what is not is left. */
 int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);

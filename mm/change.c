@@ -1,8 +1,8 @@
 /* Changes of an address space: map, unmap, protect, break. See mm/retrieval.md.
  *
- * A space that lives here alone changes in one critical section. Otherwise the heavy lock excludes every fault and every
- * other change in the machine, the other members apply the change first and answer, then we do (Popcorn thesis 5.7.5).
- * An unmap has a second round: a frame is freed by its owner only when no kernel maps it any more. */
+ * A space that lives here alone changes in one critical section. Otherwise the heavy lock excludes every fault and
+ * every other change in the machine, the other members apply the change first and answer, then we do (Popcorn
+ * thesis 5.7.5). An unmap has a second round: a frame is freed by its owner only when no kernel maps it any more. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/layout.h"
@@ -113,9 +113,8 @@ static int64_t apply_break_locked(struct space *space, uint64_t wanted)
 
     if (wanted < space->break_start || wanted >= MAP_TOP)
         return (int64_t)space->break_now;
-    if (new_end > old_end &&
-        (area_overlaps(&space->areas, old_end, new_end + PAGE_SIZE) ||
-         area_set(&space->areas, old_end, new_end, AREA_READ | AREA_WRITE) != 0))
+    if (new_end > old_end && (area_overlaps(&space->areas, old_end, new_end + PAGE_SIZE) ||
+                              area_set(&space->areas, old_end, new_end, AREA_READ | AREA_WRITE) != 0))
         return (int64_t)space->break_now;
     space->break_now = wanted;
     return (int64_t)wanted;
@@ -231,14 +230,15 @@ static int64_t ask_home(struct space *space, const struct msg_space_change *chan
         return space_apply(space, change);
     length = msg_call(space->home, MSG_SPACE_CHANGE, change, sizeof(*change), &changed, sizeof(changed),
                       "address space change", change->start);
-    return length < 0 ? length : (int64_t)changed.value;
+    if (length != (int)sizeof(changed))
+        return length < 0 ? length : -EPROTO;
+    return (int64_t)changed.value;
 }
 
 /* Heavy lock held: everyone lets go of the range, then every owner frees. */
 static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length)
 {
-    struct msg_space_change change = {
-        .space = space->id, .start = start, .length = length, .operation = SPACE_UNMAP};
+    struct msg_space_change change = {.space = space->id, .start = start, .length = length, .operation = SPACE_UNMAP};
     kernel_set others = others_of(space);
     int error = 0;
 
@@ -284,8 +284,11 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
 
 int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed)
 {
-    struct msg_space_change change = {
-        .space = space->id, .start = fixed ? address : 0, .length = page_up(length), .operation = SPACE_MAP, .prot = prot};
+    struct msg_space_change change = {.space = space->id,
+                                      .start = fixed ? address : 0,
+                                      .length = page_up(length),
+                                      .operation = SPACE_MAP,
+                                      .prot = prot};
     int64_t result;
 
     if (length == 0 || (fixed && (address & (PAGE_SIZE - 1)) != 0))

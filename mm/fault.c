@@ -115,8 +115,8 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
     spin_unlock(&space->lock);
 }
 
-/* A new frame for PAGE, made known as the strategy wants before it is mapped. What could fail here comes first: once others
- * know of the frame it stays. */
+/* A new frame for PAGE, made known as the strategy wants before it is mapped. What could fail here comes first: once
+ * others know of the frame it stays. */
 static int install_recorded(struct space *space, uint64_t page)
 {
     uint64_t frame = frame_alloc_zeroed();

@@ -1,7 +1,7 @@
 /* Buddy allocator. See the header.
  *
- * Each range begins with one struct frame per page of it. A free block's links lie in the block itself. One lock for the
- * instance: with one CPU, the common case, it is never contended. */
+ * Each range begins with one struct frame per page of it. A free block's links lie in the block itself. One lock for
+ * the instance: with one CPU, the common case, it is never contended. */
 #include "mm/frame.h"
 
 #include <stddef.h>
@@ -32,10 +32,10 @@ struct range {
 };
 
 static struct spinlock lock;
-static struct range ranges[RANGES_MAX];           /* [k] lock; [i] after start */
-static uint32_t range_count;                      /* [i] */
+static struct range ranges[RANGES_MAX];             /* [k] lock; [i] after start */
+static uint32_t range_count;                        /* [i] */
 static struct list free_lists[FRAME_ORDER_MAX + 1]; /* [k] lock */
-static struct frame_stats counts;                 /* [k] lock */
+static struct frame_stats counts;                   /* [k] lock */
 
 static struct list *links_of(const struct range *range, uint64_t index)
 {

@@ -14,7 +14,8 @@
  * -E2BIG: more ranges than there is room for; -ENOMEM: too small to be of use (nothing is lost but that range). */
 int frame_add_range(uint64_t base, uint64_t size, uint64_t delta);
 
-/* 2^ORDER contiguous frames, aligned to their size, contents unspecified; physical address, or 0 when there are none. */
+/* 2^ORDER contiguous frames, aligned to their size, contents unspecified; physical address, or 0 when there are none.
+ */
 uint64_t frame_alloc(uint32_t order);
 /* One frame filled with zeros, or 0. */
 uint64_t frame_alloc_zeroed(void);

@@ -10,7 +10,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 
-#define CLASS_MIN_SHIFT 6u  /* 64 bytes: a cache line, so no two objects share one */
+#define CLASS_MIN_SHIFT 6u /* 64 bytes: a cache line, so no two objects share one */
 #define CLASS_MAX_SHIFT 11u
 #define CLASSES (CLASS_MAX_SHIFT - CLASS_MIN_SHIFT + 1)
 

@@ -1,12 +1,12 @@
-/* Memory for kernel objects: power-of-two size classes up to half a page carved from single frames, larger ones in whole
- * frames. */
+/* Memory for kernel objects: power-of-two size classes up to half a page carved from single frames, larger ones in
+ * whole frames. */
 #ifndef MM_HEAP_H
 #define MM_HEAP_H
 
 #include <stddef.h>
 
-/* SIZE bytes of zeros, aligned to the smaller of SIZE's power of two and a page; NULL when there is no memory or SIZE is
- * over 4 MiB. Never waits. */
+/* SIZE bytes of zeros, aligned to the smaller of SIZE's power of two and a page; NULL when there is no memory or SIZE
+ * is over 4 MiB. Never waits. */
 void *heap_alloc(size_t size);
 /* Gives back what heap_alloc(SIZE) returned, with the same SIZE. NULL is ignored. */
 void heap_free(void *object, size_t size);

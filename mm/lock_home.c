@@ -11,8 +11,8 @@
 #include "msg/channel.h"
 
 /* A request waits as long as others hold the lock, and its holder may be a task here that has to ask the same kernel
- * something before it can release. So lock requests never take all that may be outstanding to one kernel: the others wait
- * here for their turn. */
+ * something before it can release. So lock requests never take all that may be outstanding to one kernel: the others
+ * wait here for their turn. */
 #define ASKING_MAX (MSG_RESERVE / 2)
 
 struct turn {
@@ -25,9 +25,9 @@ static uint32_t asking[KERNELS_MAX];   /* [k] turns_lock: requests of tasks here
 static struct list turns[KERNELS_MAX]; /* [k] turns_lock: tasks that wait for their turn, first come first */
 
 struct lock_request {
-    struct list node;         /* in space->locks */
+    struct list node; /* in space->locks */
     uint64_t key;
-    uint32_t kernel;          /* who asks */
+    uint32_t kernel; /* who asks */
     bool granted;
     struct msg_ticket ticket; /* to answer, when another kernel asks */
     struct completion *local; /* to signal, when a task here asks */
@@ -80,8 +80,7 @@ static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
     struct lock_request *found = NULL;
 
     spin_lock(&space->lock);
-    list_for_each(node, &space->locks)
-    {
+    list_for_each(node, &space->locks) {
         struct lock_request *request = container_of(node, struct lock_request, node);
 
         if (request->granted && request->key == key && request->kernel == kernel) {
@@ -91,8 +90,7 @@ static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
     }
     if (found != NULL) {
         list_remove(&found->node);
-        list_for_each(node, &space->locks)
-        {
+        list_for_each(node, &space->locks) {
             struct lock_request *request = container_of(node, struct lock_request, node);
 
             if (!request->granted)
@@ -154,11 +152,11 @@ static int home_acquire(struct space *space, uint64_t key)
         return result;
     }
     turn_take(space->home);
-    result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted),
-                      "address space lock", key);
+    result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted), "address space lock",
+                      key);
     turn_give(space->home);
-    if (result < 0)
-        return result;
+    if (result != (int)sizeof(granted))
+        return result < 0 ? result : -EPROTO;
     spin_lock(&space->lock);
     space->members |= granted.members; /* they only grow, and another task's later grant may have been noted before */
     spin_unlock(&space->lock);

@@ -1,6 +1,6 @@
 /* Retrieval strategy `home`: the group's home maps every page that any kernel has touched, so its page tables are the
- * directory. A fault elsewhere asks the home alone, and a frame newly made elsewhere is recorded there before it is used: one
- * or two round trips, whatever the number of kernels. mm/retrieval.md has the protocol. */
+ * directory. A fault elsewhere asks the home alone, and a frame newly made elsewhere is recorded there before it is
+ * used: one or two round trips, whatever the number of kernels. mm/retrieval.md has the protocol. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"

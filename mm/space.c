@@ -95,8 +95,7 @@ struct space *space_get(uint64_t id)
     struct space *found = NULL;
 
     spin_lock(&table_lock);
-    list_for_each(node, bucket_of(id))
-    {
+    list_for_each(node, bucket_of(id)) {
         struct space *space = container_of(node, struct space, node);
 
         if (space->id == id) {

@@ -1,6 +1,6 @@
-/* Address spaces that may span kernels. Each kernel that hosts a member of a thread group has a struct space with its own
- * areas and page tables, filled on demand. The group's home has every area; others have what they fetched. A page has at
- * most one frame in the whole machine. Popcorn thesis 5.7; mm/retrieval.md has the protocol.
+/* Address spaces that may span kernels. Each kernel that hosts a member of a thread group has a struct space with its
+ * own areas and page tables, filled on demand. The group's home has every area; others have what they fetched. A page
+ * has at most one frame in the whole machine. Popcorn thesis 5.7; mm/retrieval.md has the protocol.
  *
  * Marks: [i] set once, [k] under space->lock, [a] atomic. */
 #ifndef MM_SPACE_H
@@ -23,7 +23,7 @@ struct space_stats {
     uint64_t fetched_frame; /* and one had the frame */
     uint64_t fetched_area;  /* and one had the area only */
     uint64_t fetched_none;
-    uint64_t changes;       /* map, unmap, protect, break over several kernels */
+    uint64_t changes; /* map, unmap, protect, break over several kernels */
 };
 
 struct space {
@@ -33,12 +33,12 @@ struct space {
     uint32_t home;             /* [i] kernel */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
-    struct area_list areas;    /* [k] */
-    kernel_set members;        /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
-    uint64_t break_start;      /* [i] home only */
-    uint64_t break_now;        /* [k] home only */
-    struct list locks;         /* [k] home only: requests of the lock manager in order of arrival */
-    struct space_stats stats;  /* [k] */
+    struct area_list areas;   /* [k] */
+    kernel_set members;       /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
+    uint64_t break_start;     /* [i] home only */
+    uint64_t break_now;       /* [k] home only */
+    struct list locks;        /* [k] home only: requests of the lock manager in order of arrival */
+    struct space_stats stats; /* [k] */
 };
 
 /* How a page is found on other kernels, and how concurrent operations are ordered. Chosen once at boot. */
@@ -46,8 +46,8 @@ struct space_retrieval {
     const char *name;
     /* Asks other members what they map at PAGE, which the caller has locked. Waits. */
     void (*fetch)(struct space *space, uint64_t page, struct msg_space_mapping *answer);
-    /* PAGE, still locked, is to have FRAME, which is this kernel's and new: whoever has to know is told before it is mapped.
-     * Waits. On an error the frame is not used. */
+    /* PAGE, still locked, is to have FRAME, which is this kernel's and new: whoever has to know is told before it is
+     * mapped. Waits. On an error the frame is not used. */
     int (*record)(struct space *space, uint64_t page, uint64_t frame);
 };
 struct space_locking {

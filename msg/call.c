@@ -1,6 +1,7 @@
 /* Requests and their replies. See the header.
  *
- * A request id is a slot of this table and the slot's generation, so a late reply to a slot used again is recognised. */
+ * A request id is a slot of this table and the slot's generation, so a late reply to a slot used again is recognised.
+ */
 #include "msg/call.h"
 
 #include "boot/instance.h"
@@ -23,9 +24,9 @@ struct request {
 };
 
 static struct spinlock table_lock;
-static struct request table[SLOTS];             /* [k] table_lock */
-static uint16_t first_free;                     /* [k] table_lock: SLOTS when all are taken */
-static uint32_t outstanding[KERNELS_MAX];       /* [k] table_lock: requests a peer has not answered */
+static struct request table[SLOTS];       /* [k] table_lock */
+static uint16_t first_free;               /* [k] table_lock: SLOTS when all are taken */
+static uint32_t outstanding[KERNELS_MAX]; /* [k] table_lock: requests a peer has not answered */
 
 static void take_reply(const struct msg_header *header, const struct msg *m);
 
@@ -125,7 +126,7 @@ void msg_ask(uint32_t kernel, enum msg_type type, const void *data, uint32_t len
 struct waiting_call {
     struct completion done;
     struct spinlock lock;
-    uint32_t left;  /* [k] lock: answers still to come, and one until all requests are sent */
+    uint32_t left; /* [k] lock: answers still to come, and one until all requests are sent */
     void *reply;
     uint32_t room;
     int result;
@@ -180,8 +181,8 @@ static void gather_answer(void *context, uint32_t kernel, const void *reply, int
     gather_one_less(call);
 }
 
-void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t length,
-                msg_answer each, void *context, const char *why, uint64_t key)
+void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each, void *context,
+                const char *why, uint64_t key)
 {
     struct waiting_call call = {.each = each, .context = context};
     struct wait_reason reason = {.what = why, .kernel = -1, .key = key};

@@ -18,7 +18,7 @@
 #include "msg/ring.h"
 
 #define RING_BYTES (RING_SLOTS * RING_SLOT_SIZE)
-#define BATCH 32u /* messages taken from one peer before the next one's turn */
+#define BATCH 32u               /* messages taken from one peer before the next one's turn */
 #define RING_WINDOW 0x100000ull /* address space for one peer's rings */
 
 /* The head of an instance's receiving memory. The first page is written by senders, the second by the receiver. */
@@ -26,7 +26,7 @@ struct channel_head {
     volatile uint8_t pending[KERNELS_MAX]; /* [m] nonzero: look into this source's ring */
     uint8_t pad0[PAGE_SIZE - KERNELS_MAX];
     struct ring_consumed consumed[KERNELS_MAX]; /* by source; read-only for senders */
-    volatile uint64_t doorbell; /* generation << 1 | armed; read-only for senders */
+    volatile uint64_t doorbell;                 /* generation << 1 | armed; read-only for senders */
     uint8_t pad1[PAGE_SIZE - 8];
 };
 
@@ -40,18 +40,17 @@ struct reassembly {
 };
 
 struct peer {
-    uint32_t kernel;                /* [i] */
-    bool reachable;                 /* [a] it has opened its rings: it may be sent to */
-    bool started;                   /* [a] every kernel can reach it: programs may go there */
+    uint32_t kernel; /* [i] */
+    bool reachable;  /* [a] it has opened its rings: it may be sent to */
+    bool started;    /* [a] every kernel can reach it: programs may go there */
     struct spinlock tx_lock;
-    struct ring_sender out;         /* [k] tx_lock */
-    uint64_t rung;                  /* [k] tx_lock: doorbell generation we have rung for */
-    bool long_busy;                 /* [k] tx_lock: a task is sending fragments */
-    struct channel_head *head;      /* [i] the peer's receiving memory */
-    uint32_t apic_id;               /* [i] of the CPU that takes its doorbells */
-    struct ring_receiver in;        /* [k] rx_lock */
-    struct reassembly partial[2];   /* [k] rx_lock: requests and notices, replies */
-    uint64_t last_time;             /* [k] rx_lock */
+    struct ring_sender out;       /* [k] tx_lock */
+    uint64_t rung;                /* [k] tx_lock: doorbell generation we have rung for */
+    bool long_busy;               /* [k] tx_lock: a task is sending fragments */
+    struct channel_head *head;    /* [i] the peer's receiving memory */
+    uint32_t apic_id;             /* [i] of the CPU that takes its doorbells */
+    struct ring_receiver in;      /* [k] rx_lock */
+    struct reassembly partial[2]; /* [k] rx_lock: requests and notices, replies */
 };
 
 struct type_row {
@@ -75,16 +74,16 @@ static const struct type_row types[MSG_TYPES] = {
 #undef FIXED
 #undef BYTES
 
-static struct peer *peers[KERNELS_MAX];  /* [i] NULL for ourselves */
-static msg_handler handlers[MSG_TYPES];  /* [i] */
-static uint32_t sizes[MSG_TYPES];        /* [i] of a request's or notice's payload struct */
+static struct peer *peers[KERNELS_MAX]; /* [i] NULL for ourselves */
+static msg_handler handlers[MSG_TYPES]; /* [i] */
+static uint32_t sizes[MSG_TYPES];       /* [i] of a request's or notice's payload struct */
 static void (*reply_handler)(const struct msg_header *header, const struct msg *m); /* [i] */
-static struct channel_head *own_head;    /* [i] */
-static msg_allocator allocate;           /* [i] */
+static struct channel_head *own_head;                                               /* [i] */
+static msg_allocator allocate;                                                      /* [i] */
 static struct spinlock rx_lock;
-static struct msg_stats stats;           /* counters; exact per CPU order is not needed */
-static volatile uint64_t lamport;        /* [a] */
-static uint32_t logged_kinds;            /* [k] rx_lock: bad input logged once per kind */
+static struct msg_stats stats;    /* counters; exact per CPU order is not needed */
+static volatile uint64_t lamport; /* [a] */
+static uint32_t logged_kinds;     /* [k] rx_lock: bad input logged once per kind */
 
 uint64_t msg_channel_size(uint32_t kernels)
 {
@@ -397,8 +396,8 @@ static void receive(struct peer *peer, const struct ring_message *slot)
         return;
     }
     if (header.length > MSG_MAX || (header.error && header.length != 8) ||
-        (!header.reply && (types[header.type].bytes ? header.length < sizes[header.type]
-                                                    : header.length != sizes[header.type]))) {
+        (!header.reply &&
+         (types[header.type].bytes ? header.length < sizes[header.type] : header.length != sizes[header.type]))) {
         drop(&stats.bad_length, 5, peer, "an impossible length");
         return;
     }
@@ -415,7 +414,8 @@ static void receive(struct peer *peer, const struct ring_message *slot)
         deliver(&header, slot->time, slot->payload);
 }
 
-/* Takes up to BATCH messages from PEER and returns how many. With BATCH there may be more: the pending byte stays set. */
+/* Takes up to BATCH messages from PEER and returns how many. With BATCH there may be more: the pending byte stays set.
+ */
 static uint32_t drain(struct peer *peer)
 {
     struct ring_message slot;
@@ -425,7 +425,8 @@ static uint32_t drain(struct peer *peer)
     memory_fence(); /* clear, then look: a sender publishes before it sets the byte */
     while (count < BATCH && ring_take(&peer->in, &slot)) {
         count++;
-        ring_release(&peer->in); /* before a reply gives its credit back: replies in the ring are never more than credits */
+        /* before a reply gives its credit back: replies in the ring are never more than credits */
+        ring_release(&peer->in);
         receive(peer, &slot);
     }
     if (count == BATCH)

@@ -22,8 +22,9 @@ typedef void *(*msg_allocator)(size_t size);
 
 /* Opens the receiving side and prepares the sending side to every kernel of the plan. */
 void msg_init(msg_allocator alloc);
-/* Registers what handles messages of TYPE, once per type, before messages can arrive. SIZE is that of the payload struct:
- * a message of another length (a shorter one, where the table says BYTES) is dropped and never reaches the handler. */
+/* Registers what handles messages of TYPE, once per type, before messages can arrive. SIZE is that of the payload
+ * struct: a message of another length (a shorter one, where the table says BYTES) is dropped and never reaches the
+ * handler. */
 void msg_register(enum msg_type type, msg_handler handler, uint32_t size);
 
 /* From now on KERNEL may be sent to: it has opened its rings. */

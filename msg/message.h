@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MSG_SHORT 48u     /* bytes of payload in one slot */
-#define MSG_MAX 16384u    /* bytes of payload of a fragmented message */
+#define MSG_SHORT 48u  /* bytes of payload in one slot */
+#define MSG_MAX 16384u /* bytes of payload of a fragmented message */
 #define MSG_TYPES 64u
 
 enum msg_type {
@@ -59,9 +59,9 @@ struct msg_ticket {
 /* A message as its handler sees it; valid until the handler returns. */
 struct msg {
     struct msg_ticket ticket;
-    uint64_t time;      /* Lamport time of its sending */
-    uint32_t length;    /* bytes */
-    const void *data;   /* 8-byte aligned copy in our own memory: the sender cannot change it any more */
+    uint64_t time;    /* Lamport time of its sending */
+    uint32_t length;  /* bytes */
+    const void *data; /* 8-byte aligned copy in our own memory: the sender cannot change it any more */
 };
 
 struct msg_none { /* an empty payload */

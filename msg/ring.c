@@ -1,9 +1,9 @@
 /* One single-producer, single-consumer ring. See the header.
  *
- * Ordering, on x86 (TSO) and in C11 terms: the sender writes header and payload, then publish with release; the receiver
- * reads publish with acquire and only then the rest. The receiver gives a slot back by a release store of its count;
- * the sender reads it with acquire before it writes the slot again. The lap number in publish differs between a slot's
- * successive uses (16 bits: the receiver can never be a whole cycle of 65536 laps behind). */
+ * Ordering, on x86 (TSO) and in C11 terms: the sender writes header and payload, then publish with release; the
+ * receiver reads publish with acquire and only then the rest. The receiver gives a slot back by a release store of its
+ * count; the sender reads it with acquire before it writes the slot again. The lap number in publish differs between a
+ * slot's successive uses (16 bits: the receiver can never be a whole cycle of 65536 laps behind). */
 #include "msg/ring.h"
 
 #include "kernel/lib/string.h"

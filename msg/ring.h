@@ -26,10 +26,10 @@ struct ring_consumed {
 };
 
 struct ring_sender {
-    struct ring_slot *slots;               /* [i] */
-    const struct ring_consumed *consumed;  /* [i] */
-    uint64_t next;                         /* [s] slots filled so far */
-    uint64_t known_consumed;               /* [s] last value read from consumed; never ahead of next */
+    struct ring_slot *slots;              /* [i] */
+    const struct ring_consumed *consumed; /* [i] */
+    uint64_t next;                        /* [s] slots filled so far */
+    uint64_t known_consumed;              /* [s] last value read from consumed; never ahead of next */
 };
 
 struct ring_receiver {

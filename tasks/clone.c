@@ -23,7 +23,7 @@
 #define CLONE_CHILD_SETTID 0x1000000u
 
 #define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
-#define OPTIONAL_FLAGS                                                                                       \
+#define OPTIONAL_FLAGS                                                                                                 \
     (CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_CHILD_SETTID)
 
 /* The home counts the threads of a group; it must know of this one before it can exit. */

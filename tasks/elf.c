@@ -70,16 +70,15 @@ static uint64_t page_up(uint64_t address)
 
 static int check_header(const struct elf_header *header, size_t size)
 {
-    if (memcmp(header->magic, "\177ELF", 4) != 0 || header->class != ELF_CLASS_64 ||
-        header->data != ELF_DATA_LITTLE || header->ident_version != ELF_VERSION)
+    if (memcmp(header->magic, "\177ELF", 4) != 0 || header->class != ELF_CLASS_64 || header->data != ELF_DATA_LITTLE ||
+        header->ident_version != ELF_VERSION)
         return -ENOEXEC;
     if (header->abi != ELF_ABI_SYSV && header->abi != ELF_ABI_GNU)
         return -ENOEXEC;
     if (header->type != ELF_TYPE_EXEC && header->type != ELF_TYPE_DYN)
         return -ENOEXEC;
     if (header->machine != ELF_MACHINE_X86_64 || header->version != ELF_VERSION ||
-        header->header_size < sizeof(*header) ||
-        header->program_entry_size != sizeof(struct elf_program_header) ||
+        header->header_size < sizeof(*header) || header->program_entry_size != sizeof(struct elf_program_header) ||
         header->program_count == ELF_COUNT_ELSEWHERE)
         return -ENOEXEC;
     uint64_t table_size = (uint64_t)header->program_count * sizeof(struct elf_program_header);

@@ -17,9 +17,27 @@
 #define PIE_BASE 0x555555554000ull
 #define CLOCK_TICKS 100
 
-enum { AT_NULL = 0, AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, AT_BASE = 7, AT_FLAGS = 8, AT_ENTRY = 9,
-       AT_UID = 11, AT_EUID = 12, AT_GID = 13, AT_EGID = 14, AT_PLATFORM = 15, AT_HWCAP = 16, AT_CLKTCK = 17,
-       AT_SECURE = 23, AT_RANDOM = 25, AT_HWCAP2 = 26, AT_EXECFN = 31 };
+enum {
+    AT_NULL = 0,
+    AT_PHDR = 3,
+    AT_PHENT = 4,
+    AT_PHNUM = 5,
+    AT_PAGESZ = 6,
+    AT_BASE = 7,
+    AT_FLAGS = 8,
+    AT_ENTRY = 9,
+    AT_UID = 11,
+    AT_EUID = 12,
+    AT_GID = 13,
+    AT_EGID = 14,
+    AT_PLATFORM = 15,
+    AT_HWCAP = 16,
+    AT_CLKTCK = 17,
+    AT_SECURE = 23,
+    AT_RANDOM = 25,
+    AT_HWCAP2 = 26,
+    AT_EXECFN = 31
+};
 
 /* Makes one segment's pages and fills them. Two segments may share a page only with equal protection (elf_parse). */
 static int load_segment(struct space *space, const uint8_t *file, const struct elf_segment *segment, uint64_t bias,

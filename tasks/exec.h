@@ -19,9 +19,9 @@ struct exec_strings {
     size_t envp_size;
 };
 
-/* Makes a process of the executable FILE (SIZE bytes), known as PATH, with its first thread ready to start; this kernel is
- * its home. PARENT gets it as a child, or is NULL. FILES becomes its descriptors.
- * -ENOEXEC: not a static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
+/* Makes a process of the executable FILE (SIZE bytes), known as PATH, with its first thread ready to start; this kernel
+ * is its home. PARENT gets it as a child, or is NULL. FILES becomes its descriptors. -ENOEXEC: not a static x86-64
+ * executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
 int exec_create(const void *file, size_t size, const char *path, const struct exec_strings *strings,
                 struct group *parent, void *files, struct thread **out);
 

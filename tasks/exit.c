@@ -14,8 +14,8 @@
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
-/* A KILL is answered when the last thread there is gone, and that thread may wait for a task here that has to ask the same
- * kernel something. So KILLs never take all the requests that may be outstanding to one kernel. */
+/* A KILL is answered when the last thread there is gone, and that thread may wait for a task here that has to ask the
+ * same kernel something. So KILLs never take all the requests that may be outstanding to one kernel. */
 #define ROUNDS_MAX (MSG_RESERVE / 4)
 
 static struct spinlock rounds_lock;
@@ -29,8 +29,7 @@ static void run_free(struct work *work);
  * the way to user mode. A thread that is leaving dies when its answer comes. */
 static void kick_threads_locked(struct group *group)
 {
-    list_for_each(node, &group->threads)
-    {
+    list_for_each(node, &group->threads) {
         struct thread *thread = container_of(node, struct thread, group_node);
 
         if (thread->presence == THREAD_SHADOW) {
@@ -65,8 +64,8 @@ static void begin_end(struct group *group, uint32_t status)
     }
 }
 
-/* Home: as begin_end, for a kill. A group that is still being made has no thread yet and is not to be ended by others; one
- * that has none any more is ending already. */
+/* Home: as begin_end, for a kill. A group that is still being made has no thread yet and is not to be ended by others;
+ * one that has none any more is ending already. */
 static void end_started(struct group *group, uint32_t status)
 {
     bool started;
@@ -83,8 +82,7 @@ static void tell_parent(struct group *group)
     struct group *parent = group->parent;
 
     spin_lock(&parent->lock);
-    list_for_each(node, &parent->children)
-    {
+    list_for_each(node, &parent->children) {
         struct child *child = container_of(node, struct child, node);
 
         if (child->id == group->id) {

@@ -50,8 +50,7 @@ struct group *group_find(uint32_t id)
     struct group *found = NULL;
 
     spin_lock(&table_lock);
-    list_for_each(node, bucket_of(id))
-    {
+    list_for_each(node, bucket_of(id)) {
         struct group *group = container_of(node, struct group, node);
 
         if (group->id == id) {
@@ -80,7 +79,8 @@ void group_put(struct group *group)
     spin_unlock(&table_lock);
     if (!last)
         return;
-    list_for_each_safe(node, &group->children) heap_free(container_of(node, struct child, node), sizeof(struct child));
+    list_for_each_safe(node, &group->children)
+        heap_free(container_of(node, struct child, node), sizeof(struct child));
     heap_free(group, sizeof(*group));
 }
 

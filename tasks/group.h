@@ -1,5 +1,5 @@
-/* Thread groups: a process. Each kernel that hosts a member has a struct group; the one on the group's home, the kernel it
- * began on, also knows who else hosts members, how many threads there are, the children, and decides the end.
+/* Thread groups: a process. Each kernel that hosts a member has a struct group; the one on the group's home, the kernel
+ * it began on, also knows who else hosts members, how many threads there are, the children, and decides the end.
  * tasks/migration.md and tasks/exit.md have the protocols.
  *
  * Marks: [i] set once, [g] under group->lock. Lock order: group->lock, then space->lock, then run queues. */
@@ -15,28 +15,28 @@
 #include "tasks/work.h"
 
 struct group {
-    struct list node;       /* in the table of groups */
-    uint32_t references;    /* under the table's lock */
-    uint32_t id;            /* [i] thread id of the first thread */
-    uint32_t home;          /* [i] kernel */
-    struct space *space;    /* [i] NULL in a tombstone: a kernel told of the end before it hosted a member */
+    struct list node;    /* in the table of groups */
+    uint32_t references; /* under the table's lock */
+    uint32_t id;         /* [i] thread id of the first thread */
+    uint32_t home;       /* [i] kernel */
+    struct space *space; /* [i] NULL in a tombstone: a kernel told of the end before it hosted a member */
     struct spinlock lock;
-    struct list threads;    /* [g] those on this kernel, present and shadow */
-    uint32_t count;         /* [g] how many, until their last CPU has left their stacks */
-    volatile bool exiting;  /* [g] written; read without: every thread here is to die */
+    struct list threads;           /* [g] those on this kernel, present and shadow */
+    uint32_t count;                /* [g] how many, until their last CPU has left their stacks */
+    volatile bool exiting;         /* [g] written; read without: every thread here is to die */
     struct msg_ticket kill_ticket; /* [g] GROUP_KILL to answer when count is 0 */
-    bool kill_waits;        /* [g] it is valid */
-    struct work work;       /* the end of the group runs here */
+    bool kill_waits;               /* [g] it is valid */
+    struct work work;              /* the end of the group runs here */
 
     /* home only */
-    uint32_t live;            /* [g] threads in the whole machine */
-    uint32_t status;          /* [g] of the end, as waitpid's; valid once exiting */
-    uint32_t leader_status;   /* [g] what the first thread left, if it went by itself */
-    struct completion quiet;  /* signalled when count is 0 and exiting */
-    struct group *parent;     /* [i] with a reference, or NULL */
-    struct list children;     /* [g] struct child: what waitpid finds */
-    struct waitq child_wait;  /* [g] */
-    void *files;              /* [i] descriptors, owned by the file system */
+    uint32_t live;           /* [g] threads in the whole machine */
+    uint32_t status;         /* [g] of the end, as waitpid's; valid once exiting */
+    uint32_t leader_status;  /* [g] what the first thread left, if it went by itself */
+    struct completion quiet; /* signalled when count is 0 and exiting */
+    struct group *parent;    /* [i] with a reference, or NULL */
+    struct list children;    /* [g] struct child: what waitpid finds */
+    struct waitq child_wait; /* [g] */
+    void *files;             /* [i] descriptors, owned by the file system */
 };
 
 struct child {
@@ -48,16 +48,16 @@ struct child {
 
 /* What the parts above are told. */
 struct group_hooks {
-    void (*ending)(void);                        /* some group here is to end: end waits on its behalf */
-    void (*release_files)(void *files);          /* the group is over */
-    void (*first_ended)(uint32_t status);        /* the machine's first process is over */
+    void (*ending)(void);                 /* some group here is to end: end waits on its behalf */
+    void (*release_files)(void *files);   /* the group is over */
+    void (*first_ended)(uint32_t status); /* the machine's first process is over */
 };
 extern struct group_hooks group_hooks; /* [i] */
 
 void group_init(void);
 
-/* Makes group ID with a space of its own (SPACE false: a tombstone) on this kernel, with one reference, the table's. NULL
- * without memory. */
+/* Makes group ID with a space of its own (SPACE false: a tombstone) on this kernel, with one reference, the table's.
+ * NULL without memory. */
 struct group *group_create(uint32_t id, uint32_t home, bool space);
 /* The group ID on this kernel with a reference taken, or NULL. */
 struct group *group_find(uint32_t id);

@@ -69,7 +69,8 @@ static int join(struct group *group, uint32_t kernel)
         return 0;
     if (group->home == instance.kernel)
         return group_join(group, kernel);
-    error = msg_call(group->home, MSG_GROUP_JOIN, &message, sizeof(message), NULL, 0, "leave to host a group", group->id);
+    error = msg_call(group->home, MSG_GROUP_JOIN, &message, sizeof(message), NULL, 0, "leave to host a group",
+                     group->id);
     if (error >= 0)
         space_join(group->space, kernel);
     return error < 0 ? error : 0;

@@ -6,10 +6,10 @@
 
 void migrate_init(void);
 
-/* Moves the current thread to KERNEL: on success it goes on there in user mode with 0 in rax, and this call returns here
- * never, or when the thread has come back: then its frame already holds the state it came back with, and the result is 1.
- * Errors, with the thread still here: -EINVAL no such kernel; -EAGAIN not started; -ENOMEM no memory there; -ESRCH the
- * group is exiting. 0 when it is on KERNEL already. Waits for the home and for KERNEL. */
+/* Moves the current thread to KERNEL: on success it goes on there in user mode with 0 in rax, and this call returns
+ * here never, or when the thread has come back: then its frame already holds the state it came back with, and the
+ * result is 1. Errors, with the thread still here: -EINVAL no such kernel; -EAGAIN not started; -ENOMEM no memory
+ * there; -ESRCH the group is exiting. 0 when it is on KERNEL already. Waits for the home and for KERNEL. */
 int migrate_thread(int64_t kernel);
 
 #endif

@@ -20,13 +20,13 @@
 
 struct run_queue {
     struct spinlock lock;
-    struct list ready;      /* [k] */
-    struct list sleepers;   /* [k] ascending by wake_at */
-    uint32_t count;         /* [k] threads that live on this CPU */
-    uint64_t slice_end;     /* [k] ns: when the running thread has had its time */
-    struct thread *idle;    /* [i] */
-    struct thread *dead;    /* [o] the thread this CPU has just left for good */
-    struct list blocked;    /* [k] every blocked thread of this CPU, for the wait dump */
+    struct list ready;    /* [k] */
+    struct list sleepers; /* [k] ascending by wake_at */
+    uint32_t count;       /* [k] threads that live on this CPU */
+    uint64_t slice_end;   /* [k] ns: when the running thread has had its time */
+    struct thread *idle;  /* [i] */
+    struct thread *dead;  /* [o] the thread this CPU has just left for good */
+    struct list blocked;  /* [k] every blocked thread of this CPU, for the wait dump */
 };
 
 static struct run_queue *queue_of(uint32_t index)
@@ -313,8 +313,7 @@ void sched_timer_interrupt(void)
     uint64_t now = clock_now();
 
     spin_lock(&queue->lock);
-    list_for_each_safe(node, &queue->sleepers)
-    {
+    list_for_each_safe(node, &queue->sleepers) {
         struct thread *thread = container_of(node, struct thread, queue_node);
 
         if (thread->wake_at > now)
@@ -336,7 +335,8 @@ void sched_wake_interrupt(void)
     spin_unlock(&queue->lock);
 }
 
-/* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else. */
+/* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else.
+ */
 static void idle_wait(bool first)
 {
     struct run_queue *queue = own_queue();
@@ -390,8 +390,7 @@ static void dump_list(const struct list *head, uint64_t now)
 {
     uint32_t left = DUMP_MAX; /* an unlocked list may change under us */
 
-    list_for_each(node, head)
-    {
+    list_for_each(node, head) {
         const struct thread *thread = container_of(node, const struct thread, queue_node);
 
         log_event("wait kernel %u thread %u:%u %s waits for %s%s%d key %lx%s", instance.kernel,

@@ -1,5 +1,5 @@
-/* The scheduler of one instance: a queue of ready threads per CPU, taken in turn, 10 ms each. A thread stays on its CPU.
- * Kernel code is never preempted; user code is, when its time is over or a kernel thread wakes.
+/* The scheduler of one instance: a queue of ready threads per CPU, taken in turn, 10 ms each. A thread stays on its
+ * CPU. Kernel code is never preempted; user code is, when its time is over or a kernel thread wakes.
  *
  * Locks: a run queue's lock is the innermost but for the log. */
 #ifndef TASKS_SCHED_H

@@ -16,12 +16,12 @@
 #define STACK_STRIDE (2ull * STACK_SIZE) /* a stack and the unmapped pages below it */
 
 static struct spinlock lock;
-static struct list table[BUCKETS];  /* [k] lock */
-static uint32_t next_number = 1;    /* [k] lock */
+static struct list table[BUCKETS];       /* [k] lock */
+static uint32_t next_number = 1;         /* [k] lock */
 static uint64_t next_stack = STACK_BASE; /* [k] lock: address space never used yet */
 static struct free_stack {
     struct free_stack *next;
-} *free_stacks; /* [k] lock: mapped stacks for reuse, linked through their first word */
+} * free_stacks; /* [k] lock: mapped stacks for reuse, linked through their first word */
 
 void thread_init(void)
 {
@@ -202,8 +202,7 @@ struct thread *thread_find(uint32_t tid)
 
     if (take)
         spin_lock(&lock);
-    list_for_each(node, bucket_of(tid))
-    {
+    list_for_each(node, bucket_of(tid)) {
         struct thread *thread = container_of(node, struct thread, table_node);
 
         if (thread->tid == tid) {

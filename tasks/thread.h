@@ -35,28 +35,28 @@ struct thread {
     uint32_t cpu;           /* [i] index of the CPU it runs on, in this instance */
     struct group *group;    /* [i] NULL for a kernel thread */
 
-    enum thread_state state;            /* [q] */
-    bool interruptible;                 /* [q] a kill may end this wait */
-    struct wait_reason reason;          /* [q] valid while BLOCKED */
-    uint64_t wake_at;                   /* [q] nanoseconds, while among the sleepers */
-    uint64_t saved_stack;               /* [q] stack pointer while not running */
-    uint64_t stack;                     /* [i] lowest address of the kernel stack */
-    bool idle;                          /* [i] a CPU's idle thread */
+    enum thread_state state;   /* [q] */
+    bool interruptible;        /* [q] a kill may end this wait */
+    struct wait_reason reason; /* [q] valid while BLOCKED */
+    uint64_t wake_at;          /* [q] nanoseconds, while among the sleepers */
+    uint64_t saved_stack;      /* [q] stack pointer while not running */
+    uint64_t stack;            /* [i] lowest address of the kernel stack */
+    bool idle;                 /* [i] a CPU's idle thread */
 
-    enum thread_presence presence;      /* [g] */
+    enum thread_presence presence;       /* [g] */
     enum thread_disposition disposition; /* [g] */
-    int fail_error;                     /* [g] with DISPOSITION_FAIL */
-    uint32_t move;                      /* [g] counts departures, so that a late answer is recognised */
-    kernel_set visited;                 /* [o] kernels that hold a shadow, or this one */
+    int fail_error;                      /* [g] with DISPOSITION_FAIL */
+    uint32_t move;                       /* [g] counts departures, so that a late answer is recognised */
+    kernel_set visited;                  /* [o] kernels that hold a shadow, or this one */
 
     /* what moves with the thread, besides the frame on its kernel stack */
-    void *fpu;                 /* [o] cpu_features.fpu_size bytes */
-    uint64_t fs_base, gs_base; /* [o] */
-    uint64_t signal_mask;      /* [o] bit s - 1 is signal s */
-    uint64_t signal_pending;   /* [o] sent while in the mask */
-    uint64_t clear_child_tid;  /* [o] user address, or 0 */
-    uint64_t robust_list;      /* [o] user address, or 0 */
-    uint64_t moves;            /* [o] migrations so far */
+    void *fpu;                  /* [o] cpu_features.fpu_size bytes */
+    uint64_t fs_base, gs_base;  /* [o] */
+    uint64_t signal_mask;       /* [o] bit s - 1 is signal s */
+    uint64_t signal_pending;    /* [o] sent while in the mask */
+    uint64_t clear_child_tid;   /* [o] user address, or 0 */
+    uint64_t robust_list;       /* [o] user address, or 0 */
+    uint64_t moves;             /* [o] migrations so far */
     char name[THREAD_NAME_MAX]; /* [o] */
 };
 

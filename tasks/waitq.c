@@ -30,5 +30,6 @@ void waitq_wait_unkillable(struct waitq *queue, struct spinlock *lock, const str
 
 void waitq_wake_all(struct waitq *queue)
 {
-    list_for_each(node, &queue->waiters) sched_wake(container_of(node, struct waiter, node)->thread);
+    list_for_each(node, &queue->waiters)
+        sched_wake(container_of(node, struct waiter, node)->thread);
 }

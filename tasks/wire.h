@@ -36,8 +36,8 @@ struct msg_migrate {
     uint32_t thread;
     uint32_t fpu_size; /* bytes that follow */
     uint64_t visited;
-    uint64_t members;  /* as the sender knows them */
-    uint64_t clock;    /* nanoseconds: what the thread may have seen */
+    uint64_t members; /* as the sender knows them */
+    uint64_t clock;   /* nanoseconds: what the thread may have seen */
     uint64_t moves;
     uint64_t fs_base, gs_base;
     uint64_t signal_mask;

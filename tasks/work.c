@@ -1,13 +1,14 @@
-/* Kernel workers. See the header. There is always one idle worker, or memory has run out and items wait for a busy one. */
+/* Kernel workers. See the header. There is always one idle worker, or memory has run out and items wait for a busy one.
+ */
 #include "tasks/work.h"
 
 #include "kernel/lib/panic.h"
 #include "tasks/sched.h"
 
 static struct spinlock lock;
-static struct list items;       /* [k] lock */
-static struct thread *sleeper;  /* [k] lock: the idle worker that waits for an item, or NULL */
-static uint32_t idle_workers;   /* [k] lock: those that wait or are about to look */
+static struct list items;      /* [k] lock */
+static struct thread *sleeper; /* [k] lock: the idle worker that waits for an item, or NULL */
+static uint32_t idle_workers;  /* [k] lock: those that wait or are about to look */
 
 static void worker(void *unused);
 

@@ -33,14 +33,14 @@ static struct test *test_first;
 static struct test **test_end = &test_first;
 static jmp_buf test_failure;
 
-#define TEST(function, text)                                                                                 \
-    static void function(void);                                                                              \
-    __attribute__((constructor)) static void function##_register(void)                                       \
-    {                                                                                                        \
-        static struct test test = {.name = #function, .promise = text, .run = function};                     \
-        *test_end = &test;                                                                                   \
-        test_end = &test.next;                                                                               \
-    }                                                                                                        \
+#define TEST(function, text)                                                                                           \
+    static void function(void);                                                                                        \
+    __attribute__((constructor)) static void function##_register(void)                                                 \
+    {                                                                                                                  \
+        static struct test test = {.name = #function, .promise = text, .run = function};                               \
+        *test_end = &test;                                                                                             \
+        test_end = &test.next;                                                                                         \
+    }                                                                                                                  \
     static void function(void)
 
 /* Ends the running test as failed. Only for the thread that runs the test. */
@@ -49,34 +49,34 @@ __attribute__((noreturn, unused)) static void test_fail(void)
     longjmp(test_failure, 1);
 }
 
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            printf("# %s:%d: %s\n", __FILE__, __LINE__, #condition);                                         \
-            test_fail();                                                                                     \
-        }                                                                                                    \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            printf("# %s:%d: %s\n", __FILE__, __LINE__, #condition);                                                   \
+            test_fail();                                                                                               \
+        }                                                                                                              \
     } while (0)
 
 /* For integers of any size and sign. */
-#define CHECK_EQ(actual, expected)                                                                           \
-    do {                                                                                                     \
-        long long actual_ = (long long)(actual);                                                             \
-        long long expected_ = (long long)(expected);                                                         \
-        if (actual_ != expected_) {                                                                          \
-            printf("# %s:%d: %s is %lld (0x%llx), not %lld (0x%llx)\n", __FILE__, __LINE__, #actual,         \
-                   actual_, (unsigned long long)actual_, expected_, (unsigned long long)expected_);          \
-            test_fail();                                                                                     \
-        }                                                                                                    \
+#define CHECK_EQ(actual, expected)                                                                                     \
+    do {                                                                                                               \
+        long long actual_ = (long long)(actual);                                                                       \
+        long long expected_ = (long long)(expected);                                                                   \
+        if (actual_ != expected_) {                                                                                    \
+            printf("# %s:%d: %s is %lld (0x%llx), not %lld (0x%llx)\n", __FILE__, __LINE__, #actual, actual_,          \
+                   (unsigned long long)actual_, expected_, (unsigned long long)expected_);                             \
+            test_fail();                                                                                               \
+        }                                                                                                              \
     } while (0)
 
-#define CHECK_TEXT(actual, expected)                                                                         \
-    do {                                                                                                     \
-        const char *actual_ = (actual);                                                                      \
-        const char *expected_ = (expected);                                                                  \
-        if (strcmp(actual_, expected_) != 0) {                                                               \
-            printf("# %s:%d: %s is \"%s\", not \"%s\"\n", __FILE__, __LINE__, #actual, actual_, expected_);  \
-            test_fail();                                                                                     \
-        }                                                                                                    \
+#define CHECK_TEXT(actual, expected)                                                                                   \
+    do {                                                                                                               \
+        const char *actual_ = (actual);                                                                                \
+        const char *expected_ = (expected);                                                                            \
+        if (strcmp(actual_, expected_) != 0) {                                                                         \
+            printf("# %s:%d: %s is \"%s\", not \"%s\"\n", __FILE__, __LINE__, #actual, actual_, expected_);            \
+            test_fail();                                                                                               \
+        }                                                                                                              \
     } while (0)
 
 /* A repeatable random number (splitmix64); STATE is any seed. */

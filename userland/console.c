@@ -31,17 +31,16 @@ enum line_result { LINE_READY, LINE_DROPPED, LINE_END };
 
 static const char usage[] = "usage: console\n\nAn interactive console; type help in it.\n";
 
-static const char help[] =
-    "help                    this text\n"
-    "kernels                 the kernels and their state\n"
-    "plan                    which kernel owns which CPUs and memory\n"
-    "messages                messages between kernels, by type\n"
-    "syscalls                system calls that were asked for and are not there\n"
-    "start LIST              start kernels: 3, or 1,3,5-7, or all\n"
-    "migrate K               move this console to kernel K; programs start on kernel 0\n"
-    "[run] PROGRAM [ARGS]    run a program of /bin; quote arguments with ' or \"\n"
-    "exit [STATUS]           leave\n"
-    "Keys: backspace, ^U erases the line, ^C drops it, ^D on an empty line leaves.\n";
+static const char help[] = "help                    this text\n"
+                           "kernels                 the kernels and their state\n"
+                           "plan                    which kernel owns which CPUs and memory\n"
+                           "messages                messages between kernels, by type\n"
+                           "syscalls                system calls that were asked for and are not there\n"
+                           "start LIST              start kernels: 3, or 1,3,5-7, or all\n"
+                           "migrate K               move this console to kernel K; programs start on kernel 0\n"
+                           "[run] PROGRAM [ARGS]    run a program of /bin; quote arguments with ' or \"\n"
+                           "exit [STATUS]           leave\n"
+                           "Keys: backspace, ^U erases the line, ^C drops it, ^D on an empty line leaves.\n";
 
 /* True when the previous byte ended a line with a carriage return, whose line feed may still come. */
 static bool return_seen;
@@ -226,8 +225,7 @@ static bool command_do(int count, char *words[], int *status)
         command_run(words + 1);
     else if (strcmp(name, "exit") == 0 && count == 1)
         return false;
-    else if (strcmp(name, "exit") == 0 && count == 2 && kernel_number_parse(words[1], status) &&
-             *status < 256)
+    else if (strcmp(name, "exit") == 0 && count == 2 && kernel_number_parse(words[1], status) && *status < 256)
         return false;
     else if (strcmp(name, "start") == 0 || strcmp(name, "migrate") == 0 || strcmp(name, "run") == 0 ||
              strcmp(name, "exit") == 0 || strcmp(name, "help") == 0 || proc_file_known(name))

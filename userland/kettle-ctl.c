@@ -23,8 +23,8 @@ static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]
 
 static int usage_error(const char *problem, const char *word)
 {
-    fprintf(stderr, "kettle-ctl: %s%s%s\nkettle-ctl: try kettle-ctl --help\n", problem,
-            word[0] == '\0' ? "" : ": ", word);
+    fprintf(stderr, "kettle-ctl: %s%s%s\nkettle-ctl: try kettle-ctl --help\n", problem, word[0] == '\0' ? "" : ": ",
+            word);
     return STATUS_USAGE;
 }
 

@@ -107,14 +107,13 @@ static uint64_t word_expected(uint64_t seed, size_t area, size_t page, size_t wo
     return scramble(seed, index);
 }
 
-static void difference_print(struct tour *tour, const struct area *area, size_t page, size_t word,
-                             uint64_t found, uint64_t expected)
+static void difference_print(struct tour *tour, const struct area *area, size_t page, size_t word, uint64_t found,
+                             uint64_t expected)
 {
     if (tour->shown++ >= DIFFERENCES_SHOWN)
         return;
-    printf("kernel %d: %s page %zu word %zu at %p holds %016" PRIx64 ", not %016" PRIx64 "\n",
-           kettle_kernel(), area->name, page, word, (void *)(area->words + page * PAGE_WORDS + word), found,
-           expected);
+    printf("kernel %d: %s page %zu word %zu at %p holds %016" PRIx64 ", not %016" PRIx64 "\n", kettle_kernel(),
+           area->name, page, word, (void *)(area->words + page * PAGE_WORDS + word), found, expected);
 }
 
 /* Checks all memory and leaves this stop's mark in every page. */
@@ -170,8 +169,7 @@ static bool stop_make(struct tour *tour, int kernel)
     stop->kernel = kernel;
     if (tour->stop_count > 0) {
         if (kettle_migrate(kernel) != 0) {
-            printf("tour: cannot move from kernel %d to kernel %d: %s\n", kettle_kernel(), kernel,
-                   strerror(errno));
+            printf("tour: cannot move from kernel %d to kernel %d: %s\n", kettle_kernel(), kernel, strerror(errno));
             return false;
         }
         stop->move_ns = now_ns() - begin;
@@ -327,12 +325,11 @@ static int verdict(const struct tour *tour)
         }
     }
     if (bad == 0) {
-        printf("\nMemory was intact at each of %d stop%s.\n", tour->stop_count,
-               tour->stop_count == 1 ? "" : "s");
+        printf("\nMemory was intact at each of %d stop%s.\n", tour->stop_count, tour->stop_count == 1 ? "" : "s");
         return 0;
     }
-    printf("\nMemory differed at %d of %d stops, first on kernel %d (stop %d, %zu words).\n", bad,
-           tour->stop_count, tour->stops[first].kernel, first + 1, tour->stops[first].wrong);
+    printf("\nMemory differed at %d of %d stops, first on kernel %d (stop %d, %zu words).\n", bad, tour->stop_count,
+           tour->stops[first].kernel, first + 1, tour->stops[first].wrong);
     return 1;
 }
 
@@ -351,8 +348,7 @@ static int tour_make(struct tour *tour)
 {
     alignas(PAGE_BYTES) uint64_t stack_words[STACK_PAGES * PAGE_WORDS];
     uint64_t *heap = malloc(HEAP_PAGES * PAGE_BYTES);
-    uint64_t *mapped = mmap(NULL, MMAP_PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t *mapped = mmap(NULL, MMAP_PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int count = tour->kernel_count;
 
     if (heap == NULL || mapped == MAP_FAILED) {

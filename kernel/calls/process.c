@@ -254,8 +254,7 @@ int64_t call_tgkill(struct call *c)
 static struct child *find_child_locked(struct group *group, int32_t pid, bool *exists)
 {
     *exists = false;
-    list_for_each(node, &group->children)
-    {
+    list_for_each(node, &group->children) {
         struct child *child = container_of(node, struct child, node);
 
         if (pid != -1 && (uint32_t)pid != child->id)

@@ -11,7 +11,7 @@
 #include "tasks/group.h"
 
 #define FIRST_SLOTS 64u
-#define SLOTS_MAX 1024u /* descriptors of one process */
+#define SLOTS_MAX 1024u       /* descriptors of one process */
 #define TERMINAL_DEVICE 0x440 /* major 4, minor 64: the first serial line */
 
 struct file_table {
@@ -88,8 +88,7 @@ static void file_put(struct file *file)
     heap_free(file, sizeof(*file));
 }
 
-static const struct file_facts terminal_facts = {
-    .inode = 1, .device = TERMINAL_DEVICE, .mode = FILE_CHARACTER | 0620};
+static const struct file_facts terminal_facts = {.inode = 1, .device = TERMINAL_DEVICE, .mode = FILE_CHARACTER | 0620};
 
 static struct file *terminal_create(void)
 {

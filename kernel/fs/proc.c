@@ -53,7 +53,9 @@ static void report_kernels(struct text *text)
     struct frame_stats frames;
 
     frame_stats(&frames);
-    put(text, "kernel %u started cpus %u node %u memory %lu KiB free %lu KiB lent %lu pages image %lu KiB tables and rings %lu KiB\n",
+    put(text,
+        "kernel %u started cpus %u node %u memory %lu KiB free %lu KiB lent %lu pages image %lu KiB tables and rings "
+        "%lu KiB\n",
         instance.kernel, cpu_total, instance.plan.kernels[instance.kernel].node,
         (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 10), (unsigned long)(frames.free * 4),
         (unsigned long)frames.lent, (unsigned long)(instance.layout.stack >> 10),
@@ -213,8 +215,7 @@ int64_t proc_stat(const char *path, struct file_facts *facts)
 
     if (report == -ENOENT)
         return -ENOENT;
-    *facts = (struct file_facts){.inode = 2 + (uint64_t)report,
-                                 .device = 2,
-                                 .mode = report < 0 ? FILE_DIRECTORY | 0555 : FILE_REGULAR | 0444};
+    *facts = (struct file_facts){
+        .inode = 2 + (uint64_t)report, .device = 2, .mode = report < 0 ? FILE_DIRECTORY | 0555 : FILE_REGULAR | 0444};
     return 0;
 }

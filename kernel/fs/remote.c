@@ -1,5 +1,5 @@
-/* File operations from any kernel. See the header. An operation may wait (for terminal input), so the home's handler hands
- * it to a worker, which answers. */
+/* File operations from any kernel. See the header. An operation may wait (for terminal input), so the home's handler
+ * hands it to a worker, which answers. */
 #include "kernel/fs/remote.h"
 
 #include "boot/instance.h"
@@ -40,8 +40,8 @@ static int64_t execute(struct group *group, const struct file_request *request, 
     case FILE_CLOSE:
         return file_close(table, request->fd);
     case FILE_READ:
-        return file_read(table, request->fd, result, (size_t)request->argument < room ? (size_t)request->argument : room,
-                         group);
+        return file_read(table, request->fd, result,
+                         (size_t)request->argument < room ? (size_t)request->argument : room, group);
     case FILE_WRITE:
         return file_write(table, request->fd, data, size);
     case FILE_SEEK:

@@ -14,10 +14,10 @@
 
 /* Facts about the caller that the prefix of a line shows; set once by the part that knows them. */
 struct log_source {
-    int kernel;                      /* [i] number of this instance, -1 before there is one */
-    volatile uint32_t *owner;        /* [i] the console's owner word, or NULL while only one CPU runs */
-    unsigned (*cpu)(void);           /* [i] machine-wide number of the calling CPU, or NULL */
-    uint64_t (*nanoseconds)(void);   /* [i] time since boot, or NULL */
+    int kernel;                    /* [i] number of this instance, -1 before there is one */
+    volatile uint32_t *owner;      /* [i] the console's owner word, or NULL while only one CPU runs */
+    unsigned (*cpu)(void);         /* [i] machine-wide number of the calling CPU, or NULL */
+    uint64_t (*nanoseconds)(void); /* [i] time since boot, or NULL */
 };
 
 extern struct log_source log_source;

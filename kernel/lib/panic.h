@@ -17,10 +17,10 @@ void panic_backtrace(uint64_t frame_pointer, uint64_t rip);
 extern void (*panic_stop_others)(void);
 
 /* For our own invariants only: what a user or a peer sends never reaches one. */
-#define assert(condition)                                                                                   \
-    do {                                                                                                    \
-        if (!(condition))                                                                                   \
-            panic("%s:%d: assertion failed: %s", __FILE__, __LINE__, #condition);                           \
+#define assert(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            panic("%s:%d: assertion failed: %s", __FILE__, __LINE__, #condition);                                      \
     } while (0)
 
 #endif

@@ -147,8 +147,7 @@ static inline void srat_x2apic(struct table *srat, uint32_t domain, uint32_t api
     table_append(srat, entry, sizeof(entry));
 }
 
-static inline void srat_memory(struct table *srat, uint32_t domain, uint64_t base, uint64_t size,
-                               uint32_t flags)
+static inline void srat_memory(struct table *srat, uint32_t domain, uint64_t base, uint64_t size, uint32_t flags)
 {
     uint8_t entry[40] = {1, 40};
 

@@ -48,8 +48,7 @@ static inline const char *acpi_check(const struct acpi_topology *topology, int e
     }
     for (uint32_t i = 0; i < topology->memory_count; i++) {
         const struct acpi_memory *memory = &topology->memory[i];
-        if (memory->node >= topology->node_count || memory->size == 0 ||
-            memory->size > UINT64_MAX - memory->base)
+        if (memory->node >= topology->node_count || memory->size == 0 || memory->size > UINT64_MAX - memory->base)
             return "bad memory";
     }
     return acpi_check_nodes(topology);

@@ -150,8 +150,7 @@ TEST(captured_large, "64 CPUs on 8 nodes, the last with memory only and the memo
     CHECK_EQ(found.distance[2][3], 20);
 }
 
-TEST(captured_odd,
-     "unplugged CPUs are none, an empty domain is no node, and SLIT rows stay with their domains")
+TEST(captured_odd, "unplugged CPUs are none, an empty domain is no node, and SLIT rows stay with their domains")
 {
     CHECK_EQ(discover_capture("tests/boot/tables/q35-odd.acpi"), 0);
     CHECK_EQ(found.cpu_count, 4);
@@ -521,8 +520,7 @@ TEST(lapic_address, "the 64-bit local APIC address replaces the 32-bit one; one 
     expect_report("local APIC at 0x0");
 }
 
-TEST(interrupts,
-     "I/O APICs and overrides: polarity and trigger, foreign buses ignored, no more than there is room for")
+TEST(interrupts, "I/O APICs and overrides: polarity and trigger, foreign buses ignored, no more than there is room for")
 {
     struct table madt = madt_of(1);
 
@@ -547,8 +545,7 @@ TEST(interrupts,
     CHECK_EQ(found.override_count, ACPI_OVERRIDE_MAX);
 }
 
-TEST(madt_entry_lengths,
-     "a MADT entry that is too short, too long or of length 0 or 1 spoils the whole table")
+TEST(madt_entry_lengths, "a MADT entry that is too short, too long or of length 0 or 1 spoils the whole table")
 {
     static const uint8_t lengths[] = {0, 1, 2, 7, 9, 255};
 
@@ -560,8 +557,7 @@ TEST(madt_entry_lengths,
     }
 }
 
-TEST(short_entries,
-     "an entry of a known type shorter than that type, well-formed otherwise, spoils its table")
+TEST(short_entries, "an entry of a known type shorter than that type, well-formed otherwise, spoils its table")
 {
     static const struct {
         bool srat;
@@ -678,8 +674,7 @@ TEST(nodes_of_one_kind, "a node may have memory only, CPUs only, or CPUs that ar
     CHECK_EQ(found.memory[0].node, 1);
 }
 
-TEST(disabled_affinity,
-     "disabled entries and memory of size zero say nothing; a SRAT of only those is ignored")
+TEST(disabled_affinity, "disabled entries and memory of size zero say nothing; a SRAT of only those is ignored")
 {
     struct table madt = madt_of(2);
     struct table srat = srat_start(3);
@@ -745,8 +740,7 @@ TEST(memory_in_two_domains, "a SRAT with memory in two domains, or memory that w
     expect_report("memory that wraps");
 }
 
-TEST(srat_limits,
-     "NODES_MAX domains are used, one more is -E2BIG; more memory than there is room for is ignored")
+TEST(srat_limits, "NODES_MAX domains are used, one more is -E2BIG; more memory than there is room for is ignored")
 {
     struct table madt = madt_of(1);
     struct table srat = srat_start(3);

@@ -213,8 +213,7 @@ TEST(entry_size, "memory map entries may grow; smaller ones, and a map of broken
     CHECK_EQ(parse(), -EINVAL);
 }
 
-TEST(short_tags,
-     "a module or memory map tag too short for its fixed part is refused, one of the exact size is not")
+TEST(short_tags, "a module or memory map tag too short for its fixed part is refused, one of the exact size is not")
 {
     static const uint8_t zeros[16] = {0};
 

@@ -28,8 +28,7 @@ static inline const void *physical_map(void *context, uint64_t base, size_t leng
 
     for (uint32_t i = 0; i < physical->count; i++) {
         const struct piece *piece = &physical->pieces[i];
-        if (base >= piece->base && base - piece->base <= piece->size &&
-            length <= piece->size - (base - piece->base))
+        if (base >= piece->base && base - piece->base <= piece->size && length <= piece->size - (base - piece->base))
             return piece->bytes + (base - piece->base);
     }
     return NULL;

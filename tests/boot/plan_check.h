@@ -35,8 +35,7 @@ static inline bool plan_check_meets(uint64_t base, uint64_t end, uint64_t other,
     return size > 0 && other < end && base < plan_check_end(other, size);
 }
 
-static inline const char *plan_check_range(const struct plan_input *input, const struct plan *plan,
-                                           uint32_t number)
+static inline const char *plan_check_range(const struct plan_input *input, const struct plan *plan, uint32_t number)
 {
     const struct plan_range *range = &plan->ranges[number];
     uint64_t end = plan_check_end(range->base, range->size);

@@ -110,8 +110,7 @@ TEST(by_core, "core, nothing and the empty option give one kernel a CPU, in the 
     }
 }
 
-TEST(boot_cpu_first,
-     "the boot CPU is CPU 0 of kernel 0 wherever the firmware lists it, the others keep their order")
+TEST(boot_cpu_first, "the boot CPU is CPU 0 of kernel 0 wherever the firmware lists it, the others keep their order")
 {
     machine(2, 2);
     memory(0, 16 * MIB, 64 * MIB);
@@ -182,9 +181,8 @@ TEST(by_number, "N cuts the CPUs, ordered by node, into N runs, the longer ones 
     for (uint32_t i = 0; i < 8; i++)
         topology.cpus[i].node = i % 2;
     static const int8_t expected[8][8] = {
-        {0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 0, 1, 0, 1}, {0, 1, 0, 1, 0, 2, 1, 2},
-        {0, 2, 0, 2, 1, 3, 1, 3}, {0, 2, 0, 2, 1, 3, 1, 4}, {0, 2, 0, 3, 1, 4, 1, 5},
-        {0, 3, 0, 4, 1, 5, 2, 6}, {0, 4, 1, 5, 2, 6, 3, 7},
+        {0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 0, 1, 0, 1}, {0, 1, 0, 1, 0, 2, 1, 2}, {0, 2, 0, 2, 1, 3, 1, 3},
+        {0, 2, 0, 2, 1, 3, 1, 4}, {0, 2, 0, 3, 1, 4, 1, 5}, {0, 3, 0, 4, 1, 5, 2, 6}, {0, 4, 1, 5, 2, 6, 3, 7},
     };
     for (uint32_t count = 1; count <= 8; count++) {
         char option[4];
@@ -307,8 +305,7 @@ TEST(whole_address_space, "ranges up to the end of the address space do not wrap
     CHECK_EQ(plan.ranges[1].base + plan.ranges[1].size, 0xffffffffffff0000);
 }
 
-TEST(unmentioned_memory,
-     "memory that SRAT does not mention belongs to node 0, a node's part ends where SRAT's does")
+TEST(unmentioned_memory, "memory that SRAT does not mention belongs to node 0, a node's part ends where SRAT's does")
 {
     machine(2, 1);
     map(16 * MIB, 64 * MIB, BOOT_MEMORY_USABLE);
@@ -337,8 +334,7 @@ TEST(high_memory, "memory above 4 GiB is given out on its nodes")
     CHECK_EQ(plan.kernels[0].chunk, 16 * MIB);
 }
 
-TEST(even_shares,
-     "kernels on a node share it evenly to 2 MiB and are cut there; small shares are even to a page")
+TEST(even_shares, "kernels on a node share it evenly to 2 MiB and are cut there; small shares are even to a page")
 {
     for (uint32_t cpus = 1; cpus <= KERNELS_MAX; cpus++) {
         machine(1, cpus);
@@ -360,8 +356,7 @@ TEST(even_shares,
         CHECK(2 * MIB - plan.kernels[k].memory <= PAGE_SIZE);
 }
 
-TEST(shares_over_holes,
-     "a share may consist of ranges on both sides of a hole, and cuts fall on the hole's edge")
+TEST(shares_over_holes, "a share may consist of ranges on both sides of a hole, and cuts fall on the hole's edge")
 {
     machine(1, 2);
     memory(0, 16 * MIB, 30 * MIB);
@@ -543,8 +538,7 @@ TEST(crowded_lender, "a kernel without memory goes past a node that has no room 
     CHECK_EQ(owned(1, 2), 32 * MIB);
 }
 
-TEST(spanning_kernel,
-     "a kernel over several nodes shares each, and its chunk is on its first CPU's node if it can be")
+TEST(spanning_kernel, "a kernel over several nodes shares each, and its chunk is on its first CPU's node if it can be")
 {
     machine(4, 2);
     for (uint32_t node = 0; node < 4; node++)
@@ -669,7 +663,8 @@ TEST(text, "the plan as text: a line for all and a line a kernel, CPUs as a list
     CHECK(strstr(out, "kernel 1 cpus 1,4-7 node 1"));
 }
 
-/* Random machines. Memory of different nodes does not overlap and lies in two windows, below and above 4 GiB, small enough to say of each page what it is. */
+/* Random machines. Memory of different nodes does not overlap and lies in two windows, below and above 4 GiB, small
+ * enough to say of each page what it is. */
 
 #define WINDOW_PAGES 16384ull /* 64 MiB */
 #define WINDOWS 2
@@ -757,8 +752,7 @@ static void random_machine(char *option, size_t option_size)
         break;
     default:
         option[0] = '\0';
-        for (uint64_t cpu = 0, last; cpu < cpus && strlen(option) + 16 < option_size;
-             cpu = last + 1 + pick(2)) {
+        for (uint64_t cpu = 0, last; cpu < cpus && strlen(option) + 16 < option_size; cpu = last + 1 + pick(2)) {
             last = cpu + pick(4);
             if (last >= cpus)
                 last = cpus - 1;
@@ -861,8 +855,7 @@ static bool roomy(void)
     return any;
 }
 
-TEST(random_machines,
-     "on 3000 random machines every plan keeps its invariants and gives out exactly the free memory")
+TEST(random_machines, "on 3000 random machines every plan keeps its invariants and gives out exactly the free memory")
 {
     int planned = 0;
     int refused = 0;

@@ -171,9 +171,9 @@ TEST(glibc_mark, "static glibc's GNU mark is accepted, another system's is not")
 
 TEST(foreign, "other classes, byte orders, machines, versions and types are refused")
 {
-#define REFUSED(change)                                                                                      \
-    begin();                                                                                                 \
-    change;                                                                                                  \
+#define REFUSED(change)                                                                                                \
+    begin();                                                                                                           \
+    change;                                                                                                            \
     CHECK_EQ(parse(), -ENOEXEC)
     REFUSED(file.header.e_ident[0] = 'E');
     REFUSED(file.header.e_ident[3] = 'f');
@@ -250,8 +250,7 @@ TEST(segment_order, "segments out of order, overlapping, or sharing a page under
     CHECK_EQ(parse(), -ENOEXEC);
 }
 
-TEST(segment_alignment,
-     "an address and a file offset that differ within a page, and an odd alignment, are refused")
+TEST(segment_alignment, "an address and a file offset that differ within a page, and an odd alignment, are refused")
 {
     REFUSED(file.programs[1].p_vaddr++);
     REFUSED(file.programs[1].p_align = 3);
@@ -330,8 +329,8 @@ static int parse_built(const char *command)
     char text[512];
 
     CHECK(mkdtemp(folder));
-    snprintf(text, sizeof(text),
-             "cd %s && echo 'int main(void) { return 0; }' >p.c && %s -o p p.c 2>/dev/null", folder, command);
+    snprintf(text, sizeof(text), "cd %s && echo 'int main(void) { return 0; }' >p.c && %s -o p p.c 2>/dev/null", folder,
+             command);
     bool built = system(text) == 0;
     snprintf(text, sizeof(text), "%s/p", folder);
     FILE *built_file = fopen(text, "rb");

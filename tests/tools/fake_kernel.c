@@ -100,8 +100,7 @@ static void catch_nmi(void)
     uint32_t entry = (uint32_t)nmi_entry;
     uint16_t code;
     __asm__("movw %%cs, %0" : "=r"(code));
-    table[2] = (uint64_t)(entry & 0xffff0000u) << 32 | 0x8e0000000000u | (uint32_t)code << 16 |
-               (entry & 0xffffu);
+    table[2] = (uint64_t)(entry & 0xffff0000u) << 32 | 0x8e0000000000u | (uint32_t)code << 16 | (entry & 0xffffu);
     descriptor.limit = sizeof(table) - 1;
     descriptor.base = (uint32_t)table;
     __asm__ volatile("lidt %0" ::"m"(descriptor));
@@ -152,7 +151,8 @@ static void end(const char *how, uint32_t number)
     }
 }
 
-static void echo(int to_newline) {
+static void echo(int to_newline)
+{
     uint8_t seen = 0; /* every bit of the line status so far: reading clears BREAK, and it comes before its byte */
     for (;;) {
         uint8_t status = in(LINE_STATUS);

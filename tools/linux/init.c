@@ -1,13 +1,13 @@
 /* The first process of the Linux baseline machine (tools/kettle run --os linux).
  *
- * Mounts what programs expect, makes COM1 the raw terminal of the program that .kettle/run names, runs it, and tells the
- * host with the events of Kettle's own log channel, on the same ports: lines to the debug console at 0xe9, power-off
- * by isa-debug-exit at 0xf4.
+ * Mounts what programs expect, makes COM1 the raw terminal of the program that .kettle/run names, runs it, and tells
+ * the host with the events of Kettle's own log channel, on the same ports: lines to the debug console at 0xe9,
+ * power-off by isa-debug-exit at 0xf4.
  *
  * COM2 is Linux's console, and brings words from the host. A serial line has neither flow control here nor an end, and
- * Linux drops what its reader does not fetch in time, so the host sends input in pieces smaller than a terminal's buffer:
- * "NUMBER\n" asks for the event "@input NUMBER" once that many bytes in all were read, "end\n" says that no more
- * will come.
+ * Linux drops what its reader does not fetch in time, so the host sends input in pieces smaller than a terminal's
+ * buffer: "NUMBER\n" asks for the event "@input NUMBER" once that many bytes in all were read, "end\n" says that no
+ * more will come.
  *
  * One thread, statically linked, started once as process 1. Anything that fails here is reported as a panic. */
 #include <errno.h>
@@ -42,7 +42,8 @@ struct job {
 };
 
 /* Writes one line to the log channel. */
-static void __attribute__((format(printf, 1, 2))) log_line(const char *format, ...) {
+static void __attribute__((format(printf, 1, 2))) log_line(const char *format, ...)
+{
     char line[512];
     va_list arguments;
     va_start(arguments, format);
@@ -54,13 +55,15 @@ static void __attribute__((format(printf, 1, 2))) log_line(const char *format, .
     }
 }
 
-static void __attribute__((noreturn)) power_off(void) {
+static void __attribute__((noreturn)) power_off(void)
+{
     for (;;) {
         outb(EXIT_VALUE, EXIT_PORT);
     }
 }
 
-static void __attribute__((noreturn)) fail(const char *what) {
+static void __attribute__((noreturn)) fail(const char *what)
+{
     int error = errno;
     log_line("@panic");
     log_line("linux init: %s: %s", what, strerror(error));
@@ -68,7 +71,8 @@ static void __attribute__((noreturn)) fail(const char *what) {
     power_off();
 }
 
-static void mount_at(const char *type, const char *folder) {
+static void mount_at(const char *type, const char *folder)
+{
     if (mkdir(folder, 0755) != 0 && errno != EEXIST) {
         fail(folder);
     }
@@ -78,7 +82,8 @@ static void mount_at(const char *type, const char *folder) {
 }
 
 /* Makes the terminal a line that passes every byte as it is. */
-static void make_raw(int terminal, int read_minimum) {
+static void make_raw(int terminal, int read_minimum)
+{
     struct termios mode;
     if (tcgetattr(terminal, &mode) != 0) {
         fail("tcgetattr");
@@ -94,7 +99,8 @@ static void make_raw(int terminal, int read_minimum) {
 }
 
 /* Reads "COUNT\0STRING\0..." at *AT into a null-terminated vector of strings. */
-static char **take_strings(char **at) {
+static char **take_strings(char **at)
+{
     long count = strtol(*at, NULL, 10);
     char **strings = calloc((size_t)count + 1, sizeof(*strings));
     if (!strings) {
@@ -108,7 +114,8 @@ static char **take_strings(char **at) {
     return strings;
 }
 
-static struct job read_job(void) {
+static struct job read_job(void)
+{
     struct stat status;
     struct job job;
     int file = open(RUN_FILE, O_RDONLY | O_CLOEXEC);
@@ -128,13 +135,15 @@ static struct job read_job(void) {
 }
 
 /* Lets this process use the log and exit ports, or not; 0 or -1. */
-static int use_ports(int allowed) {
+static int use_ports(int allowed)
+{
     return ioperm(LOG_PORT, 1, allowed) != 0 || ioperm(EXIT_PORT, 1, allowed) != 0 ? -1 : 0;
 }
 
 /* Starts the program as the foreground job of the terminal. This process stays the leader of the session: a leader's
  * end would hang the terminal up, and throw away what it has not yet sent. */
-static pid_t start(const struct job *job, int terminal, const sigset_t *mask) {
+static pid_t start(const struct job *job, int terminal, const sigset_t *mask)
+{
     pid_t child = fork();
     if (child < 0) {
         fail("fork");
@@ -157,7 +166,8 @@ static pid_t start(const struct job *job, int terminal, const sigset_t *mask) {
 }
 
 /* Reaps every process that has ended; returns whether CHILD is among them, and then its status. */
-static int reap(pid_t child, int *status) {
+static int reap(pid_t child, int *status)
+{
     pid_t ended;
     int one;
     while ((ended = waitpid(-1, &one, WNOHANG)) > 0) {
@@ -180,16 +190,18 @@ struct input {
 };
 
 /* Whether the program has read all that has come in, COUNT bytes at least. */
-static int input_is_read(int terminal, unsigned long count) {
+static int input_is_read(int terminal, unsigned long count)
+{
     struct serial_icounter_struct counters;
     int left;
     return ioctl(terminal, TIOCGICOUNT, &counters) == 0 && (unsigned long)counters.rx >= count &&
            ioctl(terminal, FIONREAD, &left) == 0 && left == 0;
 }
 
-/* Makes every read of the terminal return 0 from now on. A read that already waits keeps to the mode it started in until
- * it is restarted, as a stop of its process makes it be. */
-static void end_input(int terminal, pid_t child) {
+/* Makes every read of the terminal return 0 from now on. A read that already waits keeps to the mode it started in
+ * until it is restarted, as a stop of its process makes it be. */
+static void end_input(int terminal, pid_t child)
+{
     siginfo_t stopped;
     make_raw(terminal, 0);
     kill(-child, SIGSTOP);
@@ -198,7 +210,8 @@ static void end_input(int terminal, pid_t child) {
 }
 
 /* Takes the next byte of the host's words. */
-static void take_control(struct input *input, int control) {
+static void take_control(struct input *input, int control)
+{
     char *byte = &input->word[input->length];
     if (read(control, byte, 1) != 1) {
         return;
@@ -219,7 +232,8 @@ static void take_control(struct input *input, int control) {
 }
 
 /* A tick has passed while the host waits or its input has ended. */
-static void follow_input(struct input *input, int terminal, pid_t child) {
+static void follow_input(struct input *input, int terminal, pid_t child)
+{
     input->quiet = input_is_read(terminal, input->count) ? input->quiet + 1 : 0;
     if (input->quiet < QUIET_TICKS) {
         return;
@@ -235,7 +249,8 @@ static void follow_input(struct input *input, int terminal, pid_t child) {
 }
 
 /* Waits for CHILD to end, and meanwhile sees to its input; returns the status of CHILD. */
-static int supervise(pid_t child, int terminal, int control, int signals) {
+static int supervise(pid_t child, int terminal, int control, int signals)
+{
     struct input input = {.length = 0};
     int status = 0;
     while (!reap(child, &status)) {
@@ -256,14 +271,16 @@ static int supervise(pid_t child, int terminal, int control, int signals) {
 
 static int child_pipe[2];
 
-static void child_ended(int number) {
+static void child_ended(int number)
+{
     int error = errno;
     (void)number;
     (void)!write(child_pipe[1], "", 1);
     errno = error;
 }
 
-int main(void) {
+int main(void)
+{
     if (use_ports(1) != 0) {
         return 1; /* there is nobody to tell: process 1 ends and Linux panics */
     }

@@ -16,8 +16,7 @@ int main(int argc, char **argv)
     size_t room = 0;
     ssize_t length;
 
-    if (help_asked(argc, argv,
-                   "usage: echo-stdin\n\nCopies lines until the end of the input or a line \"end\".\n"))
+    if (help_asked(argc, argv, "usage: echo-stdin\n\nCopies lines until the end of the input or a line \"end\".\n"))
         return 0;
     while ((length = getline(&line, &room, stdin)) > 0 && !line_is_end(line, (size_t)length)) {
         fwrite(line, 1, (size_t)length, stdout);

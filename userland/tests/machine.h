@@ -43,9 +43,7 @@ static inline void machine_pause(void)
 
 static inline void machine_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
-    __asm__ volatile("cpuid"
-                     : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
-                     : "a"(leaf), "c"(subleaf));
+    __asm__ volatile("cpuid" : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3]) : "a"(leaf), "c"(subleaf));
 }
 
 /* XCR0: which parts of the register state the kernel has turned on. Only where CPUID says OSXSAVE. */

@@ -50,8 +50,8 @@ void test_output(void)
     fflush(stdout);
     for (int i = 0; i < 2 * visit.count; i++) {
         char line[64];
-        int length = snprintf(line, sizeof(line), "# line %d of %d, written on kernel %d\n", i + 1,
-                              2 * visit.count, visit.kernels[i % visit.count]);
+        int length = snprintf(line, sizeof(line), "# line %d of %d, written on kernel %d\n", i + 1, 2 * visit.count,
+                              visit.kernels[i % visit.count]);
 
         visit_move(visit.kernels[i % visit.count]);
         EXPECT(write(1, line, (size_t)length) == length, "%s", strerror(errno));

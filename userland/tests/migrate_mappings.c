@@ -42,8 +42,8 @@ void test_map(void)
     }
     visit_move(visit.home);
     for (int i = 0; i < visit.count; i++)
-        EXPECT(!visit_readable(areas[i]) && !visit_readable(areas[i] + PAGE),
-               "the area of kernel %d is still there", visit.kernels[i]);
+        EXPECT(!visit_readable(areas[i]) && !visit_readable(areas[i] + PAGE), "the area of kernel %d is still there",
+               visit.kernels[i]);
 }
 
 void test_unmap(void)
@@ -174,8 +174,8 @@ void test_malloc(void)
         if (round % 8 == 0)
             visit_move(visit_random());
         if (blocks[i] != NULL) {
-            EXPECT(blocks[i][0] == (unsigned char)i && blocks[i][sizes[i] - 1] == (unsigned char)i,
-                   "block %zu changed", i);
+            EXPECT(blocks[i][0] == (unsigned char)i && blocks[i][sizes[i] - 1] == (unsigned char)i, "block %zu changed",
+                   i);
             if (round % 3 == 0) {
                 free(blocks[i]);
                 blocks[i] = NULL;

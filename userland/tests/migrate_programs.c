@@ -77,8 +77,7 @@ static void child_protected(int kernel)
     if (kettle_migrate(kernel) != 0)
         return;
     area[0] = 1;
-    if (kettle_migrate(start) != 0 || mprotect((void *)area, PAGE, PROT_READ) != 0 ||
-        kettle_migrate(kernel) != 0)
+    if (kettle_migrate(start) != 0 || mprotect((void *)area, PAGE, PROT_READ) != 0 || kettle_migrate(kernel) != 0)
         return;
     if (area[0] == 1)
         area[0] = 2;

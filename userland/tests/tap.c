@@ -155,21 +155,18 @@ int tap_child(const char *first, const char *second)
     if (!EXPECT(child > 0, "cannot start '%s': %s", first, strerror(errno)))
         return -1;
     waited = waitpid(child, &status, 0);
-    if (!EXPECT(waited == child, "waiting for '%s' (process %d) returns %d: %s", first, child, waited,
-                strerror(errno)))
+    if (!EXPECT(waited == child, "waiting for '%s' (process %d) returns %d: %s", first, child, waited, strerror(errno)))
         return -1;
     return status;
 }
 
-bool tap_expect_end(const char *first, const char *second, int number, bool signal, const char *file,
-                    int line)
+bool tap_expect_end(const char *first, const char *second, int number, bool signal, const char *file, int line)
 {
     int status = tap_child(first, second);
 
     if (status == -1)
         return false;
-    if (signal ? WIFSIGNALED(status) && WTERMSIG(status) == number
-               : WIFEXITED(status) && WEXITSTATUS(status) == number)
+    if (signal ? WIFSIGNALED(status) && WTERMSIG(status) == number : WIFEXITED(status) && WEXITSTATUS(status) == number)
         return true;
     explain(file, line, first);
     if (now.failures > EXPLAINED_MAX)

@@ -29,8 +29,7 @@ int tap_run(const struct tap_test *tests, size_t count);
 /* Notes that a condition should hold, explained by a printf format and its arguments when it does not. Yields
  * the condition, so that a test can stop where going on makes no sense. The arguments are evaluated after the
  * condition and only when it does not hold, so strerror(errno) says why it does not. */
-#define EXPECT(condition, ...)                                                                               \
-    tap_result((condition) || tap_broken(__FILE__, __LINE__, #condition, __VA_ARGS__))
+#define EXPECT(condition, ...) tap_result((condition) || tap_broken(__FILE__, __LINE__, #condition, __VA_ARGS__))
 
 /* Lets a caller ignore what EXPECT yields without a warning. */
 static inline bool tap_result(bool holds)
@@ -73,13 +72,10 @@ pid_t tap_spawn(const char *first, const char *second);
 int tap_child(const char *first, const char *second);
 
 /* Runs tap_child and expects that the child exited with STATUS, or died of SIGNAL. */
-#define EXPECT_EXIT(first, second, status)                                                                   \
-    tap_expect_end((first), (second), (status), false, __FILE__, __LINE__)
-#define EXPECT_SIGNAL(first, second, signal)                                                                 \
-    tap_expect_end((first), (second), (signal), true, __FILE__, __LINE__)
+#define EXPECT_EXIT(first, second, status) tap_expect_end((first), (second), (status), false, __FILE__, __LINE__)
+#define EXPECT_SIGNAL(first, second, signal) tap_expect_end((first), (second), (signal), true, __FILE__, __LINE__)
 
-bool tap_expect_end(const char *first, const char *second, int number, bool signal, const char *file,
-                    int line);
+bool tap_expect_end(const char *first, const char *second, int number, bool signal, const char *file, int line);
 
 /* A user address at which nothing is ever mapped: above the null page's surroundings, below every executable,
  * and nobody is given it without asking. */

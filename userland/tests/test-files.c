@@ -111,8 +111,8 @@ static void test_read_steps(void)
         size_t size;
         char *text = read_all(file, step, &size);
 
-        EXPECT((ssize_t)size == SMALL_SIZE && memcmp(text, small_text, size) == 0,
-               "%zu bytes in steps of %zu", size, step);
+        EXPECT((ssize_t)size == SMALL_SIZE && memcmp(text, small_text, size) == 0, "%zu bytes in steps of %zu", size,
+               step);
         free(text);
         file_close(file);
     }
@@ -192,8 +192,7 @@ static void test_seek(void)
     EXPECT(lseek(file, 8, SEEK_SET) == 8 && read(file, &byte, 1) == 1 && byte == small_text[8], "%c", byte);
     EXPECT(lseek(file, 0, SEEK_CUR) == 9, "reading moves on");
     EXPECT(lseek(file, -4, SEEK_CUR) == 5 && read(file, &byte, 1) == 1 && byte == small_text[5], "%c", byte);
-    EXPECT(lseek(file, -1, SEEK_END) == SMALL_SIZE - 1 && read(file, &byte, 1) == 1 && byte == '\n', "%c",
-           byte);
+    EXPECT(lseek(file, -1, SEEK_END) == SMALL_SIZE - 1 && read(file, &byte, 1) == 1 && byte == '\n', "%c", byte);
     EXPECT(lseek(file, 1000, SEEK_END) == SMALL_SIZE + 1000 && read(file, &byte, 1) == 0, "behind the end");
     EXPECT_ERROR(lseek(file, -1, SEEK_SET), EINVAL);
     EXPECT_ERROR(lseek(file, -SMALL_SIZE - 1, SEEK_END), EINVAL);
@@ -312,8 +311,7 @@ static void test_status(void)
     EXPECT_ERROR(syscall(SYS_fstat, file, TAP_UNMAPPED), EFAULT);
     file_close(file);
     if (tap_on_kettle())
-        EXPECT(fstat(1, &status) == 0 && S_ISCHR(status.st_mode), "the terminal's mode is %#o",
-               status.st_mode);
+        EXPECT(fstat(1, &status) == 0 && S_ISCHR(status.st_mode), "the terminal's mode is %#o", status.st_mode);
 }
 
 /* --- what cannot be opened, read or written --- */
@@ -398,8 +396,7 @@ static void test_write_errors(void)
     EXPECT(refused(open(path_of("small"), O_RDWR)), "to read and write: %s", strerror(errno));
     EXPECT(refused(open(path_of("small"), O_WRONLY | O_TRUNC)), "to empty: %s", strerror(errno));
     EXPECT(refused(open(path_of("new"), O_WRONLY | O_CREAT, 0644)), "to create: %s", strerror(errno));
-    EXPECT(open(path_of("small"), O_RDONLY | O_CREAT | O_EXCL, 0644) == -1 &&
-               (errno == EEXIST || errno == EROFS),
+    EXPECT(open(path_of("small"), O_RDONLY | O_CREAT | O_EXCL, 0644) == -1 && (errno == EEXIST || errno == EROFS),
            "to create what exists: %s", strerror(errno));
     EXPECT(refused(open("/proc/kettle/plan", O_WRONLY)), "to write the plan: %s", strerror(errno));
 }
@@ -464,8 +461,8 @@ static void test_proc(void)
         EXPECT(size == 0 || text[size - 1] == '\n', "%s does not end in a line", path);
         EXPECT(strlen(text) == size, "%s contains a NUL", path);
         if (strcmp(names[i], "plan") == 0 || strcmp(names[i], "kernels") == 0)
-            EXPECT(lines_of(text) >= (size_t)kettle_kernels(), "%s has %zu lines for %d kernels", path,
-                   lines_of(text), kettle_kernels());
+            EXPECT(lines_of(text) >= (size_t)kettle_kernels(), "%s has %zu lines for %d kernels", path, lines_of(text),
+                   kettle_kernels());
         EXPECT(size > 0 || strcmp(names[i], "messages") == 0, "%s is empty", path);
         free(text);
         file_close(file);
@@ -562,8 +559,7 @@ static void test_away_shared(void)
 
         EXPECT(kettle_migrate(kernels[i % count]) == 0, "%s", strerror(errno));
         EXPECT(read(file, &byte, 1) == 1 && byte == small_text[i], "byte %zd is %c", i, byte);
-        EXPECT(lseek(file, 0, SEEK_CUR) == i + 1, "at %ld behind byte %zd", (long)lseek(file, 0, SEEK_CUR),
-               i);
+        EXPECT(lseek(file, 0, SEEK_CUR) == i + 1, "at %ld behind byte %zd", (long)lseek(file, 0, SEEK_CUR), i);
     }
     file_close(file);
     EXPECT(kettle_migrate(home) == 0, "%s", strerror(errno));

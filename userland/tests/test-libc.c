@@ -63,8 +63,7 @@ static void test_auxv(void)
     EXPECT(getauxval(AT_PAGESZ) == PAGE, "%lu", getauxval(AT_PAGESZ));
     EXPECT(getauxval(AT_PHENT) == sizeof(ElfW(Phdr)), "%lu", getauxval(AT_PHENT));
     EXPECT(getauxval(AT_PHNUM) == __ehdr_start.e_phnum, "%lu", getauxval(AT_PHNUM));
-    EXPECT((uintptr_t)headers == (uintptr_t)&__ehdr_start + __ehdr_start.e_phoff, "%p",
-           (const void *)headers);
+    EXPECT((uintptr_t)headers == (uintptr_t)&__ehdr_start + __ehdr_start.e_phoff, "%p", (const void *)headers);
     EXPECT(getauxval(AT_ENTRY) == (uintptr_t)_start, "%#lx", getauxval(AT_ENTRY));
     EXPECT(getauxval(AT_SECURE) == 0, "%lu", getauxval(AT_SECURE));
     for (unsigned long i = 0; headers != NULL && i < getauxval(AT_PHNUM); i++)
@@ -112,12 +111,12 @@ static void test_stack(void)
 
 /* --- standard output and formats --- */
 
-#define EXPECT_FORMAT(expected, ...)                                                                         \
-    do {                                                                                                     \
-        char text_[256];                                                                                     \
-        int length_ = snprintf(text_, sizeof(text_), __VA_ARGS__);                                           \
-        EXPECT(strcmp(text_, expected) == 0, "'%s', not '%s'", text_, expected);                             \
-        EXPECT(length_ == (int)strlen(expected), "%d", length_);                                             \
+#define EXPECT_FORMAT(expected, ...)                                                                                   \
+    do {                                                                                                               \
+        char text_[256];                                                                                               \
+        int length_ = snprintf(text_, sizeof(text_), __VA_ARGS__);                                                     \
+        EXPECT(strcmp(text_, expected) == 0, "'%s', not '%s'", text_, expected);                                       \
+        EXPECT(length_ == (int)strlen(expected), "%d", length_);                                                       \
     } while (0)
 
 static void test_print_integers(void)
@@ -159,10 +158,9 @@ static void test_scan(void)
     double real = 0;
     char word[16] = "";
 
-    EXPECT(sscanf(" -17 ff 2.5 word rest", "%d %x %lf %15s", &number, &hex, &real, word) == 4,
-           "not four fields");
-    EXPECT(number == -17 && hex == 255 && real == 2.5 && strcmp(word, "word") == 0, "%d %u %g %s", number,
-           hex, real, word);
+    EXPECT(sscanf(" -17 ff 2.5 word rest", "%d %x %lf %15s", &number, &hex, &real, word) == 4, "not four fields");
+    EXPECT(number == -17 && hex == 255 && real == 2.5 && strcmp(word, "word") == 0, "%d %u %g %s", number, hex, real,
+           word);
     EXPECT(strtol("0x7fffffffffffffff", NULL, 0) == LONG_MAX, "largest long");
     errno = 0;
     EXPECT(strtol("9223372036854775808", NULL, 10) == LONG_MAX && errno == ERANGE, "%s", strerror(errno));
@@ -179,9 +177,8 @@ static void test_stdio(void)
     EXPECT(fflush(stdout) == 0, "fflush: %s", strerror(errno));
     /* More than stdio's buffer holds. */
     for (int i = 0; i < 60; i++)
-        EXPECT(printf("# line %2d of 60, long enough to go through the buffer of stdio several times\n", i) ==
-                   77,
-               "%d", i);
+        EXPECT(printf("# line %2d of 60, long enough to go through the buffer of stdio several times\n", i) == 77, "%d",
+               i);
     EXPECT(fflush(stdout) == 0, "fflush: %s", strerror(errno));
     EXPECT(!ferror(stdout), "standard output has an error");
     EXPECT(fileno(stdin) == 0 && fileno(stdout) == 1 && fileno(stderr) == 2, "descriptors");
@@ -292,8 +289,7 @@ static void test_malloc(void)
         size_t i = tap_random(&state) % BLOCKS;
 
         if (blocks[i] != NULL) {
-            EXPECT(bytes_are(blocks[i], sizes[i], (unsigned char)i), "block %zu of %zu bytes changed", i,
-                   sizes[i]);
+            EXPECT(bytes_are(blocks[i], sizes[i], (unsigned char)i), "block %zu of %zu bytes changed", i, sizes[i]);
             free(blocks[i]);
             blocks[i] = NULL;
         }
@@ -413,8 +409,7 @@ static void test_sort(void)
     }
     EXPECT(before == after, "numbers were lost");
     for (int i = 0; i < COUNT; i += 97)
-        EXPECT(bsearch(&numbers[i], numbers, COUNT, sizeof(numbers[0]), compare_ints) != NULL, "number %d",
-               i);
+        EXPECT(bsearch(&numbers[i], numbers, COUNT, sizeof(numbers[0]), compare_ints) != NULL, "number %d", i);
 }
 
 static jmp_buf jump_target;
@@ -527,8 +522,7 @@ static void test_nanosleep(void)
         EXPECT(syscall(SYS_nanosleep, &time, NULL) == 0, "%ld ns: %s", lengths[i], strerror(errno));
         end = nanoseconds(CLOCK_MONOTONIC);
         EXPECT(end - begin >= lengths[i], "slept %" PRId64 " ns of %ld", end - begin, lengths[i]);
-        EXPECT(end - begin < INT64_C(5000000000), "slept %" PRId64 " ns instead of %ld", end - begin,
-               lengths[i]);
+        EXPECT(end - begin < INT64_C(5000000000), "slept %" PRId64 " ns instead of %ld", end - begin, lengths[i]);
     }
 }
 
@@ -575,8 +569,7 @@ static void test_unknown_calls(void)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         long result = syscall(numbers[i], 0, 0, 0, 0, 0, 0);
 
-        EXPECT(result == -1 && errno == ENOSYS, "call %ld returns %ld: %s", numbers[i], result,
-               strerror(errno));
+        EXPECT(result == -1 && errno == ENOSYS, "call %ld returns %ld: %s", numbers[i], result, strerror(errno));
     }
 }
 

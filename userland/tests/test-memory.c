@@ -139,13 +139,11 @@ static void test_map_hint(void)
         return;
     area[0] = 7;
     again = mmap(area, PAGE, READ_WRITE, ANONYMOUS, -1, 0);
-    EXPECT(again != MAP_FAILED && again != area, "a hint that is taken gives %p for %p", (void *)again,
-           (void *)area);
+    EXPECT(again != MAP_FAILED && again != area, "a hint that is taken gives %p for %p", (void *)again, (void *)area);
     EXPECT(area[0] == 7, "a hint replaced what was there");
     munmap(again, PAGE);
     again = mmap(area + 1, PAGE, READ_WRITE, ANONYMOUS, -1, 0);
-    EXPECT(again != MAP_FAILED && ((uintptr_t)again & (PAGE - 1)) == 0, "an odd hint gives %p",
-           (void *)again);
+    EXPECT(again != MAP_FAILED && ((uintptr_t)again & (PAGE - 1)) == 0, "an odd hint gives %p", (void *)again);
     munmap(again, PAGE);
     munmap(area, 4 * PAGE);
 }
@@ -179,8 +177,7 @@ static void test_map_errors(void)
     EXPECT_ERROR(syscall(SYS_mmap, NULL, -PAGE, READ_WRITE, ANONYMOUS, -1, 0), ENOMEM);
     EXPECT_ERROR(syscall(SYS_mmap, NULL, -1l, READ_WRITE, ANONYMOUS, -1, 0), ENOMEM);
     EXPECT_ERROR(syscall(SYS_mmap, NULL, PAGE, READ_WRITE, MAP_PRIVATE, -1, 0), EBADF);
-    EXPECT_ERROR(syscall(SYS_mmap, TAP_KERNEL_ADDRESS, PAGE, READ_WRITE, ANONYMOUS | MAP_FIXED, -1, 0),
-                 ENOMEM);
+    EXPECT_ERROR(syscall(SYS_mmap, TAP_KERNEL_ADDRESS, PAGE, READ_WRITE, ANONYMOUS | MAP_FIXED, -1, 0), ENOMEM);
     EXPECT_ERROR(syscall(SYS_mmap, 0xfffffffffff000, PAGE, READ_WRITE, ANONYMOUS | MAP_FIXED, -1, 0), ENOMEM);
 }
 
@@ -261,8 +258,7 @@ static void test_protect(void)
     memset(area, 9, 6 * PAGE);
     for (int round = 0; round < 20; round++) {
         EXPECT(mprotect(area + PAGE, 3 * PAGE, PROT_READ) == 0, "%s", strerror(errno));
-        EXPECT(writable(area) && !writable(area + PAGE) && !writable(area + 3 * PAGE) &&
-                   writable(area + 4 * PAGE),
+        EXPECT(writable(area) && !writable(area + PAGE) && !writable(area + 3 * PAGE) && writable(area + 4 * PAGE),
                "pages 1 to 3 are to be read-only in round %d", round);
         EXPECT(mprotect(area + 2 * PAGE, PAGE, PROT_NONE) == 0, "%s", strerror(errno));
         EXPECT(!readable(area + 2 * PAGE) && readable(area + PAGE) && readable(area + 3 * PAGE),
@@ -600,10 +596,10 @@ static void faults_expect(const char *const names[], size_t count)
     }
 }
 
-#define FAULTS_EXPECT(...)                                                                                   \
-    do {                                                                                                     \
-        static const char *const names_[] = {__VA_ARGS__};                                                   \
-        faults_expect(names_, sizeof(names_) / sizeof(names_[0]));                                           \
+#define FAULTS_EXPECT(...)                                                                                             \
+    do {                                                                                                               \
+        static const char *const names_[] = {__VA_ARGS__};                                                             \
+        faults_expect(names_, sizeof(names_) / sizeof(names_[0]));                                                     \
     } while (0)
 
 static void test_fault_null(void)

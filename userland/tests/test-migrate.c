@@ -185,15 +185,12 @@ static void test_memory_kinds(void)
             for (int j = 0; j < visit.count; j++) {
                 long expected = (j < i ? round : round - 1) * 1000 + (round > 1 || j < i ? j : 0);
 
-                EXPECT(data_marks[j + 1] == expected && bss_marks[j] == expected &&
-                           heap_marks[j] == expected && stack_marks[j] == expected &&
-                           mapped_marks[j] == expected,
+                EXPECT(data_marks[j + 1] == expected && bss_marks[j] == expected && heap_marks[j] == expected &&
+                           stack_marks[j] == expected && mapped_marks[j] == expected,
                        "mark %d: %ld %ld %ld %ld %ld, should all be %ld", j, data_marks[j + 1], bss_marks[j],
                        heap_marks[j], stack_marks[j], mapped_marks[j], expected);
             }
-            data_marks[i + 1] = bss_marks[i] = heap_marks[i] = stack_marks[i] = mapped_marks[i] = round *
-                                                                                                      1000 +
-                                                                                                  i;
+            data_marks[i + 1] = bss_marks[i] = heap_marks[i] = stack_marks[i] = mapped_marks[i] = round * 1000 + i;
         }
     }
     visit_move(visit.home);

@@ -44,9 +44,9 @@
 #define FLAG_NESTED 0x4000u
 #define FLAG_ALIGNMENT 0x40000u
 #define FLAG_ID 0x200000u
-#define FLAGS_KEPT                                                                                           \
-    (FLAG_CARRY | FLAG_PARITY | FLAG_ADJUST | FLAG_ZERO | FLAG_SIGN | FLAG_DIRECTION | FLAG_OVERFLOW |       \
-     FLAG_NESTED | FLAG_ALIGNMENT | FLAG_ID)
+#define FLAGS_KEPT                                                                                                     \
+    (FLAG_CARRY | FLAG_PARITY | FLAG_ADJUST | FLAG_ZERO | FLAG_SIGN | FLAG_DIRECTION | FLAG_OVERFLOW | FLAG_NESTED |   \
+     FLAG_ALIGNMENT | FLAG_ID)
 
 /* The legacy part of the area, offsets in bytes. */
 #define X87_CONTROL 0
@@ -231,8 +231,7 @@ static void extended_compare(void)
         size_t size = components[i].number == COMPONENT_PKRU ? 4 : place->size;
 
         if ((machine.components & 1ull << components[i].number) != 0)
-            compare(components[i].name, after.extended + place->offset, before.extended + place->offset,
-                    size);
+            compare(components[i].name, after.extended + place->offset, before.extended + place->offset, size);
     }
 }
 
@@ -336,11 +335,9 @@ static void test_bases(void)
     uint64_t fs = 0;
     uint64_t gs = 0;
 
-    EXPECT(syscall(SYS_arch_prctl, GET_FS, &fs) == 0 && fs == machine_thread_pointer(), "%s",
-           strerror(errno));
+    EXPECT(syscall(SYS_arch_prctl, GET_FS, &fs) == 0 && fs == machine_thread_pointer(), "%s", strerror(errno));
     EXPECT(syscall(SYS_arch_prctl, SET_GS, &gs_words[5]) == 0, "%s", strerror(errno));
-    EXPECT(syscall(SYS_arch_prctl, GET_GS, &gs) == 0 && gs == (uintptr_t)&gs_words[5], "%#lx: %s", gs,
-           strerror(errno));
+    EXPECT(syscall(SYS_arch_prctl, GET_GS, &gs) == 0 && gs == (uintptr_t)&gs_words[5], "%#lx: %s", gs, strerror(errno));
     EXPECT_ERROR(syscall(SYS_arch_prctl, SET_GS, TAP_KERNEL_ADDRESS), EPERM);
     EXPECT_ERROR(syscall(SYS_arch_prctl, SET_FS, TAP_KERNEL_ADDRESS), EPERM);
     EXPECT_ERROR(syscall(SYS_arch_prctl, SET_GS, TAP_NONCANONICAL), EPERM);
@@ -348,8 +345,7 @@ static void test_bases(void)
     EXPECT_ERROR(syscall(SYS_arch_prctl, GET_GS, TAP_UNMAPPED), EFAULT);
     EXPECT_ERROR(syscall(SYS_arch_prctl, GET_FS, TAP_KERNEL_ADDRESS), EFAULT);
     EXPECT_ERROR(syscall(SYS_arch_prctl, 0x7777, 0), EINVAL);
-    EXPECT(syscall(SYS_arch_prctl, GET_GS, &gs) == 0 && gs == (uintptr_t)&gs_words[5],
-           "a refused call moved GS");
+    EXPECT(syscall(SYS_arch_prctl, GET_GS, &gs) == 0 && gs == (uintptr_t)&gs_words[5], "a refused call moved GS");
 }
 
 static void test_migrate(void)
@@ -369,14 +365,11 @@ static void test_migrate(void)
         long result = registers_try(KETTLE_CALL_MIGRATE, kernel, 0);
 
         EXPECT(result == 0 && kettle_kernel() == kernel, "moving to kernel %d returns %ld", kernel, result);
-        EXPECT(syscall(SYS_arch_prctl, GET_GS, &gs) == 0 && *(uint64_t *)gs == after.gs_word,
-               "base of GS: %#lx", gs);
-        EXPECT(syscall(SYS_arch_prctl, GET_FS, &fs) == 0 && fs == machine_thread_pointer(),
-               "base of FS: %#lx", fs);
+        EXPECT(syscall(SYS_arch_prctl, GET_GS, &gs) == 0 && *(uint64_t *)gs == after.gs_word, "base of GS: %#lx", gs);
+        EXPECT(syscall(SYS_arch_prctl, GET_FS, &fs) == 0 && fs == machine_thread_pointer(), "base of FS: %#lx", fs);
         seen |= 1ull << kernel;
     }
-    EXPECT(__builtin_popcountll(seen) == count, "%d of %d kernels visited", __builtin_popcountll(seen),
-           count);
+    EXPECT(__builtin_popcountll(seen) == count, "%d of %d kernels visited", __builtin_popcountll(seen), count);
     EXPECT(registers_try(KETTLE_CALL_MIGRATE, home, 0) == 0, "back home: %ld", (long)after.rax);
 }
 

@@ -94,8 +94,7 @@ static void threads_run(void (*run)(struct thread *))
     if (!EXPECT(started == thread_count, "thread %d: %s", started, strerror(errno)))
         exit(1); /* the others would wait for it for a long time */
     for (int i = 0; i < thread_count; i++) {
-        static const char *const results[] = {"ended early", "good", "found wrong values", "is stuck",
-                                              "was refused"};
+        static const char *const results[] = {"ended early", "good", "found wrong values", "is stuck", "was refused"};
         bool joined = thread_join(&threads[i]);
         long result = atomic_load(&threads[i].result);
 
@@ -112,8 +111,8 @@ static _Thread_local char local_zeroed[100];
 
 static void run_identity(struct thread *thread)
 {
-    bool good = atomic_load(&thread->tid) == machine_call0(SYS_gettid) &&
-                machine_call0(SYS_getpid) == getpid() && local_value == 77 && local_zeroed[50] == 0;
+    bool good = atomic_load(&thread->tid) == machine_call0(SYS_gettid) && machine_call0(SYS_getpid) == getpid() &&
+                local_value == 77 && local_zeroed[50] == 0;
 
     local_value = thread->index;
     local_zeroed[50] = 1;
@@ -129,8 +128,7 @@ static void test_identity(void)
 {
     threads_run(run_identity);
     for (int i = 0; i < thread_count; i++)
-        EXPECT(threads[i].tid_first > 0 && threads[i].tid_first != getpid(), "thread id %d",
-               threads[i].tid_first);
+        EXPECT(threads[i].tid_first > 0 && threads[i].tid_first != getpid(), "thread id %d", threads[i].tid_first);
     EXPECT(local_value == 77 && local_zeroed[50] == 0, "a thread changed the first thread's variables");
 }
 
@@ -332,8 +330,7 @@ static void test_token(void)
 {
     atomic_store(&token, 0);
     threads_run(run_token);
-    EXPECT(atomic_load(&token) == TOKEN_ROUNDS * thread_count, "the token was passed %d times",
-           atomic_load(&token));
+    EXPECT(atomic_load(&token) == TOKEN_ROUNDS * thread_count, "the token was passed %d times", atomic_load(&token));
 }
 
 enum { CHURN_ROUNDS = 60 };
@@ -367,8 +364,7 @@ static void test_churn(void)
     threads_run(run_churn);
     for (long page = 0; page < shared_pages; page++)
         sum += atomic_load(page_word(page, 0));
-    EXPECT(sum == (long)thread_count * CHURN_ROUNDS, "%ld of %ld additions", sum,
-           (long)thread_count * CHURN_ROUNDS);
+    EXPECT(sum == (long)thread_count * CHURN_ROUNDS, "%ld of %ld additions", sum, (long)thread_count * CHURN_ROUNDS);
     shared_unmap();
 }
 
@@ -453,8 +449,7 @@ static void test_protect(void)
         return;
     threads_run(run_protect);
     for (int i = 0; i < thread_count; i++)
-        EXPECT(atomic_load(page_word(i, 0)) == PROTECT_ROUNDS, "page %d holds %ld", i,
-               atomic_load(page_word(i, 0)));
+        EXPECT(atomic_load(page_word(i, 0)) == PROTECT_ROUNDS, "page %d holds %ld", i, atomic_load(page_word(i, 0)));
     shared_unmap();
 }
 

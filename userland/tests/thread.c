@@ -27,8 +27,8 @@
 #define PATIENCE_NS 60000000000l
 
 /* What pthread_create asks for; 0x400000 has had no meaning for long and is still passed. */
-#define THREAD_FLAGS                                                                                         \
-    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |       \
+#define THREAD_FLAGS                                                                                                   \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |                 \
      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | 0x400000)
 
 static const ElfW(Phdr) * local_template(void)

@@ -119,8 +119,7 @@ void clock_advance_to(uint64_t nanoseconds)
     uint64_t old = __atomic_load_n(&advance, __ATOMIC_RELAXED);
 
     while (now + old < nanoseconds) {
-        if (__atomic_compare_exchange_n(&advance, &old, nanoseconds - now, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(&advance, &old, nanoseconds - now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             break;
     }
 }

@@ -10,7 +10,7 @@ uint32_t cpu_total;
 bool smap_enabled;
 
 #define FXSAVE_SIZE 512
-#define XSAVE_HEADER 512       /* offset of the XSAVE header */
+#define XSAVE_HEADER 512 /* offset of the XSAVE header */
 #define MXCSR_DEFAULT 0x1f80u
 #define X87_CONTROL_DEFAULT 0x37f
 #define XCR0_X87_SSE 3u

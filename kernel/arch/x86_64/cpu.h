@@ -22,7 +22,7 @@ struct task_state_segment { /* Intel SDM 3A, figure 8-11 */
     uint16_t io_map;
 } __attribute__((packed));
 
-#define IST_NMI 1          /* interrupt stack table entries, from 1 */
+#define IST_NMI 1 /* interrupt stack table entries, from 1 */
 #define IST_DOUBLE_FAULT 2
 #define IST_MACHINE_CHECK 3
 #define IST_COUNT 3
@@ -30,24 +30,24 @@ struct task_state_segment { /* Intel SDM 3A, figure 8-11 */
 
 struct cpu {
     /* assembly knows the offsets of these three: CPU_SELF, CPU_USER_STACK, CPU_KERNEL_STACK */
-    struct cpu *self;       /* [i] */
-    uint64_t user_stack;    /* [o] a program's stack pointer while SYSCALL switches stacks */
-    uint64_t kernel_stack;  /* [o] top of the running thread's kernel stack */
+    struct cpu *self;      /* [i] */
+    uint64_t user_stack;   /* [o] a program's stack pointer while SYSCALL switches stacks */
+    uint64_t kernel_stack; /* [o] top of the running thread's kernel stack */
 
-    uint32_t index;         /* [i] number within the instance, from 0 */
-    uint32_t number;        /* [i] machine-wide number: index into the plan's CPUs */
-    uint32_t apic_id;       /* [i] */
-    volatile bool online;   /* [a] runs the scheduler */
-    volatile bool resched;  /* [a] pass through the scheduler before returning to user mode */
-    void *thread;           /* [o] the thread running here (struct thread) */
-    void *scheduler;        /* [i] the run queue of this CPU (tasks) */
-    const void *fpu_owner;  /* [o] the thread whose FPU state the registers hold, or NULL */
-    volatile uint64_t root; /* [a] physical address of the page tables loaded, for shootdown */
-    volatile bool flush_pending;   /* [a] a shootdown waits for this CPU */
-    uint64_t idle_polls;    /* [o] times the idle loop looked for messages */
-    uint64_t interrupts;    /* [o] doorbells taken */
+    uint32_t index;              /* [i] number within the instance, from 0 */
+    uint32_t number;             /* [i] machine-wide number: index into the plan's CPUs */
+    uint32_t apic_id;            /* [i] */
+    volatile bool online;        /* [a] runs the scheduler */
+    volatile bool resched;       /* [a] pass through the scheduler before returning to user mode */
+    void *thread;                /* [o] the thread running here (struct thread) */
+    void *scheduler;             /* [i] the run queue of this CPU (tasks) */
+    const void *fpu_owner;       /* [o] the thread whose FPU state the registers hold, or NULL */
+    volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
+    volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
+    uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
+    uint64_t interrupts;         /* [o] doorbells taken */
 
-    uint64_t gdt[9];        /* [i] */
+    uint64_t gdt[9]; /* [i] */
     struct task_state_segment tss;
     uint8_t ist_stacks[IST_COUNT][IST_STACK_SIZE] __attribute__((aligned(16)));
 };
@@ -59,8 +59,8 @@ struct cpu {
 /* Features of the machine that change what the kernel does; the same on every CPU. */
 struct cpu_features {
     bool x2apic, smep, smap, nx, xsave, pages_1g;
-    uint64_t xcr0;       /* state components that XSAVE handles here, 0 without XSAVE */
-    uint32_t fpu_size;   /* bytes of a thread's FPU state area */
+    uint64_t xcr0;     /* state components that XSAVE handles here, 0 without XSAVE */
+    uint32_t fpu_size; /* bytes of a thread's FPU state area */
 };
 
 extern struct cpu_features cpu_features; /* [i] */

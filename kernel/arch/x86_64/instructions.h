@@ -78,16 +78,16 @@ static inline struct cpuid_result cpuid(uint32_t leaf, uint32_t subleaf)
     return r;
 }
 
-#define DEFINE_CONTROL_REGISTER(name)                                                                       \
-    static inline uint64_t read_##name(void)                                                                \
-    {                                                                                                       \
-        uint64_t value;                                                                                     \
-        __asm__ volatile("mov %%" #name ", %0" : "=r"(value) : : "memory");                                 \
-        return value;                                                                                       \
-    }                                                                                                       \
-    static inline void write_##name(uint64_t value)                                                         \
-    {                                                                                                       \
-        __asm__ volatile("mov %0, %%" #name : : "r"(value) : "memory");                                     \
+#define DEFINE_CONTROL_REGISTER(name)                                                                                  \
+    static inline uint64_t read_##name(void)                                                                           \
+    {                                                                                                                  \
+        uint64_t value;                                                                                                \
+        __asm__ volatile("mov %%" #name ", %0" : "=r"(value) : : "memory");                                            \
+        return value;                                                                                                  \
+    }                                                                                                                  \
+    static inline void write_##name(uint64_t value)                                                                    \
+    {                                                                                                                  \
+        __asm__ volatile("mov %0, %%" #name : : "r"(value) : "memory");                                                \
     }
 DEFINE_CONTROL_REGISTER(cr0)
 DEFINE_CONTROL_REGISTER(cr2)

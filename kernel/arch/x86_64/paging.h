@@ -27,8 +27,8 @@
 #define PAGING_SIZE_1G (1ull << 30)
 
 struct page_tables {
-    uint64_t root;  /* physical address of the top-level table */
-    uint64_t delta; /* virtual minus physical address of table frames */
+    uint64_t root;                    /* physical address of the top-level table */
+    uint64_t delta;                   /* virtual minus physical address of table frames */
     uint64_t (*alloc)(void *context); /* a zeroed frame's physical address, or 0 when there is none */
     void *context;                    /* for alloc */
 };

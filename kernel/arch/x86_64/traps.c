@@ -7,7 +7,7 @@
 #define GATE_INTERRUPT 0x8e /* present, ring 0, interrupt gate */
 #define GATE_USER 0xee      /* as above, and a program may raise it */
 #define STUB_SIZE 16
-#define FMASK 0x47700ull    /* TF, IF, DF, NT, IOPL, AC clear on entry */
+#define FMASK 0x47700ull /* TF, IF, DF, NT, IOPL, AC clear on entry */
 
 struct gate {
     uint16_t offset_low;

@@ -31,7 +31,7 @@ struct trap_frame {
 #define TRAP_SIMD 19
 #define TRAP_SYSCALL 256
 
-#define VECTOR_SERIAL 0x24   /* COM1, through the I/O APIC */
+#define VECTOR_SERIAL 0x24 /* COM1, through the I/O APIC */
 #define VECTOR_TIMER 0x40
 #define VECTOR_DOORBELL 0x41 /* a peer has messages for us */
 #define VECTOR_WAKE 0x42     /* another CPU of this instance: look at the run queue */
@@ -44,8 +44,8 @@ struct trap_frame {
 #define PAGE_FAULT_FETCH 16u
 
 #define RFLAGS_USER_DEFAULT 0x202u
-/* The flags a program may carry: status, direction, trap, nested task, alignment, identification; interrupts stay on, I/O
- * privilege, virtual 8086 and resume stay clear. */
+/* The flags a program may carry: status, direction, trap, nested task, alignment, identification; interrupts stay on,
+ * I/O privilege, virtual 8086 and resume stay clear. */
 #define RFLAGS_USER_MASK 0x244dd5u
 
 static inline bool trap_from_user(const struct trap_frame *frame)

@@ -19,9 +19,8 @@ static void pad(void)
 
 static void put_header(unsigned inode, unsigned mode, size_t size, size_t name_size)
 {
-    length += (size_t)sprintf(archive + length,
-                              "070701%08x%08x%08x%08x%08x%08x%08zx%08x%08x%08x%08x%08zx%08x", inode, mode, 0,
-                              0, 1, 0x65000000, size, 8, 1, 0, 0, name_size, 0);
+    length += (size_t)sprintf(archive + length, "070701%08x%08x%08x%08x%08x%08x%08zx%08x%08x%08x%08x%08zx%08x", inode,
+                              mode, 0, 0, 1, 0x65000000, size, 8, 1, 0, 0, name_size, 0);
 }
 
 static void put_entry(const char *name, unsigned inode, unsigned mode, const char *data)

@@ -13,9 +13,7 @@
  * BUG=4: a poll that leaves messages behind, with their pending byte set, ends all the same.
  * BUG=5: arming again does not change the doorbell's generation.
  *
- * bugs: 1 2 3 4 5
- * pan: -O2 -DSAFETY -DCOLLAPSE
- * run: -m100000
+ * Seeded bugs: 1 to 5 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0

@@ -12,9 +12,7 @@
  * BUG=3: slots are given back only when the ring is empty.
  * BUG=4: a handler hands a request to the worker and answers it too.
  *
- * bugs: 1 2 3 4
- * pan: -O2 -DSAFETY -DCOLLAPSE
- * run: -m100000
+ * Seeded bugs: 1 to 4 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0

@@ -1,5 +1,5 @@
 """The host side of Kettle: the package behind the command tools/kettle.
 
-One noun per module. Calls go down only: cli -> session, debug -> qemu, bochs, linux -> machine, image, topology,
-elf, cpio, events, terminal, paths, errors.
+One noun per module. Imports go down only: cli; debug; run; session, bochs, linux; qemu; control, machine; then image,
+topology, elf, cpio, events, streams, terminal, progress, paths, errors.
 """

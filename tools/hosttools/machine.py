@@ -76,6 +76,11 @@ class Machine(ABC):
         if self._process is not None and self._process.returncode is None:
             self._process.terminate()
 
+    def kill(self) -> None:
+        """Ends the emulator at once, if it has not ended."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+
     async def stop(self) -> int:
         """Ends the emulator, gently if it lets itself; returns as `wait`."""
         assert self._process is not None
@@ -84,7 +89,7 @@ class Machine(ABC):
             try:
                 await asyncio.wait_for(self._process.wait(), STOP_GRACE)
             except asyncio.TimeoutError:
-                self._process.kill()
+                self.kill()
         return await self.wait()
 
     def messages(self) -> str:

@@ -5,20 +5,16 @@ console at port 0xe9 on another, isa-debug-exit at 0xf4, and QMP on a socket pai
 """
 
 import asyncio
-import contextlib
 import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hosttools import streams
+from hosttools.control import Control
 from hosttools.errors import MachineError
 from hosttools.machine import Machine
 from hosttools.topology import Topology
-
-if TYPE_CHECKING:
-    from qemu.qmp import QMPClient
 
 PROGRAM = "qemu-system-x86_64"
 CPU_MODEL = "max,-erms,-fsrm"  # string instructions count once per iteration under TCG: without ERMS code avoids them
@@ -93,19 +89,22 @@ class QemuMachine(Machine):
             "-chardev", f"pipe,id=com1,path={folder}/com1", "-serial", "chardev:com1",
             "-chardev", f"pipe,id=log,path={folder}/log", "-device", "isa-debugcon,iobase=0xe9,chardev=log",
             "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04", *extra]
-        self._control: socket.socket | None = None
-        self._client: "QMPClient | None" = None
-        self._executing = asyncio.Lock()
+        self._control: Control | None = None
 
     async def start(self) -> None:
         self.terminal_out, self.terminal_in = self._open_pipe("com1")
         log, unused = self._open_pipe("log")
         os.close(unused)
         self.logs = [log]
-        self._control, theirs = socket.socketpair()
+        ours, theirs = socket.socketpair()
         self.command += ["-chardev", f"socket,id=qmp,fd={theirs.fileno()}", "-mon", "chardev=qmp,mode=control"]
         with theirs:
-            await self._spawn(pass_fds=(theirs.fileno(),))
+            try:
+                await self._spawn(pass_fds=(theirs.fileno(),))
+            except MachineError:
+                ours.close()
+                raise
+        self._control = Control(ours, self.kill)
 
     async def end_input(self) -> None:
         """A break on the line, once QEMU has taken the last byte."""
@@ -119,29 +118,12 @@ class QemuMachine(Machine):
         return True
 
     async def stop(self) -> int:
-        if self._client is not None:
-            with contextlib.suppress(EOFError, OSError):  # QEMU may be gone already
-                await self._client.disconnect()
-            self._client = None
+        if self._control is not None:
+            await self._control.close()
+            self._control = None
         return await super().stop()
 
-    def close(self) -> None:
-        super().close()
-        if self._control is not None:
-            self._control.close()
-
     async def _execute(self, command: str, arguments: dict[str, str]) -> None:
-        """One command over QMP. Raises MachineError when QEMU refuses it or is gone."""
-        from qemu.qmp import QMPClient, QMPError  # only runs that need it pay for it
-
-        try:
-            async with self._executing:
-                if self._client is None:
-                    if self._control is None:
-                        raise MachineError("QEMU: the control connection has failed before")
-                    client, control, self._control = QMPClient("kettle"), self._control, None
-                    await client.connect(control)
-                    self._client = client
-                await self._client.execute(command, arguments)
-        except (QMPError, OSError) as error:
-            raise MachineError(f"QEMU: {command}: {error}") from None
+        if self._control is None:
+            raise MachineError(f"QEMU: {command}: no control connection")
+        await self._control.execute(command, arguments)

@@ -49,13 +49,13 @@ class Control:
         self._watching.cancel()
         self._connecting.cancel()
         await asyncio.wait({self._watching, self._connecting})
-        with contextlib.suppressGONE:
+        with contextlib.suppress(*GONE):
             await self._client.disconnect()
 
     async def _watch(self) -> None:
         shutdown = EventListener("SHUTDOWN")
         with self._client.listen(shutdown):
-            with contextlib.suppressGONE:
+            with contextlib.suppress(*GONE):
                 await asyncio.shield(self._connecting)
                 await shutdown.get()
                 await asyncio.sleep(SHUTDOWN_GRACE)

@@ -62,14 +62,13 @@ inline begin_end()
 }
 
 /* The thread's last CPU at K has left its stack: exit_reap. */
-inline reap(k, answer)
+inline reap(k)
 {
     presence[k] = ABSENT;
     disposition[k] = NONE;
     count[k]--;
-    answer = exiting[k] && count[k] == 0 && kill_waits[k];
     if
-    :: answer -> kill_waits[k] = false
+    :: exiting[k] && count[k] == 0 && kill_waits[k] -> kill_waits[k] = false; CHANNEL(k, HOME)!KILLED, 0
     :: else
     fi
 }
@@ -77,33 +76,32 @@ inline reap(k, answer)
 proctype task(byte k)
 {
     byte to;
-    bool answer;
 
 absent:
     if
-    :: atomic { presence[k] == PRESENT -> assert(!freed[k]); running++; assert(running == 1) } goto user
+    :: atomic { presence[k] == PRESENT -> assert(!freed[k]); running++; assert(running == 1) }
     :: freed[k] -> goto done
     fi;
 
-user:
+user: /* thread_before_user, and what the program does next */
     if
-    :: exiting[k] -> atomic { running--; reap(k, answer) } goto dead
-    :: !exiting[k] && hops < HOPS -> goto migrate
-    :: !exiting[k] && hops == HOPS -> goto exit
+    :: atomic { exiting[k] -> running--; reap(k) } goto absent
+    :: !exiting[k] && hops < HOPS
+    :: atomic { !exiting[k] && hops == HOPS -> running-- } goto exit
     fi;
 
-migrate:
+    /* migrate_thread: the group may be told of its end since the look above */
     atomic {
         to = ROUTE;
         running--;
         presence[k] = LEAVING;
-        move[k]++
+        move[k]++;
+        CHANNEL(k, to)!MIGRATE, move[k];
+        to = 0
     }
-    atomic { CHANNEL(k, to)!MIGRATE, move[k]; to = 0 }
-
     /* sleep_as_shadow */
     if
-    :: atomic { disposition[k] == EXIT -> reap(k, answer) } goto dead
+    :: atomic { disposition[k] == EXIT -> reap(k) } goto absent
     :: atomic {
         disposition[k] == RETURN || disposition[k] == FAIL ->
             disposition[k] = NONE;
@@ -116,7 +114,6 @@ migrate:
 
 exit: /* exit_thread: the shadows elsewhere first, then the home */
     atomic {
-        running--;
         CHANNEL(k, (k + 1) % KERNELS)!GONE, 0;
         CHANNEL(k, (k + 2) % KERNELS)!GONE, 0;
         if
@@ -124,15 +121,7 @@ exit: /* exit_thread: the shadows elsewhere first, then the home */
         :: else -> CHANNEL(k, HOME)!EXITED, 0
         fi
     }
-    atomic { reap(k, answer) }
-
-dead:
-    if
-    :: answer -> CHANNEL(k, HOME)!KILLED, 0
-    :: else
-    fi;
-    to = 0;
-    answer = false;
+    atomic { reap(k) }
     goto absent;
 
 done:
@@ -162,7 +151,7 @@ proctype handler(byte k)
             :: !(exiting[k] && BUG != 5) && presence[k] == ABSENT ->
                 if
                 :: hops++; presence[k] = PRESENT; count[k]++; answer = MIGRATED
-                :: !refused -> refused = true; answer = REFUSED
+                :: direct && !refused -> refused = true; answer = REFUSED
                 fi
             :: else -> /* a shadow, or one whose own answer is still on its way */
                 assert(presence[k] != PRESENT && disposition[k] == NONE);
@@ -205,7 +194,7 @@ proctype handler(byte k)
         :: type == FREED -> answered++
         fi;
         if
-        :: answer == KILLED || answer == FREED -> CHANNEL(k, from)!answer, 0; answer = 0
+        :: answer != 0 && answer != MIGRATED -> CHANNEL(k, from)!answer, number; answer = 0
         :: else
         fi;
         if

@@ -80,7 +80,7 @@ static _Noreturn void kill_program(const struct trap_frame *frame, uint64_t addr
     const char *name = frame->vector < 32 ? exception_names[frame->vector] : NULL;
 
     log_line("kernel: thread %u:%u %s dies of signal %u: %s (error %lx) at rip %lx, address %lx",
-             thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->name, signal,
+             thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->context.name, signal,
              name != NULL ? name : "exception", (unsigned long)frame->error, (unsigned long)frame->rip,
              (unsigned long)address);
     exit_group(EXIT_SIGNAL(signal));

@@ -35,6 +35,8 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
 
     (void)va;
     (void)size;
+    if ((*entry & PAGING_SOFT_LIMBO) != 0)
+        return; /* only SETTLE ends that */
     rewrite->changed = true;
     if (!rewrite->unmap)
         *entry = keep | space_entry_flags(rewrite->prot);
@@ -246,7 +248,8 @@ static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length
     if (error == 0)
         error = (int)space_apply(space, &change);
     if (error != 0)
-        return error; /* some kernel had no memory to split an area: nothing was freed, so a second try is safe */
+        return error; /* some kernel had no memory to split an area: nothing was freed, and a second try ends what is
+                         left */
     msg_gather(others, MSG_SPACE_SETTLE, &change, sizeof(change), NULL, NULL, "unmap", start);
     space_settle(space, start, start + length);
     return 0;

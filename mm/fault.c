@@ -52,12 +52,27 @@ static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
     return error;
 }
 
-/* What this kernel alone can say: 0 resolved, -EFAULT forbidden or (when COMPLETE) no area, 1 not known here. */
+static bool in_limbo(const uint64_t *entry)
+{
+    return entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0;
+}
+
+static bool in_limbo_locked(struct space *space, uint64_t page)
+{
+    const uint64_t *entry = paging_entry(&space->tables, page, false);
+
+    return entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0;
+}
+
+/* What this kernel alone can say: 0 resolved, -EFAULT forbidden or (when COMPLETE) no area, 1 not known here, or an
+ * unmap is under way: the page's lock comes after it. */
 static int resolve_locked(struct space *space, uint64_t page, uint32_t access, bool complete)
 {
     struct area *area = area_find(&space->areas, page);
     uint64_t *entry;
 
+    if (in_limbo_locked(space, page) && !complete)
+        return 1;
     if (area == NULL)
         return complete ? -EFAULT : 1;
     if (!allowed(area->prot, access))
@@ -96,13 +111,15 @@ int space_install(struct space *space, uint64_t page, uint64_t frame)
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     const struct area *area;
+    const uint64_t *entry;
 
     *answer = (struct msg_space_mapping){.kind = SPACE_NONE};
     spin_lock(&space->lock);
     area = area_find(&space->areas, page);
+    entry = paging_entry(&space->tables, page, false);
+    if (in_limbo(entry))
+        area = NULL; /* nobody is to get this frame any more */
     if (area != NULL) {
-        const uint64_t *entry = paging_entry(&space->tables, page, false);
-
         *answer = (struct msg_space_mapping){
             .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
         if (entry != NULL && *entry != 0) {
@@ -147,6 +164,8 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
 
     spin_lock(&space->lock);
     result = resolve_locked(space, page, access, false);
+    if (result > 0 && in_limbo(paging_entry(&space->tables, page, false)))
+        result = -ENOMEM; /* an unmap ran out of memory half way; until a second one is done the page cannot be had */
     spin_unlock(&space->lock);
     if (result <= 0)
         return result;

@@ -70,14 +70,14 @@ int64_t clone_thread(const struct trap_frame *frame, uint64_t flags, uint64_t st
     if (cpu_self()->fpu_owner == self)
         fpu_save(self->fpu);
     memcpy(thread->fpu, self->fpu, cpu_features.fpu_size);
-    memcpy(thread->name, self->name, sizeof(thread->name));
-    thread->fs_base = (flags & CLONE_SETTLS) != 0 ? tls : self->fs_base;
-    thread->gs_base = self->gs_base;
-    thread->signal_mask = self->signal_mask;
-    thread->clear_child_tid = (flags & CLONE_CHILD_CLEARTID) != 0 ? child_tid : 0;
+    memcpy(thread->context.name, self->context.name, sizeof(thread->context.name));
+    thread->context.fs_base = (flags & CLONE_SETTLS) != 0 ? tls : self->context.fs_base;
+    thread->context.gs_base = self->context.gs_base;
+    thread->context.signal_mask = self->context.signal_mask;
+    thread->context.clear_child_tid = (flags & CLONE_CHILD_CLEARTID) != 0 ? child_tid : 0;
+    /* The second is refused only when all of the group is dying: then the count dies too. */
     error = count_at_home(self->group, tid);
     if (error == 0)
-        /* refused only when all of the group is dying: the count dies too */
         error = group_add_thread(self->group, thread);
     if (error != 0) {
         thread_free(thread);

@@ -242,7 +242,7 @@ int exec_create(const void *file, size_t size, const char *path, const struct ex
     group->files = files;
     thread_frame(thread)->rip = entry;
     thread_frame(thread)->rsp = stack;
-    memcpy(thread->name, base_name(path), strnlen(base_name(path), sizeof(thread->name) - 1));
+    memcpy(thread->context.name, base_name(path), strnlen(base_name(path), sizeof(thread->context.name) - 1));
     /* before it is counted: from then on a kill may find the group, and the thread in it */
     group_add_thread(group, thread);
     group_count_thread(group);

@@ -195,9 +195,9 @@ void exit_thread(uint32_t code)
     struct msg_thread message = {.group = group->id, .thread = thread->tid, .status = EXIT_STATUS(code)};
     uint32_t zero = 0;
 
-    if (thread->clear_child_tid != 0)
+    if (thread->context.clear_child_tid != 0)
         /* the program's own business if it cannot be written */
-        user_write(thread->clear_child_tid, &zero, sizeof(zero));
+        user_write(thread->context.clear_child_tid, &zero, sizeof(zero));
     for (kernel_set rest = thread->visited & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
         msg_notify((uint32_t)__builtin_ctzll(rest), MSG_THREAD_GONE, &message, sizeof(message));
     if (group->home == instance.kernel)

@@ -89,14 +89,8 @@ static void pack(struct msg_migrate *message, struct thread *thread, uint32_t ke
     message->members = group->space->members;
     spin_unlock(&group->space->lock);
     message->clock = clock_now();
-    message->moves = thread->moves + 1;
-    message->fs_base = thread->fs_base;
-    message->gs_base = thread->gs_base;
-    message->signal_mask = thread->signal_mask;
-    message->signal_pending = thread->signal_pending;
-    message->clear_child_tid = thread->clear_child_tid;
-    message->robust_list = thread->robust_list;
-    memcpy(message->name, thread->name, sizeof(message->name));
+    message->context = thread->context;
+    message->context.moves++;
     message->frame = *thread_frame(thread);
     message->frame.rax = 0;
     if (cpu_self()->fpu_owner == thread)
@@ -181,15 +175,8 @@ static void install(struct thread *thread, const struct msg_migrate *message)
     frame->ss = SELECTOR_USER_DATA;
     frame->rflags = (frame->rflags & RFLAGS_USER_MASK) | RFLAGS_USER_DEFAULT;
     thread->visited = message->visited;
-    thread->moves = message->moves;
-    thread->fs_base = message->fs_base;
-    thread->gs_base = message->gs_base;
-    thread->signal_mask = message->signal_mask;
-    thread->signal_pending = message->signal_pending;
-    thread->clear_child_tid = message->clear_child_tid;
-    thread->robust_list = message->robust_list;
-    memcpy(thread->name, message->name, sizeof(thread->name));
-    thread->name[sizeof(thread->name) - 1] = '\0';
+    thread->context = message->context;
+    thread->context.name[THREAD_NAME_MAX - 1] = '\0';
     memcpy(thread->fpu, message + 1, cpu_features.fpu_size);
 }
 
@@ -205,7 +192,7 @@ static bool message_valid(const struct msg *m)
     return set_valid(message->visited) && set_valid(message->members) &&
            m->length == sizeof(*message) + cpu_features.fpu_size && message->fpu_size == cpu_features.fpu_size &&
            fpu_area_valid(message + 1) && message->home < instance.kernels && message->frame.rip < USER_END &&
-           message->fs_base < USER_END && message->gs_base < USER_END;
+           message->context.fs_base < USER_END && message->context.gs_base < USER_END;
 }
 
 /* A thread that was here before: its shadow takes the state and wakes. */

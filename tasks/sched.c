@@ -209,8 +209,8 @@ static void restore_user(struct thread *thread)
         fpu_restore(thread->fpu);
         cpu->fpu_owner = thread;
     }
-    wrmsr(MSR_FS_BASE, thread->fs_base);
-    wrmsr(MSR_KERNEL_GS_BASE, thread->gs_base);
+    wrmsr(MSR_FS_BASE, thread->context.fs_base);
+    wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
 }
 
 /* Switches to the next ready thread, or to idle. The queue is locked; it is unlocked on the other side. */
@@ -394,7 +394,7 @@ static void dump_list(const struct list *head, uint64_t now)
         const struct thread *thread = container_of(node, const struct thread, queue_node);
 
         log_event("wait kernel %u thread %u:%u %s waits for %s%s%d key %lx%s", instance.kernel,
-                  thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->name, thread->reason.what,
+                  thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->context.name, thread->reason.what,
                   thread->reason.kernel >= 0 ? " of kernel " : " of own kernel ",
                   thread->reason.kernel >= 0 ? thread->reason.kernel : (int)instance.kernel,
                   (unsigned long)thread->reason.key, thread->wake_at > now ? " (sleeps)" : "");
@@ -417,7 +417,7 @@ void sched_dump_waits(void)
     }
 
     log_event("wait kernel %u cpu %u runs thread %u:%u %s", instance.kernel, cpu_self()->number,
-              current->tid >> TID_KERNEL_SHIFT, current->tid & 0xffff, current->idle ? "idle" : current->name);
+              current->tid >> TID_KERNEL_SHIFT, current->tid & 0xffff, current->idle ? "idle" : current->context.name);
     dump_list(&queue->blocked, clock_now());
     dump_list(&queue->sleepers, clock_now());
     if (locked)

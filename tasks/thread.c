@@ -86,7 +86,7 @@ static struct thread *thread_create(uint32_t tid, const char *name, void (*funct
     thread->tid = tid;
     thread->state = THREAD_BLOCKED;
     thread->visited = 1ull << instance.kernel;
-    memcpy(thread->name, name, strnlen(name, sizeof(thread->name) - 1));
+    memcpy(thread->context.name, name, strnlen(name, sizeof(thread->context.name) - 1));
     list_init(&thread->table_node);
     list_init(&thread->group_node);
     list_init(&thread->queue_node);
@@ -226,8 +226,8 @@ void thread_reload(struct thread *thread)
 
     fpu_restore(thread->fpu);
     cpu->fpu_owner = thread;
-    wrmsr(MSR_FS_BASE, thread->fs_base);
-    wrmsr(MSR_KERNEL_GS_BASE, thread->gs_base);
+    wrmsr(MSR_FS_BASE, thread->context.fs_base);
+    wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
 }
 
 void thread_before_user(void)

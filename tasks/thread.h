@@ -27,6 +27,17 @@ enum thread_presence { THREAD_PRESENT, THREAD_LEAVING, THREAD_SHADOW };
 /* What a thread that sleeps in its migration does when it wakes (the thesis's return disposition). */
 enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT, DISPOSITION_FAIL };
 
+/* What moves with a thread, as it is, besides the frame on its kernel stack and its FPU state. */
+struct thread_context {
+    uint64_t fs_base, gs_base;
+    uint64_t signal_mask;     /* bit s - 1 is signal s */
+    uint64_t signal_pending;  /* sent while in the mask */
+    uint64_t clear_child_tid; /* user address, or 0 */
+    uint64_t robust_list;     /* user address, or 0 */
+    uint64_t moves;           /* migrations so far */
+    char name[THREAD_NAME_MAX];
+};
+
 struct thread {
     struct list table_node; /* in the table of threads, by tid */
     struct list group_node; /* [g] in group->threads */
@@ -49,15 +60,8 @@ struct thread {
     uint32_t move;                       /* [g] counts departures, so that a late answer is recognised */
     kernel_set visited;                  /* [o] kernels that hold a shadow, or this one */
 
-    /* what moves with the thread, besides the frame on its kernel stack */
-    void *fpu;                  /* [o] cpu_features.fpu_size bytes */
-    uint64_t fs_base, gs_base;  /* [o] */
-    uint64_t signal_mask;       /* [o] bit s - 1 is signal s */
-    uint64_t signal_pending;    /* [o] sent while in the mask */
-    uint64_t clear_child_tid;   /* [o] user address, or 0 */
-    uint64_t robust_list;       /* [o] user address, or 0 */
-    uint64_t moves;             /* [o] migrations so far */
-    char name[THREAD_NAME_MAX]; /* [o] */
+    void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
+    struct thread_context context; /* [o] */
 };
 
 /* Makes the tables. Once. */

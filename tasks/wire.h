@@ -6,6 +6,7 @@
 
 #include "kernel/arch/x86_64/traps.h"
 #include "msg/message.h"
+#include "tasks/thread.h"
 
 struct msg_group { /* GROUP_KILL, GROUP_FREE */
     uint32_t group;
@@ -38,17 +39,11 @@ struct msg_migrate {
     uint64_t visited;
     uint64_t members; /* as the sender knows them */
     uint64_t clock;   /* nanoseconds: what the thread may have seen */
-    uint64_t moves;
-    uint64_t fs_base, gs_base;
-    uint64_t signal_mask;
-    uint64_t signal_pending;
-    uint64_t clear_child_tid;
-    uint64_t robust_list;
-    char name[16];
+    struct thread_context context;
     struct trap_frame frame;
 };
 
-_Static_assert(sizeof(struct msg_migrate) == 16 + 10 * 8 + 16 + 22 * 8, "wire format");
+_Static_assert(sizeof(struct msg_migrate) == 16 + 3 * 8 + 7 * 8 + 16 + 22 * 8, "wire format");
 _Static_assert(sizeof(struct msg_thread) <= MSG_SHORT, "a notice of one slot");
 
 #endif

@@ -72,7 +72,7 @@ int64_t call_get_root_id(struct call *c)
 
 int64_t call_set_tid_address(struct call *c)
 {
-    thread_current()->clear_child_tid = c->a[0];
+    thread_current()->context.clear_child_tid = c->a[0];
     return thread_current()->tid;
 }
 
@@ -86,17 +86,17 @@ int64_t call_arch_prctl(struct call *c)
         if (c->a[1] >= USER_END)
             return -EPERM;
         if (c->a[0] == ARCH_SET_FS) {
-            thread->fs_base = c->a[1];
+            thread->context.fs_base = c->a[1];
             wrmsr(MSR_FS_BASE, c->a[1]);
         } else {
-            thread->gs_base = c->a[1];
+            thread->context.gs_base = c->a[1];
             wrmsr(MSR_KERNEL_GS_BASE, c->a[1]);
         }
         return 0;
     case ARCH_GET_FS:
-        return user_write(c->a[1], &thread->fs_base, sizeof(thread->fs_base));
+        return user_write(c->a[1], &thread->context.fs_base, sizeof(thread->context.fs_base));
     case ARCH_GET_GS:
-        return user_write(c->a[1], &thread->gs_base, sizeof(thread->gs_base));
+        return user_write(c->a[1], &thread->context.gs_base, sizeof(thread->context.gs_base));
     default:
         return -EINVAL;
     }
@@ -146,9 +146,9 @@ static bool ends_process(uint64_t signal)
 /* Signals that were sent while they were masked take effect now: all have their default action. */
 static void deliver_pending(struct thread *thread)
 {
-    uint64_t due = thread->signal_pending & ~thread->signal_mask;
+    uint64_t due = thread->context.signal_pending & ~thread->context.signal_mask;
 
-    thread->signal_pending &= ~due;
+    thread->context.signal_pending &= ~due;
     for (uint32_t signal = 1; signal <= SIGNALS; signal++) {
         if ((due & SIGNAL_BIT(signal)) != 0 && ends_process(signal))
             exit_group(EXIT_SIGNAL(signal));
@@ -158,7 +158,7 @@ static void deliver_pending(struct thread *thread)
 int64_t call_rt_sigprocmask(struct call *c)
 {
     struct thread *thread = thread_current();
-    uint64_t old = thread->signal_mask;
+    uint64_t old = thread->context.signal_mask;
     uint64_t set = 0;
 
     if (c->a[3] != SIGSET_SIZE)
@@ -179,7 +179,7 @@ int64_t call_rt_sigprocmask(struct call *c)
         default:
             return -EINVAL;
         }
-        thread->signal_mask = set;
+        thread->context.signal_mask = set;
     }
     if (c->a[2] != 0 && user_write(c->a[2], &old, sizeof(old)) != 0)
         return -EFAULT;
@@ -216,7 +216,7 @@ static int64_t signal_own(uint64_t signal)
         return -ENOSYS; /* stopping is not there */
     if (signal == 0)
         return 0;
-    thread->signal_pending |= SIGNAL_BIT(signal);
+    thread->context.signal_pending |= SIGNAL_BIT(signal);
     deliver_pending(thread);
     return 0;
 }

@@ -34,6 +34,17 @@ static struct list *bucket_of(uint32_t tid)
     return &table[(tid ^ tid >> TID_KERNEL_SHIFT) % BUCKETS];
 }
 
+static struct thread *find_locked(uint32_t tid)
+{
+    list_for_each(node, bucket_of(tid)) {
+        struct thread *thread = container_of(node, struct thread, table_node);
+
+        if (thread->tid == tid)
+            return thread;
+    }
+    return NULL;
+}
+
 uint32_t thread_new_tid(void)
 {
     uint32_t tid;
@@ -42,7 +53,7 @@ uint32_t thread_new_tid(void)
     do {
         tid = instance.kernel << TID_KERNEL_SHIFT | next_number;
         next_number = next_number % 0xffff + 1;
-    } while (thread_find(tid) != NULL);
+    } while (find_locked(tid) != NULL);
     spin_unlock(&lock);
     return tid;
 }
@@ -197,21 +208,11 @@ void thread_forget(struct thread *thread)
 
 struct thread *thread_find(uint32_t tid)
 {
-    bool take = !spin_held(&lock);
-    struct thread *found = NULL;
+    struct thread *found;
 
-    if (take)
-        spin_lock(&lock);
-    list_for_each(node, bucket_of(tid)) {
-        struct thread *thread = container_of(node, struct thread, table_node);
-
-        if (thread->tid == tid) {
-            found = thread;
-            break;
-        }
-    }
-    if (take)
-        spin_unlock(&lock);
+    spin_lock(&lock);
+    found = find_locked(tid);
+    spin_unlock(&lock);
     return found;
 }
 

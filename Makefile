@@ -19,8 +19,8 @@ KERNEL_LINK := $(CC) -nostdlib -static -no-pie -Wl,-z,max-page-size=4096,--build
 .PHONY: all setup run debug iso test test-long check clean help
 .DEFAULT_GOAL := all
 
-all: setup ## build the kernel, the programs and the initramfs
-	+$(Q)$(MAKE) --no-print-directory $(BUILD)/kettle.elf userland
+all: setup ## build the kernel, the programs, the initramfs and the counting plugin
+	+$(Q)$(MAKE) --no-print-directory $(BUILD)/kettle.elf userland $(BUILD)/plugin/count.so
 
 setup:
 	$(Q)tools/setup
@@ -63,6 +63,7 @@ $(BUILD)/kettle.elf: $(KERNEL_OBJECTS) boot/kettle.ld tools/make-symbols
 	@echo "built $@"
 
 include userland/build.mk
+include tools/plugin/build.mk
 include tests/host.mk
 -include tests/check.mk
 -include $(KERNEL_OBJECTS:.o=.d)

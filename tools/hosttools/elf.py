@@ -1,6 +1,7 @@
-"""Is this file a program the guest can run: a static x86-64 Linux executable?"""
+"""ELF files: whether one is a program the guest can run, a static x86-64 Linux executable; and a kernel's functions."""
 
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 from hosttools.errors import UsageError
@@ -8,12 +9,50 @@ from hosttools.errors import UsageError
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 _DYNAMIC = struct.Struct("<QQ")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
 _EXEC, _DYN = 2, 3
 _X86_64 = 62
 _OSABI_ALLOWED = (0, 3)  # System V and GNU/Linux
 _LOAD, _DYNAMIC_SEGMENT, _INTERP = 1, 2, 3
+_SYMBOL_TABLE, _EXECUTABLE = 2, 4  # a section's type and flag
+_NO_TYPE, _FUNCTION = 0, 2  # of a symbol
 _NEEDED, _FLAGS_1, _FLAGS_1_PIE = 1, 0x6FFFFFFB, 0x08000000
 _MACHINES = {3: "32-bit x86", 40: "32-bit ARM", 183: "64-bit ARM", 243: "RISC-V", 21: "64-bit POWER", 22: "S/390"}
+
+
+@dataclass(frozen=True)
+class Function:
+    """Code with a name, from address START up to END."""
+
+    name: str
+    start: int
+    end: int
+
+
+def functions(path: Path) -> list[Function]:
+    """The functions of the 64-bit executable PATH that its symbol table names, by address, one for each address. A label
+    of assembly code reaches up to the next."""
+    data = path.read_bytes()
+    header = _HEADER.unpack_from(data)
+    offset, count = header[6], header[12]
+    sections = [_SECTION.unpack_from(data, offset + index * _SECTION.size) for index in range(count)]
+    found: dict[int, tuple[bool, str, int]] = {}
+    for _, kind, _, _, start, size, link, _, _, _ in sections:
+        if kind != _SYMBOL_TABLE:
+            continue
+        for name, info, _, section, value, length in _SYMBOL.iter_unpack(data[start:start + size]):
+            in_code = 0 < section < count and sections[section][2] & _EXECUTABLE
+            if in_code and info & 15 in (_NO_TYPE, _FUNCTION):
+                text = _string(data, sections[link][4] + name)
+                found[value] = max(found.get(value, (False, "", 0)), (info & 15 == _FUNCTION, text, length))
+    starts = sorted(found)
+    return [Function(found[start][1], start, start + found[start][2] if found[start][2] else following)
+            for start, following in zip(starts, [*starts[1:], starts[-1]] if starts else [])]
+
+
+def _string(data: bytes, offset: int) -> str:
+    return data[offset:data.index(b"\0", offset)].decode(errors="replace")
 
 
 def check_program(path: Path) -> bytes:

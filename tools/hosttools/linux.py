@@ -120,9 +120,9 @@ def command_line(repeatable: bool, append: Sequence[str]) -> str:
 class LinuxMachine(QemuMachine):
     """The QEMU machine with a second serial port, for Linux's console and for the word that input has ended."""
 
-    def __init__(self, folder: Path, topology: Topology, pace: Pace, boot: Boot) -> None:
+    def __init__(self, folder: Path, topology: Topology, pace: Pace, boot: Boot, extra: tuple[str, ...] = ()) -> None:
         super().__init__(folder, topology, pace, boot, (
-            "-chardev", f"pipe,id=com2,path={folder}/com2", "-serial", "chardev:com2"))
+            "-chardev", f"pipe,id=com2,path={folder}/com2", "-serial", "chardev:com2", *extra))
         self._control_line = -1
         self._sent = 0  # bytes of input
         self._was_read = asyncio.Event()  # all of them

@@ -1,0 +1,57 @@
+/* What this plugin uses of the TCG plugin interface of QEMU 7.2, API version 1, declared here because Debian's packages
+ * bring no header for it. Names, argument orders and layouts are QEMU's; QEMU's own code defines the functions, and
+ * finds qemu_plugin_version and qemu_plugin_install in the plugin. */
+#ifndef TOOLS_PLUGIN_QEMU_API_H
+#define TOOLS_PLUGIN_QEMU_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define QEMU_API_VERSION 1
+#define QEMU_EXPORT __attribute__((visibility("default")))
+
+struct qemu_plugin_tb;   /* a translation block, valid during the translation callback */
+struct qemu_plugin_insn; /* one instruction of it, likewise */
+
+typedef uint64_t qemu_plugin_id_t;
+
+/* What an emulator tells a plugin about itself. */
+typedef struct {
+    const char *target_name; /* "x86_64" */
+    struct {
+        int min; /* oldest API version it serves */
+        int cur; /* its own */
+    } version;
+    bool system_emulation;
+    union { /* only with system_emulation */
+        struct {
+            int smp_vcpus;
+            int max_vcpus;
+        } system;
+    };
+} qemu_info_t;
+
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS }; /* the callback does not look at registers */
+
+typedef void (*qemu_plugin_tb_trans_cb_t)(qemu_plugin_id_t id, struct qemu_plugin_tb *block);
+typedef void (*qemu_plugin_insn_exec_cb_t)(unsigned int vcpu, void *data);
+typedef void (*qemu_plugin_exit_cb_t)(qemu_plugin_id_t id, void *data);
+
+/* Defined by the plugin. INSTALL returns 0, or another number to be refused with. */
+QEMU_EXPORT extern int qemu_plugin_version;
+QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
+
+/* Defined by QEMU. A block is translated before it runs first, and again whenever QEMU has dropped it. The callback of
+ * an instruction is called on the thread of the CPU, before each execution. */
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_tb_trans_cb_t callback);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_plugin_insn_exec_cb_t callback,
+                                            enum qemu_plugin_cb_flags flags, void *data);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_exit_cb_t callback, void *data);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+
+#endif

@@ -64,9 +64,10 @@ uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *
 bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack);
 
 /* What boot/ needs of the parts above it, which define these: the first function of an instance, on its boot CPU, on
- * the stack its builder made; and the bytes that the rings of an instance take in a machine of KERNELS instances. */
+ * the stack its builder made; and the bytes that the rings of an instance take in a machine of KERNELS instances with
+ * boot options CMDLINE. */
 void kernel_main(void *unused);
-uint64_t msg_channel_size(uint32_t kernels);
+uint64_t msg_channel_size(uint32_t kernels, const char *cmdline);
 
 /* Bounds of the image, from the linker script. */
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_data_end[], image_end[];

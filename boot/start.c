@@ -89,7 +89,7 @@ static void compute_plan(void)
     memcpy(&busy[1], info.modules, info.module_count * sizeof(busy[0]));
     if (most > KERNELS_MAX)
         most = KERNELS_MAX;
-    chunk_layout_compute(msg_channel_size(most), &facts.layout);
+    chunk_layout_compute(msg_channel_size(most, info.cmdline), &facts.layout);
     input.chunk_size = facts.layout.size;
     option_find(info.cmdline, "kernels", kernels, sizeof(kernels));
     if (plan_compute(&input, &facts.plan, error, sizeof(error)) != 0)

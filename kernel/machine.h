@@ -18,6 +18,11 @@ int start_kernels(kernel_set set);
 /* Every other instance than 0, when it can take messages: tells kernel 0. */
 void start_announce(void);
 
+/* Changes options of the channel on every kernel that runs: see msg_control in msg/channel.h. -EINVAL when WORDS make
+ * no sense; then nothing has changed. Tasks only. */
+int control_everywhere(const char *words);
+void control_init(void);
+
 /* The first process of the machine: as `.kettle/run` in the initramfs says. */
 void first_process_start(void);
 /* Tells the host the first process's status (as waitpid's) and ends the machine. */

@@ -20,7 +20,6 @@
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/space.h"
-#include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
@@ -48,10 +47,7 @@ static uint64_t window_frame(void *context)
     return frame_alloc_zeroed();
 }
 
-static void *msg_memory(size_t size)
-{
-    return heap_alloc(size);
-}
+static const struct msg_memory memory_for_messages = {heap_alloc, heap_free};
 
 /* Every range of ours but the chunk, which is in use since the builder made it. */
 static void frames_init(void)
@@ -206,6 +202,7 @@ void kernel_main(void *unused)
 
     (void)unused;
     cpu_detect();
+    cpu_several = instance.plan.kernels[instance.kernel].cpu_count > 1;
     traps_init();
     boot_cpu.number = instance.plan.kernels[instance.kernel].boot_cpu;
     boot_cpu.apic_id = instance.plan.cpus[boot_cpu.number].apic_id;
@@ -229,14 +226,14 @@ void kernel_main(void *unused)
 
     thread_init();
     sched_init_cpu();
-    msg_init(msg_memory);
-    msg_call_init();
+    msg_init(&memory_for_messages);
     space_init();
     group_init();
     exit_init();
     migrate_init();
     work_init();
     start_init();
+    control_init();
     file_init();
     remote_init();
     proc_init();

@@ -59,19 +59,18 @@ static void handle_started(const struct msg *m)
     msg_reply(&m->ticket, NULL, 0);
 }
 
-static void handle_ping(const struct msg *m)
-{
-    if (m->length <= MSG_SHORT)
-        msg_reply(&m->ticket, m->data, m->length);
-    else
-        msg_reply_error(&m->ticket, -EMSGSIZE);
-}
-
 struct start_work {
     struct work work;
-    struct msg_ticket ticket;
+    struct msg_kept kept;
     uint32_t kernel;
 };
+
+static void start_done(struct msg_kept *kept)
+{
+    struct start_work *start = container_of(kept, struct start_work, kept);
+
+    heap_free(start, sizeof(*start));
+}
 
 static void run_start(struct work *work)
 {
@@ -79,10 +78,9 @@ static void run_start(struct work *work)
     int error = start_kernels(1ull << start->kernel);
 
     if (error != 0)
-        msg_reply_error(&start->ticket, error);
+        msg_kept_reply_error(&start->kept, error, start_done);
     else
-        msg_reply(&start->ticket, NULL, 0);
-    heap_free(start, sizeof(*start));
+        msg_kept_reply(&start->kept, NULL, 0, start_done);
 }
 
 static void handle_start(const struct msg *m)
@@ -95,7 +93,7 @@ static void handle_start(const struct msg *m)
         heap_free(start, sizeof(*start));
         return;
     }
-    start->ticket = m->ticket;
+    msg_keep(m, &start->kept, NULL);
     start->kernel = message->kernel;
     start->work.run = run_start;
     work_submit(&start->work);
@@ -105,10 +103,9 @@ void start_init(void)
 {
     waitq_init(&changed);
     ready = 1;
-    msg_register(MSG_READY, handle_ready, sizeof(struct msg_ready));
-    msg_register(MSG_STARTED, handle_started, sizeof(struct msg_started));
-    msg_register(MSG_PING, handle_ping, 0);
-    msg_register(MSG_START_KERNEL, handle_start, sizeof(struct msg_ready));
+    msg_register(MSG_READY, handle_ready, sizeof(struct msg_ready), 0);
+    msg_register(MSG_STARTED, handle_started, sizeof(struct msg_started), 0);
+    msg_register(MSG_START_KERNEL, handle_start, sizeof(struct msg_ready), 0);
 }
 
 void start_announce(void)

@@ -89,3 +89,18 @@ pid_t kettle_spawn(const char *path, char *const argv[], char *const envp[])
     errno = error;
     return -1;
 }
+
+int kettle_messages(const struct kettle_messages *run)
+{
+    return (int)syscall(KETTLE_CALL_MESSAGES, run);
+}
+
+int kettle_tally(int from, struct kettle_tally *tally)
+{
+    return (int)syscall(KETTLE_CALL_TALLY, (long)from, tally);
+}
+
+int kettle_control(const char *words)
+{
+    return (int)syscall(KETTLE_CALL_CONTROL, words);
+}

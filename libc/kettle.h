@@ -14,6 +14,8 @@
 
 #include <sys/types.h>
 
+#include "kernel/abi/kettle.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -58,6 +60,23 @@ int kettle_started(int kernel);
  * ENOSYS away from home. After an error there is no child.
  * Waits until the file is loaded, not for the child to run. */
 pid_t kettle_spawn(const char *path, char *const argv[], char *const envp[]);
+
+/* Exercises the channel between the caller's kernel and others, for measurement and tests; struct kettle_messages and
+ * the operations are in kernel/abi/kettle.h. Returns 0 when all was sent, handled, and answered where answers belong to
+ * it. EINVAL: numbers that make no sense. EAGAIN: a kernel is not started. EFAULT: a bad pointer. ENOMEM. ENOSYS: this
+ * is no Kettle. Waits for the other kernels. */
+int kettle_messages(const struct kettle_messages *run);
+
+/* Tells which of these messages the caller's kernel has received from kernel FROM since boot. EINVAL: no kernel has
+ * this number. EFAULT, ENOSYS. Does not wait. */
+int kettle_tally(int from, struct kettle_tally *tally);
+
+/* Changes options of the channel on every started kernel, as boot options of the same names; WORDS are separated by
+ * blanks: poll=N|always (how often an idle CPU looks for messages before it halts), trace=on|off|clear, inject=off or
+ * inject=seed:N,rate:PERCENT,delay:US,peer:K,type:NAME,hold:US,slow:US (msg/PROTOCOL.md); with kernel=K on
+ * that kernel alone. EINVAL: words that make no
+ * sense; then nothing has changed. ENOMEM, EFAULT, ENOSYS. Waits for the other kernels. */
+int kettle_control(const char *words);
 
 #ifdef __cplusplus
 }

@@ -198,8 +198,8 @@ static void handle_settle(const struct msg *m)
 
 void space_change_init(void)
 {
-    msg_register(MSG_SPACE_CHANGE, handle_change, sizeof(struct msg_space_change));
-    msg_register(MSG_SPACE_SETTLE, handle_settle, sizeof(struct msg_space_change));
+    msg_register(MSG_SPACE_CHANGE, handle_change, sizeof(struct msg_space_change), sizeof(struct msg_space_changed));
+    msg_register(MSG_SPACE_SETTLE, handle_settle, sizeof(struct msg_space_change), 0);
 }
 
 static void note_error(void *context, uint32_t kernel, const void *reply, int length)
@@ -244,13 +244,13 @@ static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length
     kernel_set others = others_of(space);
     int error = 0;
 
-    msg_gather(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_error, &error, "unmap", start);
+    msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_error, &error, "unmap", start);
     if (error == 0)
         error = (int)space_apply(space, &change);
     if (error != 0)
         return error; /* some kernel had no memory to split an area: nothing was freed, and a second try ends what is
                          left */
-    msg_gather(others, MSG_SPACE_SETTLE, &change, sizeof(change), NULL, NULL, "unmap", start);
+    msg_multicast(others, MSG_SPACE_SETTLE, &change, sizeof(change), NULL, NULL, "unmap", start);
     space_settle(space, start, start + length);
     return 0;
 }
@@ -355,8 +355,8 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
     if (result == 0) {
         int error = 0;
 
-        msg_gather(others_of(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, &change, sizeof(change), note_error,
-                   &error, "protect", address);
+        msg_multicast(others_of(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, &change, sizeof(change), note_error,
+                      &error, "protect", address);
         if (space->home != instance.kernel && error == 0)
             error = (int)space_apply(space, &change);
         result = error;

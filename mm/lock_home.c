@@ -10,26 +10,12 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
-/* A request waits as long as others hold the lock, and its holder may be a task here that has to ask the same kernel
- * something before it can release. So lock requests never take all that may be outstanding to one kernel: the others
- * wait here for their turn. */
-#define ASKING_MAX (MSG_RESERVE / 2)
-
-struct turn {
-    struct list node; /* in turns */
-    struct completion come;
-};
-
-static struct spinlock turns_lock;
-static uint32_t asking[KERNELS_MAX];   /* [k] turns_lock: requests of tasks here, by the home they ask */
-static struct list turns[KERNELS_MAX]; /* [k] turns_lock: tasks that wait for their turn, first come first */
-
 struct lock_request {
     struct list node; /* in space->locks */
     uint64_t key;
     uint32_t kernel; /* who asks */
     bool granted;
-    struct msg_ticket ticket; /* to answer, when another kernel asks */
+    struct msg_kept kept;     /* to answer, when another kernel asks and has to wait */
     struct completion *local; /* to signal, when a task here asks */
 };
 
@@ -38,23 +24,29 @@ static bool excludes(const struct lock_request *a, const struct lock_request *b)
     return a->key == b->key || a->key == SPACE_HEAVY || b->key == SPACE_HEAVY;
 }
 
-static void grant_if_first_locked(struct space *space, struct lock_request *request)
+static bool grant_if_first_locked(const struct space *space, struct lock_request *request)
 {
     for (struct list *node = request->node.previous; node != &space->locks; node = node->previous) {
         if (excludes(container_of(node, struct lock_request, node), request))
-            return;
+            return false;
     }
     request->granted = true;
-    if (request->local != NULL) {
-        completion_signal(request->local);
-    } else {
-        struct msg_space_granted granted = {space->members};
-
-        msg_reply(&request->ticket, &granted, sizeof(granted));
-    }
+    return true;
 }
 
-static int request_add(struct space *space, uint64_t key, const struct msg_ticket *ticket, struct completion *local)
+/* A request that had to wait has its turn. */
+static void tell_granted_locked(struct space *space, struct lock_request *request)
+{
+    struct msg_space_granted granted = {space->members};
+
+    if (request->local != NULL)
+        completion_signal(request->local);
+    else
+        msg_kept_reply(&request->kept, &granted, sizeof(granted), NULL); /* its memory stays until it is released */
+}
+
+/* For a task here (LOCAL) or another kernel's (M, in its handler). */
+static int request_add(struct space *space, uint64_t key, const struct msg *m, struct completion *local)
 {
     struct lock_request *request = heap_alloc(sizeof(*request));
 
@@ -62,14 +54,19 @@ static int request_add(struct space *space, uint64_t key, const struct msg_ticke
         return -ENOMEM;
     request->key = key;
     request->local = local;
-    request->kernel = instance.kernel;
-    if (ticket != NULL) {
-        request->ticket = *ticket;
-        request->kernel = ticket->kernel;
-    }
+    request->kernel = m != NULL ? m->ticket.kernel : instance.kernel;
     spin_lock(&space->lock);
     list_append(&space->locks, &request->node);
-    grant_if_first_locked(space, request);
+    if (!grant_if_first_locked(space, request)) {
+        if (m != NULL)
+            msg_keep(m, &request->kept, NULL);
+    } else if (m != NULL) {
+        struct msg_space_granted granted = {space->members};
+
+        msg_reply(&m->ticket, &granted, sizeof(granted));
+    } else {
+        completion_signal(local);
+    }
     spin_unlock(&space->lock);
     return 0;
 }
@@ -93,46 +90,13 @@ static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
         list_for_each(node, &space->locks) {
             struct lock_request *request = container_of(node, struct lock_request, node);
 
-            if (!request->granted)
-                grant_if_first_locked(space, request);
+            if (!request->granted && grant_if_first_locked(space, request))
+                tell_granted_locked(space, request);
         }
     }
     spin_unlock(&space->lock);
     heap_free(found, sizeof(*found));
     return found != NULL;
-}
-
-static void turn_take(uint32_t home)
-{
-    struct turn turn;
-    struct wait_reason reason = {.what = "turn to ask for a lock", .kernel = -1, .key = home};
-
-    spin_lock(&turns_lock);
-    if (asking[home] < ASKING_MAX) {
-        asking[home]++;
-        spin_unlock(&turns_lock);
-        return;
-    }
-    completion_init(&turn.come);
-    list_append(&turns[home], &turn.node);
-    spin_unlock(&turns_lock);
-    completion_wait(&turn.come, &reason);
-}
-
-/* Hands the turn to whoever waits for it first. */
-static void turn_give(uint32_t home)
-{
-    struct turn *next;
-
-    spin_lock(&turns_lock);
-    if (list_empty(&turns[home])) {
-        asking[home]--;
-    } else {
-        next = container_of(turns[home].next, struct turn, node);
-        list_remove(&next->node);
-        completion_signal(&next->come);
-    }
-    spin_unlock(&turns_lock);
 }
 
 static int home_acquire(struct space *space, uint64_t key)
@@ -151,10 +115,8 @@ static int home_acquire(struct space *space, uint64_t key)
             completion_wait(&done, &reason);
         return result;
     }
-    turn_take(space->home);
     result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted), "address space lock",
                       key);
-    turn_give(space->home);
     if (result != (int)sizeof(granted))
         return result < 0 ? result : -EPROTO;
     spin_lock(&space->lock);
@@ -180,7 +142,7 @@ static void handle_lock(const struct msg *m)
     int error = -ESRCH;
 
     if (space != NULL) {
-        error = space->home == instance.kernel ? request_add(space, ask->key, &m->ticket, NULL) : -EPROTO;
+        error = space->home == instance.kernel ? request_add(space, ask->key, m, NULL) : -EPROTO;
         space_put(space);
     }
     if (error != 0)
@@ -200,10 +162,8 @@ static void handle_unlock(const struct msg *m)
 
 void space_lock_init(void)
 {
-    for (uint32_t i = 0; i < KERNELS_MAX; i++)
-        list_init(&turns[i]);
-    msg_register(MSG_SPACE_LOCK, handle_lock, sizeof(struct msg_space_lock));
-    msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock));
+    msg_register(MSG_SPACE_LOCK, handle_lock, sizeof(struct msg_space_lock), sizeof(struct msg_space_granted));
+    msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock), 0);
 }
 
 const struct space_locking space_lock_home = {"home", home_acquire, home_release};

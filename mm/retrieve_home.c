@@ -51,7 +51,7 @@ static void handle_record(const struct msg *m)
 
 void space_retrieve_home_init(void)
 {
-    msg_register(MSG_SPACE_RECORD, handle_record, sizeof(struct msg_space_record));
+    msg_register(MSG_SPACE_RECORD, handle_record, sizeof(struct msg_space_record), 0);
 }
 
 const struct space_retrieval space_retrieve_home = {"home", home_fetch, home_record};

@@ -28,7 +28,7 @@ static void members_fetch(struct space *space, uint64_t page, struct msg_space_m
     spin_lock(&space->lock);
     others = space->members & ~(1ull << instance.kernel);
     spin_unlock(&space->lock);
-    msg_gather(others, MSG_SPACE_FETCH, &ask, sizeof(ask), take_answer, answer, "mapping fetch", page);
+    msg_multicast(others, MSG_SPACE_FETCH, &ask, sizeof(ask), take_answer, answer, "mapping fetch", page);
     if (answer->kind != SPACE_FRAME) {
         struct area *area;
 
@@ -64,7 +64,7 @@ static void handle_fetch(const struct msg *m)
 
 void space_retrieve_members_init(void)
 {
-    msg_register(MSG_SPACE_FETCH, handle_fetch, sizeof(struct msg_space_fetch));
+    msg_register(MSG_SPACE_FETCH, handle_fetch, sizeof(struct msg_space_fetch), sizeof(struct msg_space_mapping));
 }
 
 const struct space_retrieval space_retrieve_members = {"members", members_fetch, members_record};

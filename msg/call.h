@@ -1,5 +1,5 @@
-/* Requests and their replies, from the asking side: one request, or one to each of a set of kernels with all replies
- * gathered. Tasks only: the calls wait. Every request is answered exactly once by a live peer. */
+/* Requests and their replies, from the asking side: one request, or one to each of a set of kernels with all answers
+ * gathered. Every request is answered exactly once by a live peer. */
 #ifndef MSG_CALL_H
 #define MSG_CALL_H
 
@@ -7,7 +7,7 @@
 
 #include "kernel/abi/limits.h"
 #include "kernel/lib/completion.h"
-#include "msg/message.h"
+#include "msg/channel.h"
 
 /* A set of kernels: bit k is kernel k. */
 typedef uint64_t kernel_set;
@@ -26,21 +26,56 @@ static inline uint32_t kernel_set_count(kernel_set set)
  */
 typedef void (*msg_answer)(void *context, uint32_t kernel, const void *reply, int length);
 
+/* A request on its way, in the memory of whoever asks. A slot of the request table leads to it. */
+struct msg_asking {
+    struct list node; /* [k] table_lock: among those that wait for a credit */
+    const void *data; /* [i] */
+    uint64_t header;  /* without source */
+    uint32_t kernel;  /* [i] */
+    bool waits;       /* [k] table_lock: for a credit */
+    msg_answer answer;
+    void *context;
+    struct msg_outgoing outgoing;
+};
+
 void msg_call_init(void);
+
+/* Asks KERNEL and returns at once; ANSWER is called with the answer, exactly once, perhaps before this returns, also
+ * when the request could not be sent. ASKING and DATA stay as they are until then. Any context; never waits. */
+void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
+             msg_answer answer, void *context);
+
+/* What the asking task is ready to wait for. */
+struct msg_policy {
+    uint64_t timeout; /* ns; 0: as long as it takes */
+    bool killable;    /* give up when the task is to die */
+};
 
 /* Asks KERNEL and waits for the answer, which is copied to REPLY (at most ROOM bytes; a longer one is -EMSGSIZE).
  * Returns the reply's length, or a negative errno: the peer's, -EAGAIN when it cannot be reached yet, -EINVAL when
- * there is no such kernel. WHY names the wait in a dump. */
+ * there is no such kernel. WHY names the wait in a dump. Tasks only. */
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key);
+/* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR: the answer, if it comes, is dropped and counted, and a
+ * peer that keeps the request is told. */
+int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_type type, const void *data,
+                    uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key);
 
 /* Asks every kernel of SET and waits for all answers. EACH is called once per kernel in the context of a handler (it
- * must not wait; calls do not overlap), with LENGTH or a negative errno. NULL: nobody looks at the answers. */
+ * must not wait; calls do not overlap), with LENGTH or a negative errno. NULL: nobody looks at the answers. The request
+ * stays in order with other messages of its class to the same kernel. Tasks only. */
 void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each, void *context,
                 const char *why, uint64_t key);
+/* The same by way of other kernels where that is quicker, so without that order, and the ticket names the relay: see
+ * msg/multicast.c. Replies of the type are FIXED. */
+void msg_multicast(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each,
+                   void *context, const char *why, uint64_t key);
 
-/* Asks KERNEL and returns at once; ANSWER is called with the answer, exactly once, also when the request could not be
- * sent. Waits only for room. */
-void msg_ask(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, msg_answer answer, void *context);
+/* How often an idle CPU, or one whose task waits for an answer, looks for messages before it halts or blocks. It
+ * adapts, below the option poll=: msg_idle_gave_up says how many NANOSECONDS after a look in vain something came. */
+uint32_t msg_idle_budget(void);
+void msg_idle_gave_up(uint64_t nanoseconds);
+/* Something has come: msg_poll has work. Looks at one or two cache lines of our own. */
+bool idle_poll_look(void);
 
 #endif

@@ -1,7 +1,8 @@
-/* Channels: this instance's rings to and from every other, the doorbells, and the dispatch of what arrives.
- * The protocol is in msg/PROTOCOL.md; requests and their replies are in msg/call.h.
+/* Channels: this instance's rings to and from every other, doorbells, sending, and the dispatch of what arrives.
+ * The protocol is in msg/PROTOCOL.md; asking is in msg/call.h.
  *
- * Handlers run with interrupts off on whichever CPU polls, one at a time in an instance. They never wait. */
+ * Handlers run with interrupts off on whichever CPU polls, one at a time in an instance. They never wait; what they
+ * send goes out at once or is put into a queue of the peer's. */
 #ifndef MSG_CHANNEL_H
 #define MSG_CHANNEL_H
 
@@ -10,22 +11,23 @@
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
+#include "kernel/lib/list.h"
 #include "msg/message.h"
-
-/* Slots of every ring that only replies may use, and so the replies an instance may have outstanding from one peer. */
-#define MSG_RESERVE 16u
 
 typedef void (*msg_handler)(const struct msg *m);
 
-/* Memory for rings and buffers comes from above: SIZE zeroed bytes, 64-byte aligned, or NULL. */
-typedef void *(*msg_allocator)(size_t size);
+/* Memory comes from above: SIZE zeroed bytes, 64-byte aligned up to a page, or NULL; never waits. */
+struct msg_memory {
+    void *(*allocate)(size_t size);
+    void (*release)(void *object, size_t size);
+};
 
 /* Opens the receiving side and prepares the sending side to every kernel of the plan. */
-void msg_init(msg_allocator alloc);
-/* Registers what handles messages of TYPE, once per type, before messages can arrive. SIZE is that of the payload
- * struct: a message of another length (a shorter one, where the table says BYTES) is dropped and never reaches the
- * handler. */
-void msg_register(enum msg_type type, msg_handler handler, uint32_t size);
+void msg_init(const struct msg_memory *memory);
+/* Registers what handles messages of TYPE, once per type, before messages can arrive. SIZE and REPLY_SIZE are those of
+ * the payload structs: a message of another length (a shorter one, where the table says BYTES) is dropped and never
+ * reaches the handler, or the asker. REPLY_SIZE of a notice is 0. */
+void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size);
 
 /* From now on KERNEL may be sent to: it has opened its rings. */
 void msg_peer_reach(uint32_t kernel);
@@ -38,42 +40,71 @@ bool msg_peer_started(uint32_t kernel);
  * kernel, or ourselves. */
 int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length);
 
-/* Answers a request: from its handler, in at most one slot (48 bytes), which always has room; or later from a task with
- * up to MSG_MAX bytes. */
+/* A message that waits for room in its ring, in the memory of whoever sends it. */
+struct msg_outgoing {
+    struct list node;                            /* [k] the peer's tx_lock */
+    uint64_t header;                             /* of fragment 0 */
+    const uint8_t *data;                         /* valid until done */
+    uint32_t fragment;                           /* [k] tx_lock: the next one */
+    uint8_t class;                               /* enum msg_class */
+    volatile bool queued;                        /* [k] tx_lock: waits for room, at least with its last fragment */
+    void (*done)(struct msg_outgoing *outgoing); /* it has gone: the memory is free again. Must not wait. NULL: none */
+};
+
+/* Answers a request in its handler, in at most one slot, which always has room. Never waits. */
 void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length);
 void msg_reply_error(const struct msg_ticket *ticket, int error);
-void msg_reply_long(const struct msg_ticket *ticket, const void *data, uint32_t length);
 
-/* Takes and handles what has arrived, a bounded number from each peer in turn until none has more. Returns true when
- * there was any. Any context without locks; does nothing when another CPU of the instance is at it. */
+/* A request that its handler does not answer: it is kept, and answered later, once. The memory is the keeper's, part of
+ * what it has allocated for the request. */
+struct msg_kept {
+    struct list node; /* [k] kept_lock */
+    struct msg_ticket ticket;
+    struct msg_outgoing outgoing;
+    uint64_t payload[MSG_SHORT / 8];
+    void (*cancelled)(struct msg_kept *kept); /* [i] the asker has given up: a hint. In a handler, under kept_lock: it
+                                                 must neither wait nor answer. Or NULL */
+    void (*done)(struct msg_kept *kept);      /* see msg_kept_reply */
+};
+
+/* In the handler of M: the answer comes later, through KEPT. CANCELLED may be NULL. */
+void msg_keep(const struct msg *m, struct msg_kept *kept, void (*cancelled)(struct msg_kept *kept));
+/* Answers in at most one slot. DONE (or NULL) is called once KEPT is no longer used, perhaps before this returns, and
+ * must not wait. Any context that holds no lock which DONE takes; never waits. */
+void msg_kept_reply(struct msg_kept *kept, const void *data, uint32_t length, void (*done)(struct msg_kept *kept));
+void msg_kept_reply_error(struct msg_kept *kept, int error, void (*done)(struct msg_kept *kept));
+/* The same with up to MSG_MAX bytes, which stay as they are until DONE. */
+void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t length, void (*done)(struct msg_kept *kept));
+/* The same, but waits until KEPT and DATA are no longer used: tasks only. */
+void msg_kept_reply_wait(struct msg_kept *kept, const void *data, uint32_t length);
+
+/* Takes and handles what has arrived until nothing more is there, urgent messages first, peers in turn. Returns true
+ * when there was any. Any context without locks; does nothing when another CPU of the instance is at it. */
 bool msg_poll(void);
 
 /* Doorbells. Armed: a sender interrupts us once, until we arm again. Disarmed: we promise to poll.
- * msg_doorbell_arm looks once more after arming and returns false, disarmed, when something has come meanwhile. */
+ * msg_doorbell_arm looks once more after arming and returns false, disarmed, when something has come meanwhile. Only on
+ * the first CPU of the instance. */
 bool msg_doorbell_arm(void);
 void msg_doorbell_disarm(void);
 /* The doorbell interrupt: drains and arms again. */
 void msg_doorbell_interrupt(void);
 
-/* Lamport clock: at least one more than every time sent or seen before. */
-uint64_t msg_clock_tick(void);
+/* Fault injection holds messages back in their rings: when the next of them is due, as clock_now, or 0. Somebody has to
+ * poll then. */
+uint64_t msg_due(void);
 
-struct msg_type_stats {
-    uint64_t sent, received, bytes_sent, bytes_received;
-};
-struct msg_stats {
-    struct msg_type_stats types[MSG_TYPES];
-    uint64_t bad_type, bad_source, bad_length, bad_fragment, late_reply, no_memory; /* dropped */
-    uint64_t doorbells_sent, doorbells_received, polls, full_waits;
-};
-const struct msg_stats *msg_stats(void);
-void msg_count_late_reply(void);
+/* Text options that may change while running, on this kernel: see msg/PROTOCOL.md. 0 or -EINVAL, then nothing has
+ * changed. */
+int msg_control(const char *words);
+
+/* Writes what this kernel knows of its messages to TEXT, SIZE bytes, from record *CURSOR on; returns the length and in
+ * *CURSOR where to go on, 0 at the end. */
+size_t msg_report(char *text, size_t size, uint64_t *cursor);
+/* The same for the trace. */
+size_t msg_trace_report(char *text, size_t size, uint64_t *cursor);
+
 /* The name in messages.def, or NULL for a number that is not in use. */
 const char *msg_type_name(uint32_t type);
-
-/* For msg/call.c: sends one message, replies with the reserve; waits for room unless it is a short reply. */
-int msg_transmit(uint32_t kernel, struct msg_header *header, const void *data);
-/* For msg/call.c: who takes the replies. */
-void msg_set_reply_handler(void (*handler)(const struct msg_header *header, const struct msg *m));
 
 #endif

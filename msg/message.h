@@ -1,4 +1,5 @@
-/* Messages between instances: numbers, headers, and what a handler sees. The wire format is in msg/PROTOCOL.md. */
+/* Messages between instances: numbers, the header word, and what a handler sees. The wire format is in
+ * msg/PROTOCOL.md. */
 #ifndef MSG_MESSAGE_H
 #define MSG_MESSAGE_H
 
@@ -7,12 +8,13 @@
 #include <stdint.h>
 
 #define MSG_SHORT 48u  /* bytes of payload in one slot */
-#define MSG_MAX 16384u /* bytes of payload of a fragmented message */
-#define MSG_TYPES 64u
+#define MSG_MAX 65536u /* bytes of payload of a fragmented message */
+#define MSG_TYPES 128u
+#define MSG_ROWS (2 * MSG_TYPES) /* a type, and its reply: the first byte of a header */
 
 enum msg_type {
-#define REQUEST(number, name, request, reply, size, meaning) MSG_##name = (number),
-#define NOTICE(number, name, payload, size, meaning) MSG_##name = (number),
+#define REQUEST(number, name, request, reply, class, size, reply_size, meaning) MSG_##name = (number),
+#define NOTICE(number, name, payload, class, size, meaning) MSG_##name = (number),
 #define RETIRED(number)
 #include "msg/messages.def"
 #undef REQUEST
@@ -20,52 +22,87 @@ enum msg_type {
 #undef RETIRED
 };
 
-/* The 8 bytes that open every slot. A fragmented message repeats them with its fragment number. */
+/* Each class has a ring of its own between every two instances, and URGENT ones are taken first. */
+enum msg_class { MSG_ORDINARY, MSG_URGENT, MSG_CLASSES };
+
+/* A row of messages.def. */
+struct msg_kind {
+    const char *name; /* NULL: a number that is not in use */
+    uint8_t class;    /* enum msg_class */
+    bool notice;      /* never answered */
+    bool bytes;       /* more bytes may follow the payload struct */
+    bool reply_bytes; /* the same for the reply */
+};
+
+extern const struct msg_kind msg_kinds[MSG_TYPES];
+
+/* The word that opens every slot, from bit 0: type 7, reply 1, source 8, request 16, length 17, fragment 11, error 1,
+ * kept 1, zero 2. */
 struct msg_header {
     uint8_t type;      /* enum msg_type */
+    bool reply;        /* this answers a request */
     uint8_t source;    /* sending instance */
     uint16_t request;  /* request id, chosen by the asking instance; repeated in the reply; 0 in a notice */
     uint32_t length;   /* bytes of payload in all fragments together, at most MSG_MAX */
     uint16_t fragment; /* from 0 */
-    bool reply;        /* this answers a request */
-    bool error;        /* the payload is a negative errno in 8 bytes */
+    bool error;        /* a reply whose payload is a negative errno in 8 bytes */
+    bool kept;         /* a reply that says: the answer comes later */
 };
+
+#define MSG_REPLY_BIT 0x80ull
+#define MSG_SOURCE_SHIFT 8
+#define MSG_REQUEST_SHIFT 16
+#define MSG_REQUEST_BITS (0xffffull << MSG_REQUEST_SHIFT)
+#define MSG_LENGTH_SHIFT 32
+#define MSG_FRAGMENT_SHIFT 49
+#define MSG_ERROR_BIT (1ull << 60)
+#define MSG_KEPT_BIT (1ull << 61)
+#define MSG_ZERO_BITS (3ull << 62)
 
 static inline uint64_t msg_header_pack(const struct msg_header *h)
 {
-    return (uint64_t)h->type | (uint64_t)h->source << 8 | (uint64_t)h->request << 16 |
-           (uint64_t)(h->length & 0x1ffff) << 32 | (uint64_t)(h->fragment & 0x7ff) << 49 | (uint64_t)h->reply << 60 |
-           (uint64_t)h->error << 61;
+    return (uint64_t)(h->type & 0x7f) | (h->reply ? MSG_REPLY_BIT : 0) | (uint64_t)h->source << MSG_SOURCE_SHIFT |
+           (uint64_t)h->request << MSG_REQUEST_SHIFT | (uint64_t)(h->length & 0x1ffff) << MSG_LENGTH_SHIFT |
+           (uint64_t)(h->fragment & 0x7ff) << MSG_FRAGMENT_SHIFT | (h->error ? MSG_ERROR_BIT : 0) |
+           (h->kept ? MSG_KEPT_BIT : 0);
 }
 
 static inline void msg_header_unpack(uint64_t word, struct msg_header *h)
 {
-    h->type = (uint8_t)word;
-    h->source = (uint8_t)(word >> 8);
-    h->request = (uint16_t)(word >> 16);
-    h->length = (uint32_t)(word >> 32 & 0x1ffff);
-    h->fragment = (uint16_t)(word >> 49 & 0x7ff);
-    h->reply = (word >> 60 & 1) != 0;
-    h->error = (word >> 61 & 1) != 0;
+    h->type = (uint8_t)(word & 0x7f);
+    h->reply = (word & MSG_REPLY_BIT) != 0;
+    h->source = (uint8_t)(word >> MSG_SOURCE_SHIFT);
+    h->request = (uint16_t)(word >> MSG_REQUEST_SHIFT);
+    h->length = (uint32_t)(word >> MSG_LENGTH_SHIFT & 0x1ffff);
+    h->fragment = (uint16_t)(word >> MSG_FRAGMENT_SHIFT & 0x7ff);
+    h->error = (word & MSG_ERROR_BIT) != 0;
+    h->kept = (word & MSG_KEPT_BIT) != 0;
 }
 
-/* What identifies a request to be answered, now or later. */
+static inline uint64_t msg_header_length(uint64_t word)
+{
+    return word >> MSG_LENGTH_SHIFT & 0x1ffff;
+}
+
+/* What identifies a request to be answered: the low half of its header. */
 struct msg_ticket {
+    uint8_t type;   /* with the reply bit, where it came with a reply */
     uint8_t kernel; /* who asked */
-    uint8_t type;
     uint16_t request;
 };
 
-/* A message as its handler sees it; valid until the handler returns. */
+/* A message as its handler sees it; valid until the handler returns. It begins as a header does. */
 struct msg {
     struct msg_ticket ticket;
-    uint64_t time;    /* Lamport time of its sending */
     uint32_t length;  /* bytes */
+    uint64_t time;    /* of its sending: see msg_time */
     const void *data; /* 8-byte aligned copy in our own memory: the sender cannot change it any more */
 };
 
 struct msg_none { /* an empty payload */
     uint8_t unused[0];
 };
+
+_Static_assert(sizeof(struct msg_ticket) == 4, "a ticket is half a header");
 
 #endif

@@ -10,32 +10,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "msg/message.h"
+
 #define RING_SLOT_SIZE 64
-#define RING_SLOTS 64u /* a power of two, below 2^16 */
+#define RING_SLOTS_MIN 4u
+#define RING_SLOTS_MAX 1024u
+#define RING_SLOTS_DEFAULT 64u
+#define RING_TIME_BITS 48
 
 struct ring_slot {
     volatile uint64_t header;     /* [m] msg_header_pack */
     volatile uint64_t payload[6]; /* [m] */
-    volatile uint64_t publish;    /* [m] Lamport time << 16 | lap: written last */
-};
-
-/* A line the receiver writes and the sender reads. */
-struct ring_consumed {
-    volatile uint64_t count; /* [m] slots taken out so far */
-    uint8_t pad[RING_SLOT_SIZE - 8];
+    volatile uint64_t publish;    /* [m] time << 16 | sequence: written last */
 };
 
 struct ring_sender {
-    struct ring_slot *slots;              /* [i] */
-    const struct ring_consumed *consumed; /* [i] */
-    uint64_t next;                        /* [s] slots filled so far */
-    uint64_t known_consumed;              /* [s] last value read from consumed; never ahead of next */
+    struct ring_slot *slots;          /* [i] */
+    const volatile uint64_t *counter; /* [i] [m] slots that the receiver has taken out so far */
+    uint64_t mask;                    /* [i] slots - 1 */
+    uint64_t next;                    /* [s] slots filled so far */
+    uint64_t known_taken;             /* [s] last good value read from counter; never ahead of next */
 };
 
 struct ring_receiver {
-    const struct ring_slot *slots;  /* [i] */
-    struct ring_consumed *consumed; /* [i] */
-    uint64_t next;                  /* [r] slots taken so far */
+    const struct ring_slot *slots; /* [i] */
+    volatile uint64_t *counter;    /* [i] */
+    uint64_t mask;                 /* [i] slots - 1 */
+    uint64_t next;                 /* [r] slots taken so far */
 };
 
 /* A slot's content in the receiver's own memory. */
@@ -45,18 +46,96 @@ struct ring_message {
     uint64_t payload[6];
 };
 
-/* Free slots as far as the sender knows; asks the receiver's line only when fewer than WANTED are known. A receiver
- * that claims to have consumed more than was sent is not believed. */
-uint32_t ring_room(struct ring_sender *ring, uint32_t wanted);
+/* A slot's successive uses differ in sequence: the ring has at most 2^10 slots, and zeroed memory, sequence 0, is not
+ * what the first use of any slot is waited for with. */
+static inline uint16_t ring_sequence(uint64_t position)
+{
+    return (uint16_t)(position + 1);
+}
 
-/* Fills and publishes the next slot. There must be room: the caller has asked ring_room. PAYLOAD has LENGTH <= 48
- * bytes. TIME is below 2^48. */
-void ring_put(struct ring_sender *ring, uint64_t header, uint64_t time, const void *payload, size_t length);
+/* Slots in use, as far as the sender knows. */
+static inline uint64_t ring_used(const struct ring_sender *ring)
+{
+    return ring->next - ring->known_taken;
+}
 
-/* Takes the next slot, if one is published, into *OUT. The slot is not yet given back: see ring_release. */
-bool ring_take(struct ring_receiver *ring, struct ring_message *out);
+/* Looks at the receiver's counter. One that claims that more was taken than was sent, or less than before, is not
+ * believed. */
+void ring_refresh(struct ring_sender *ring);
 
-/* Gives every slot taken so far back to the sender. */
-void ring_release(struct ring_receiver *ring);
+/* Fills and publishes the next slot. There must be room: the caller has asked ring_used. DATA has WORDS <= 6 words, not
+ * always aligned. TIME is below 2^48. */
+static inline void ring_put(struct ring_sender *ring, uint64_t header, uint64_t time, const void *data, uint32_t words)
+{
+    struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
+    const uint8_t *from = data;
+
+#define RING_COPY(i)                                                                                                   \
+    {                                                                                                                  \
+        uint64_t word;                                                                                                 \
+        __builtin_memcpy(&word, from + 8 * (i), 8);                                                                    \
+        slot->payload[i] = word;                                                                                       \
+    }
+    switch (words) {
+    case 6:
+        RING_COPY(5)
+        /* fall through */
+    case 5:
+        RING_COPY(4)
+        /* fall through */
+    case 4:
+        RING_COPY(3)
+        /* fall through */
+    case 3:
+        RING_COPY(2)
+        /* fall through */
+    case 2:
+        RING_COPY(1)
+        /* fall through */
+    case 1:
+        RING_COPY(0)
+        /* fall through */
+    default:
+        break;
+    }
+#undef RING_COPY
+    slot->header = header;
+    __atomic_store_n(&slot->publish, time << 16 | ring_sequence(ring->next), __ATOMIC_RELEASE);
+    ring->next++;
+}
+
+/* True when the next slot is published. */
+static inline bool ring_ready(const struct ring_receiver *ring)
+{
+    const struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
+
+    return (uint16_t)__atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE) == ring_sequence(ring->next);
+}
+
+static inline void ring_copy(const struct ring_slot *slot, struct ring_message *out)
+{
+    out->header = slot->header;
+    out->payload[0] = slot->payload[0];
+    out->payload[1] = slot->payload[1];
+    out->payload[2] = slot->payload[2];
+    out->payload[3] = slot->payload[3];
+    out->payload[4] = slot->payload[4];
+    out->payload[5] = slot->payload[5];
+}
+
+/* Takes the next slot, if one is published, into *OUT and gives it back to the sender. */
+static inline bool ring_take(struct ring_receiver *ring, struct ring_message *out)
+{
+    const struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
+    uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
+
+    if ((uint16_t)publish != ring_sequence(ring->next))
+        return false;
+    out->time = publish >> 16;
+    ring_copy(slot, out);
+    ring->next++;
+    __atomic_store_n(ring->counter, ring->next, __ATOMIC_RELEASE);
+    return true;
+}
 
 #endif

@@ -14,14 +14,6 @@
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
-/* A KILL is answered when the last thread there is gone, and that thread may wait for a task here that has to ask the
- * same kernel something. So KILLs never take all the requests that may be outstanding to one kernel. */
-#define ROUNDS_MAX (MSG_RESERVE / 4)
-
-static struct spinlock rounds_lock;
-static struct waitq rounds_wait; /* [k] rounds_lock */
-static uint32_t rounds;          /* [k] rounds_lock: groups whose KILL round is under way */
-
 static void run_end(struct work *work);
 static void run_free(struct work *work);
 
@@ -104,25 +96,6 @@ static void check_answer(void *context, uint32_t kernel, const void *reply, int 
         panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
 }
 
-static void kill_round_begin(void)
-{
-    static const struct wait_reason reason = {.what = "turn to end a group", .kernel = -1};
-
-    spin_lock(&rounds_lock);
-    while (rounds == ROUNDS_MAX)
-        waitq_wait(&rounds_wait, &rounds_lock, &reason, 0);
-    rounds++;
-    spin_unlock(&rounds_lock);
-}
-
-static void kill_round_end(void)
-{
-    spin_lock(&rounds_lock);
-    rounds--;
-    waitq_wake_all(&rounds_wait);
-    spin_unlock(&rounds_lock);
-}
-
 static void run_end(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
@@ -130,10 +103,8 @@ static void run_end(struct work *work)
     struct wait_reason reason = {.what = "end of a group's threads here", .kernel = -1, .key = group->id};
     kernel_set others = group->space->members & ~(1ull << instance.kernel); /* nobody joins an exiting group */
 
-    kill_round_begin();
     msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
                group->id);
-    kill_round_end();
     completion_wait(&group->quiet, &reason);
     msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_answer, group, "end of a group", group->id);
     if (group->files != NULL)
@@ -207,10 +178,15 @@ void exit_thread(uint32_t code)
     sched_die();
 }
 
+/* A reference to the group was kept with the request. */
+static void kept_done(struct msg_kept *kept)
+{
+    group_put(container_of(kept, struct group, kept));
+}
+
 void exit_reap(struct thread *thread)
 {
     struct group *group = thread->group;
-    struct msg_ticket ticket;
     bool answer = false;
 
     if (group != NULL) {
@@ -220,7 +196,6 @@ void exit_reap(struct thread *thread)
         thread_forget(thread); /* a handler may look for it as soon as the lock is free */
         if (--group->count == 0 && group->exiting) {
             answer = group->kill_waits;
-            ticket = group->kill_ticket;
             group->kill_waits = false;
             if (group->home == instance.kernel)
                 completion_signal(&group->quiet);
@@ -229,8 +204,8 @@ void exit_reap(struct thread *thread)
     }
     thread_free(thread);
     if (answer)
-        msg_reply(&ticket, NULL, 0);
-    if (group != NULL)
+        msg_kept_reply(&group->kept, NULL, 0, kept_done); /* the reference taken above is the answer's */
+    else if (group != NULL)
         group_put(group);
 }
 
@@ -299,7 +274,7 @@ static void handle_group_kill(const struct msg *m)
     spin_lock(&group->lock);
     __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
     if (group->count > 0) {
-        group->kill_ticket = m->ticket;
+        msg_keep(m, &group->kept, NULL);
         group->kill_waits = true;
         answer = false;
         kick_threads_locked(group);
@@ -313,13 +288,11 @@ static void handle_group_kill(const struct msg *m)
 static void run_free(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
-    struct msg_ticket ticket = group->kill_ticket;
 
     if (group->space != NULL)
         space_destroy(group->space);
     group_forget(group);
-    group_put(group);
-    msg_reply(&ticket, NULL, 0);
+    msg_kept_reply(&group->kept, NULL, 0, kept_done);
 }
 
 static void handle_group_free(const struct msg *m)
@@ -333,17 +306,16 @@ static void handle_group_free(const struct msg *m)
             group_put(group);
         return;
     }
-    group->kill_ticket = m->ticket;
+    msg_keep(m, &group->kept, NULL);
     group->work.run = run_free; /* many frames take long: not here. The reference taken above is the work's. */
     work_submit(&group->work);
 }
 
 void exit_init(void)
 {
-    waitq_init(&rounds_wait);
-    msg_register(MSG_GROUP_EXIT, handle_group_exit, sizeof(struct msg_group_exit));
-    msg_register(MSG_THREAD_EXIT, handle_thread_exit, sizeof(struct msg_thread));
-    msg_register(MSG_THREAD_GONE, handle_thread_gone, sizeof(struct msg_thread));
-    msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group));
-    msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group));
+    msg_register(MSG_GROUP_EXIT, handle_group_exit, sizeof(struct msg_group_exit), 0);
+    msg_register(MSG_THREAD_EXIT, handle_thread_exit, sizeof(struct msg_thread), 0);
+    msg_register(MSG_THREAD_GONE, handle_thread_gone, sizeof(struct msg_thread), 0);
+    msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group), 0);
+    msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group), 0);
 }

@@ -181,6 +181,6 @@ void group_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
-    msg_register(MSG_GROUP_JOIN, handle_join, sizeof(struct msg_group_join));
-    msg_register(MSG_THREAD_NEW, handle_new_thread, sizeof(struct msg_thread));
+    msg_register(MSG_GROUP_JOIN, handle_join, sizeof(struct msg_group_join), 0);
+    msg_register(MSG_THREAD_NEW, handle_new_thread, sizeof(struct msg_thread), 0);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "mm/space.h"
+#include "msg/channel.h"
 #include "tasks/thread.h"
 #include "tasks/waitq.h"
 #include "tasks/work.h"
@@ -21,12 +22,12 @@ struct group {
     uint32_t home;       /* [i] kernel */
     struct space *space; /* [i] NULL in a tombstone: a kernel told of the end before it hosted a member */
     struct spinlock lock;
-    struct list threads;           /* [g] those on this kernel, present and shadow */
-    uint32_t count;                /* [g] how many, until their last CPU has left their stacks */
-    volatile bool exiting;         /* [g] written; read without: every thread here is to die */
-    struct msg_ticket kill_ticket; /* [g] GROUP_KILL to answer when count is 0 */
-    bool kill_waits;               /* [g] it is valid */
-    struct work work;              /* the end of the group runs here */
+    struct list threads;   /* [g] those on this kernel, present and shadow */
+    uint32_t count;        /* [g] how many, until their last CPU has left their stacks */
+    volatile bool exiting; /* [g] written; read without: every thread here is to die */
+    struct msg_kept kept;  /* [g] GROUP_KILL, to be answered when count is 0; later GROUP_FREE */
+    bool kill_waits;       /* [g] the first is there */
+    struct work work;      /* the end of the group runs here */
 
     /* home only */
     uint32_t live;           /* [g] threads in the whole machine */

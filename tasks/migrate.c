@@ -17,28 +17,55 @@
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
-/* Names a departure, so that an answer that comes late, when the thread is back or gone again, changes nothing. */
+/* A departure and its message. It names the thread, so that an answer that comes late, when the thread is back or gone
+ * again, changes nothing. */
 struct departure {
     uint32_t group;
     uint32_t tid;
     uint32_t move;
+    uint32_t length; /* bytes of MESSAGE */
+    struct msg_migrate *message;
+    struct msg_asking asking;
 };
+
+static void departure_free(struct departure *departure)
+{
+    if (departure == NULL)
+        return;
+    heap_free(departure->message, departure->length);
+    heap_free(departure, sizeof(*departure));
+}
+
+static struct departure *departure_create(void)
+{
+    struct departure *departure = heap_alloc(sizeof(*departure));
+
+    if (departure == NULL)
+        return NULL;
+    departure->length = (uint32_t)sizeof(struct msg_migrate) + cpu_features.fpu_size;
+    departure->message = heap_alloc(departure->length);
+    if (departure->message != NULL)
+        return departure;
+    heap_free(departure, sizeof(*departure));
+    return NULL;
+}
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
-    struct departure departure = *(struct departure *)context;
-    struct group *group = group_find(departure.group);
+    struct departure *departure = context;
+    struct group *group = group_find(departure->group);
+    uint32_t tid = departure->tid, move = departure->move;
     struct thread *thread;
 
     (void)kernel;
     (void)reply;
-    heap_free(context, sizeof(departure));
+    departure_free(departure);
     if (group == NULL)
         return;
     spin_lock(&group->lock);
-    thread = thread_find(departure.tid);
-    if (thread != NULL && thread->group == group && thread->move == departure.move &&
-        thread->presence == THREAD_LEAVING && thread->disposition == DISPOSITION_NONE) {
+    thread = thread_find(tid);
+    if (thread != NULL && thread->group == group && thread->move == move && thread->presence == THREAD_LEAVING &&
+        thread->disposition == DISPOSITION_NONE) {
         if (length < 0) {
             thread->fail_error = length;
             thread->disposition = DISPOSITION_FAIL;
@@ -123,9 +150,7 @@ int migrate_thread(int64_t kernel)
 {
     struct thread *thread = thread_current();
     struct group *group = thread->group;
-    uint32_t length = (uint32_t)sizeof(struct msg_migrate) + cpu_features.fpu_size;
     struct departure *departure;
-    struct msg_migrate *message;
     int error;
 
     if (kernel < 0 || kernel >= instance.kernels)
@@ -137,21 +162,19 @@ int migrate_thread(int64_t kernel)
     error = join(group, (uint32_t)kernel);
     if (error != 0)
         return error;
-    departure = heap_alloc(sizeof(*departure));
-    message = heap_alloc(length);
-    if (departure == NULL || message == NULL) {
-        heap_free(departure, sizeof(*departure));
-        heap_free(message, length);
+    departure = departure_create();
+    if (departure == NULL)
         return -ENOMEM;
-    }
-    pack(message, thread, (uint32_t)kernel);
+    pack(departure->message, thread, (uint32_t)kernel);
     spin_lock(&group->lock);
     thread->presence = THREAD_LEAVING;
     thread->move++;
-    *departure = (struct departure){group->id, thread->tid, thread->move};
+    departure->group = group->id;
+    departure->tid = thread->tid;
+    departure->move = thread->move;
     spin_unlock(&group->lock);
-    msg_ask((uint32_t)kernel, MSG_MIGRATE, message, length, take_answer, departure);
-    heap_free(message, length);
+    msg_ask(&departure->asking, (uint32_t)kernel, MSG_MIGRATE, departure->message, departure->length, take_answer,
+            departure);
 
     switch (sleep_as_shadow(thread, (uint32_t)kernel)) {
     case DISPOSITION_RETURN:
@@ -283,5 +306,5 @@ static void handle_migrate(const struct msg *m)
 
 void migrate_init(void)
 {
-    msg_register(MSG_MIGRATE, handle_migrate, sizeof(struct msg_migrate));
+    msg_register(MSG_MIGRATE, handle_migrate, sizeof(struct msg_migrate), 0);
 }

@@ -9,14 +9,14 @@
 #include "kernel/lib/panic.h"
 #include "mm/heap.h"
 #include "mm/space.h"
-#include "msg/channel.h"
+#include "msg/call.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
 
-#define SLICE 10000000ull   /* ns a program's thread runs while others are ready */
-#define IDLE_POLLS 400u     /* looks for messages before an idle CPU halts */
-#define DUMP_TRIES 1000000u /* for a run queue's lock, then the wait dump goes without */
-#define DUMP_MAX 1000u      /* lines of one list in the wait dump */
+#define SLICE 10000000ull             /* ns a program's thread runs while others are ready */
+#define LOOKS_BETWEEN_INTERRUPTS 256u /* of an idle CPU */
+#define DUMP_TRIES 1000000u           /* for a run queue's lock, then the wait dump goes without */
+#define DUMP_MAX 1000u                /* lines of one list in the wait dump */
 
 struct run_queue {
     struct spinlock lock;
@@ -44,9 +44,21 @@ static void *current_for_wait(void)
     return thread_current();
 }
 
-static void block_for_wait(struct spinlock *lock, const struct wait_reason *reason)
+static void block_for_wait(struct spinlock *lock, const struct wait_reason *reason, bool killable, uint64_t deadline)
 {
-    sched_block(lock, reason, false, 0);
+    sched_block(lock, reason, killable, deadline);
+}
+
+static bool current_is_dying(void)
+{
+    const struct group *group = thread_current()->group;
+
+    return group != NULL && group_exiting(group);
+}
+
+static bool current_is_alone(void)
+{
+    return list_empty(&own_queue()->ready);
 }
 
 static void wake_for_wait(void *thread)
@@ -74,7 +86,9 @@ void sched_init_cpu(void)
     wait_ops.current = current_for_wait;
     wait_ops.block = block_for_wait;
     wait_ops.wake = wake_for_wait;
-    wait_ops.yield = sched_yield;
+    wait_ops.dying = current_is_dying;
+    wait_ops.alone = current_is_alone;
+    wait_ops.due_changed = sched_wake_interrupt;
 }
 
 uint32_t sched_choose_cpu(void)
@@ -96,6 +110,8 @@ static void timer_update_locked(struct run_queue *queue)
 
     if (!list_empty(&queue->ready) && thread_current() != queue->idle)
         at = queue->slice_end;
+    if (msg_due() != 0 && msg_due() < at)
+        at = msg_due();
     if (!list_empty(&queue->sleepers)) {
         uint64_t wake_at = container_of(queue->sleepers.next, struct thread, queue_node)->wake_at;
 
@@ -277,7 +293,7 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, bool i
     spin_lock(&queue->lock);
     if (lock != NULL)
         spin_unlock(lock);
-    if (interruptible && group_exiting(thread->group)) { /* set before the kick takes the queue's lock */
+    if (interruptible && current_is_dying()) { /* set before the kick takes the queue's lock */
         spin_unlock(&queue->lock);
         return;
     }
@@ -312,6 +328,9 @@ void sched_timer_interrupt(void)
     struct run_queue *queue = own_queue();
     uint64_t now = clock_now();
 
+    if (msg_due() != 0 && now >= msg_due())
+        msg_poll();
+
     spin_lock(&queue->lock);
     list_for_each_safe(node, &queue->sleepers) {
         struct thread *thread = container_of(node, struct thread, queue_node);
@@ -335,28 +354,43 @@ void sched_wake_interrupt(void)
     spin_unlock(&queue->lock);
 }
 
+/* Looks for messages for a while, once at least, and handles them. True: a thread is ready, or messages came: do not
+ * halt yet. */
+static __attribute__((noinline)) bool idle_poll_work(struct run_queue *queue)
+{
+    struct cpu *cpu = cpu_self();
+    uint32_t left = msg_idle_budget();
+
+    do {
+        cpu->idle_polls++;
+        if (idle_poll_look()) {
+            msg_poll();
+            return true;
+        }
+        cpu_relax();
+        if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
+            interrupts_window(); /* with poll=always there may never be a halt */
+    } while (left-- > 0 && list_empty((const struct list *)&queue->ready));
+    return !list_empty(&queue->ready);
+}
+
 /* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else.
  */
 static void idle_wait(bool first)
 {
     struct run_queue *queue = own_queue();
-    struct cpu *cpu = cpu_self();
+    uint64_t halted;
 
-    if (first) {
-        for (uint32_t i = 0; i < IDLE_POLLS && list_empty(&queue->ready); i++) {
-            cpu->idle_polls++;
-            if (msg_poll())
-                i = 0;
-            cpu_relax();
-        }
-        if (!msg_doorbell_arm())
-            return;
-    }
+    if (first && (idle_poll_work(queue) || !msg_doorbell_arm()))
+        return;
+    halted = clock_now();
     /* Interrupts are off: whatever makes a thread ready from now on also raises one, which ends the halt at once. */
     if (list_empty((const struct list *)&queue->ready))
         interrupts_wait();
-    if (first)
+    if (first) {
         msg_doorbell_disarm();
+        msg_idle_gave_up(clock_now() - halted);
+    }
 }
 
 void sched_idle(void)

@@ -9,7 +9,7 @@
 MUSL_CC ?= musl-gcc
 Q ?= @
 
-USERLAND_PROGRAMS = tour kettle-ctl console
+USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-migrate test-registers test-threads test-files
 
@@ -24,9 +24,10 @@ LIBKETTLE = build/libc/libkettle.a
 userland: $(LIBKETTLE) $(USERLAND_BINARIES) build/initramfs.cpio
 
 # What a program is made of besides NAME.c.
-USERLAND_PARTS_tour = proc_file
-USERLAND_PARTS_kettle-ctl = kernel_list proc_file program
-USERLAND_PARTS_console = kernel_list proc_file program
+USERLAND_PARTS_tour = proc_file message_table
+USERLAND_PARTS_kettle-ctl = kernel_list proc_file message_table program
+USERLAND_PARTS_msgbench = msgbench_cases msgbench_run msgbench_flood tests/thread
+USERLAND_PARTS_console = kernel_list proc_file message_table program
 USERLAND_PARTS_test-libc = tests/tap
 USERLAND_PARTS_test-memory = tests/tap
 USERLAND_PARTS_test-migrate = tests/tap tests/visit $(addprefix tests/migrate_,mappings calls programs)

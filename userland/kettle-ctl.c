@@ -1,4 +1,5 @@
 /* kettle-ctl: starts kernels and shows what the machine says about itself. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,13 +13,18 @@
 #define STATUS_USAGE 2
 
 static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]\n"
-                            "       kettle-ctl kernels | plan | messages | syscalls\n"
+                            "       kettle-ctl set WORD...\n"
+                            "       kettle-ctl kernels | plan | messages | trace | syscalls\n"
                             "\n"
                             "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
                             "            then run PROGRAM and exit with its status\n"
+                            "  set       change options of the channel on every kernel, or with kernel=K on one:\n"
+                            "            poll=N|always  trace=on|off|clear  inject=off|seed:N[,rate:PERCENT]\n"
+                            "            [,delay:US][,peer:K][,type:NAME][,hold:US][,slow:US]\n"
                             "  kernels   the kernels and their state\n"
                             "  plan      which kernel owns which CPUs and memory\n"
                             "  messages  messages between kernels, by type\n"
+                            "  trace     the last messages that each kernel sent and took, if trace=on\n"
                             "  syscalls  system calls that were asked for and are not there\n";
 
 static int usage_error(const char *problem, const char *word)
@@ -46,6 +52,26 @@ static int start(int argc, char **argv)
     return then_run ? program_run(argv + 4, "kettle-ctl") : 0;
 }
 
+static int set(int argc, char **argv)
+{
+    char words[512] = "";
+    size_t used = 0;
+
+    if (argc < 3)
+        return usage_error("set needs a word", "");
+    for (int i = 2; i < argc; i++) {
+        used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", i > 2 ? " " : "", argv[i]);
+        if (used >= sizeof(words))
+            return usage_error("too many words", argv[i]);
+    }
+    if (kettle_control(words) == 0)
+        return 0;
+    if (errno == EINVAL)
+        return usage_error("these words make no sense", words);
+    perror("kettle-ctl: set");
+    return STATUS_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     if (help_asked(argc, argv, usage))
@@ -54,6 +80,8 @@ int main(int argc, char **argv)
         return usage_error("what is to be done?", "");
     if (strcmp(argv[1], "start") == 0)
         return start(argc, argv);
+    if (strcmp(argv[1], "set") == 0)
+        return set(argc, argv);
     if (!proc_file_known(argv[1]))
         return usage_error("no such command", argv[1]);
     if (argc > 2)

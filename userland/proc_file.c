@@ -8,19 +8,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userland/message_table.h"
+
 #define COLUMNS_MAX 16
 
 struct proc_file {
     const char *name;
-    bool columns;      /* fields separated by blanks, to be aligned; otherwise printed as it is */
+    void (*print)(const char *text);
     const char *empty; /* what to say when there is nothing in it */
 };
 
+static void print_plainly(const char *text);
+static void print_columns(const char *text);
+
 static const struct proc_file proc_files[] = {
-    {"plan", false, "no plan"},
-    {"kernels", true, "no kernels"},
-    {"messages", true, "no message was sent"},
-    {"syscalls", true, "every system call so far was answered"},
+    {"plan", print_plainly, "no plan"},
+    {"kernels", print_columns, "no kernels"},
+    {"messages", message_table_print, "no message was sent"},
+    {"trace", print_plainly, "no message was traced"},
+    {"syscalls", print_columns, "every system call so far was answered"},
 };
 
 char *proc_file_read(const char *path)
@@ -110,10 +116,23 @@ static void columns_walk(const char *text, size_t widths[COLUMNS_MAX], bool prin
     }
 }
 
+static void print_plainly(const char *text)
+{
+    fputs(text, stdout);
+}
+
+/* Fields separated by blanks, aligned. */
+static void print_columns(const char *text)
+{
+    size_t widths[COLUMNS_MAX] = {0};
+
+    columns_walk(text, widths, false);
+    columns_walk(text, widths, true);
+}
+
 bool proc_file_print(const char *name, const char *program)
 {
     const struct proc_file *file = proc_file_find(name);
-    size_t widths[COLUMNS_MAX] = {0};
     char path[64];
     char *text;
 
@@ -123,14 +142,12 @@ bool proc_file_print(const char *name, const char *program)
         fprintf(stderr, "%s: cannot read %s: %s\n", program, path, strerror(errno));
         return false;
     }
-    if (text[0] == '\0' && file != NULL) {
+    if (file == NULL)
+        print_plainly(text);
+    else if (text[0] == '\0')
         puts(file->empty);
-    } else if (file == NULL || !file->columns) {
-        fputs(text, stdout);
-    } else {
-        columns_walk(text, widths, false);
-        columns_walk(text, widths, true);
-    }
+    else
+        file->print(text);
     free(text);
     return true;
 }

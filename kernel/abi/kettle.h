@@ -7,13 +7,42 @@
 
 #define KETTLE_CALL_BASE 0x4b00
 
-#define KETTLE_CALL_MIGRATE 0x4b00 /* (int kernel) -> 0 */
-#define KETTLE_CALL_KERNEL 0x4b01  /* () -> number of the kernel the caller runs on */
-#define KETTLE_CALL_KERNELS 0x4b02 /* () -> number of kernels in the plan */
-#define KETTLE_CALL_NODE 0x4b03    /* (int kernel) -> its NUMA node */
-#define KETTLE_CALL_START 0x4b04   /* (int kernel) -> 0 when it runs */
-#define KETTLE_CALL_STARTED 0x4b05 /* (int kernel) -> 1 or 0 */
-#define KETTLE_CALL_SPAWN 0x4b06   /* (const char *path, char **argv, char **envp) -> process id */
-#define KETTLE_CALL_COUNT 7
+#define KETTLE_CALL_MIGRATE 0x4b00  /* (int kernel) -> 0 */
+#define KETTLE_CALL_KERNEL 0x4b01   /* () -> number of the kernel the caller runs on */
+#define KETTLE_CALL_KERNELS 0x4b02  /* () -> number of kernels in the plan */
+#define KETTLE_CALL_NODE 0x4b03     /* (int kernel) -> its NUMA node */
+#define KETTLE_CALL_START 0x4b04    /* (int kernel) -> 0 when it runs */
+#define KETTLE_CALL_STARTED 0x4b05  /* (int kernel) -> 1 or 0 */
+#define KETTLE_CALL_SPAWN 0x4b06    /* (const char *path, char **argv, char **envp) -> process id */
+#define KETTLE_CALL_MESSAGES 0x4b07 /* (struct kettle_messages *) -> 0 */
+#define KETTLE_CALL_TALLY 0x4b08    /* (int from, struct kettle_tally *) -> 0 */
+#define KETTLE_CALL_CONTROL 0x4b09  /* (const char *words) -> 0 */
+#define KETTLE_CALL_COUNT 10
+
+#include <stdint.h>
+
+/* What kettle_messages does, COUNT times. */
+#define KETTLE_MESSAGES_ONE_WAY 0    /* a notice to each kernel of the set in turn */
+#define KETTLE_MESSAGES_ROUND_TRIP 1 /* a request to one kernel of the set, in turn, answered with the same bytes */
+#define KETTLE_MESSAGES_MULTICAST 2  /* one request to the whole set, by relays; all answers gathered */
+#define KETTLE_MESSAGES_UNICAST 3    /* one request to each of the set, one after another */
+#define KETTLE_MESSAGES_HANDLER 4    /* as ROUND_TRIP with 48 bytes, but the asking thread never sleeps */
+
+struct kettle_messages {
+    uint32_t operation; /* KETTLE_MESSAGES_* */
+    uint32_t size;      /* bytes, 0 to 65536; at most 4096 for MULTICAST, 48 for HANDLER and urgent ones */
+    uint64_t kernels;   /* set, bit k for kernel k, without the caller's own */
+    uint32_t count;     /* operations, 1 to 2^31 - 1 */
+    uint32_t urgent;    /* 1: in the class of system-critical messages */
+    uint64_t seed;      /* of the content, which the receiver checks; 0: it is only counted */
+    uint64_t *samples;  /* COUNT times in ns, one for each operation (ONE_WAY: until it was sent), or NULL */
+};
+
+/* One-way messages that a kernel has received from another since boot. */
+struct kettle_tally {
+    uint64_t messages, bytes;
+    uint64_t out_of_order;  /* not the successor of the one before in its stream: one was lost, doubled or passed */
+    uint64_t wrong_content; /* not what the sender's seed makes */
+};
 
 #endif

@@ -35,5 +35,8 @@ int64_t call_kettle_node(struct call *call);
 int64_t call_kettle_start(struct call *call);
 int64_t call_kettle_started(struct call *call);
 int64_t call_kettle_spawn(struct call *call);
+int64_t call_kettle_messages(struct call *call);
+int64_t call_kettle_tally(struct call *call);
+int64_t call_kettle_control(struct call *call);
 
 #endif

@@ -25,6 +25,9 @@ static const call_function kettle_functions[KETTLE_CALL_COUNT] = {
     [KETTLE_CALL_START - KETTLE_CALL_BASE] = call_kettle_start,
     [KETTLE_CALL_STARTED - KETTLE_CALL_BASE] = call_kettle_started,
     [KETTLE_CALL_SPAWN - KETTLE_CALL_BASE] = call_kettle_spawn,
+    [KETTLE_CALL_MESSAGES - KETTLE_CALL_BASE] = call_kettle_messages,
+    [KETTLE_CALL_TALLY - KETTLE_CALL_BASE] = call_kettle_tally,
+    [KETTLE_CALL_CONTROL - KETTLE_CALL_BASE] = call_kettle_control,
 };
 
 static volatile uint64_t absent[CALLS_MAX]; /* [a] calls answered ENOSYS */

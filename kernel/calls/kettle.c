@@ -10,11 +10,14 @@
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "msg/channel.h"
+#include "msg/exercise.h"
 #include "tasks/exec.h"
 #include "tasks/migrate.h"
 #include "tasks/sched.h"
 
 #define SPAWN_PATH_MAX 512u
+#define SAMPLES_MAX 512u /* of an exercise, taken to the program at a time */
+#define WORDS_MAX 512u
 
 int64_t call_kettle_migrate(struct call *c)
 {
@@ -52,6 +55,74 @@ int64_t call_kettle_start(struct call *c)
 int64_t call_kettle_started(struct call *c)
 {
     return c->a[0] < instance.kernels ? msg_peer_started((uint32_t)c->a[0]) : -EINVAL;
+}
+
+static int64_t run_exercise(const struct kettle_messages *asked, const struct exercise *exercise, uint64_t *samples)
+{
+    int64_t result = 0;
+    uint32_t done = 0;
+
+    while (done < asked->count && result == 0) {
+        uint32_t most = samples != NULL ? SAMPLES_MAX : asked->count;
+        uint32_t some = asked->count - done < most ? asked->count - done : most;
+
+        result = exercise_run(exercise, done, some, samples);
+        if (result == 0 && samples != NULL &&
+            user_write((uint64_t)(asked->samples + done), samples, some * sizeof(samples[0])) != 0)
+            result = -EFAULT;
+        done += some;
+    }
+    return result == 0 && asked->operation == KETTLE_MESSAGES_ONE_WAY ? exercise_flush(exercise) : result;
+}
+
+int64_t call_kettle_messages(struct call *c)
+{
+    struct kettle_messages asked;
+    struct exercise exercise;
+    uint64_t *samples = NULL;
+    int64_t result;
+
+    if (user_read(&asked, c->a[0], sizeof(asked)) != 0)
+        return -EFAULT;
+    exercise = (struct exercise){.operation = asked.operation,
+                                 .size = asked.size,
+                                 .kernels = asked.kernels,
+                                 .urgent = asked.urgent != 0,
+                                 .seed = asked.seed,
+                                 .stream = thread_current()->tid};
+    if (asked.count == 0 || asked.count > INT32_MAX || asked.urgent > 1)
+        return -EINVAL;
+    result = exercise_check(&exercise);
+    if (result != 0)
+        return result;
+    if (asked.samples != NULL) {
+        samples = heap_alloc(SAMPLES_MAX * sizeof(samples[0]));
+        if (samples == NULL)
+            return -ENOMEM;
+    }
+    result = run_exercise(&asked, &exercise, samples);
+    heap_free(samples, SAMPLES_MAX * sizeof(samples[0]));
+    return result;
+}
+
+int64_t call_kettle_tally(struct call *c)
+{
+    struct kettle_tally tally;
+
+    if (c->a[0] >= instance.kernels)
+        return -EINVAL;
+    exercise_tally((uint32_t)c->a[0], &tally);
+    return user_write(c->a[1], &tally, sizeof(tally)) != 0 ? -EFAULT : 0;
+}
+
+int64_t call_kettle_control(struct call *c)
+{
+    char words[WORDS_MAX];
+    int64_t length = user_read_string(words, c->a[0], sizeof(words));
+
+    if (length < 0)
+        return length == -ENAMETOOLONG ? -EINVAL : length;
+    return control_everywhere(words);
 }
 
 /* Copies the strings that the null-terminated array at ADDRESS points to behind one another. */

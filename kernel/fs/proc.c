@@ -1,5 +1,5 @@
 /* /proc/kettle. See the header. A report is the sum of what each kernel writes about itself: the kernel that opens the
- * file asks the others with REPORT. */
+ * file asks the others with REPORT, part by part. */
 #include "kernel/fs/proc.h"
 
 #include "boot/instance.h"
@@ -14,13 +14,21 @@
 #include "msg/channel.h"
 #include "tasks/work.h"
 
-#define REPORT_MAX 8192u /* bytes of one kernel's part */
+#define PART_MAX 16384u     /* bytes of text that travel at a time */
+#define FILE_MAX (4u << 20) /* bytes of a whole report: what is more is left out, and the last line says so */
+#define CUT "the rest is left out\n"
 
 struct msg_report {
+    uint64_t cursor; /* 0, or where the part before ended */
     uint32_t report; /* index into reports */
     uint32_t pad;
 };
 
+struct msg_report_part { /* text follows */
+    uint64_t cursor;     /* where to go on, 0 at the end */
+};
+
+/* Text that is written into a buffer of SIZE bytes; what does not fit is cut. */
 struct text {
     char *bytes;
     size_t size;
@@ -38,22 +46,27 @@ static void put(struct text *text, const char *format, ...)
     text->length += (size_t)vsnprintf(text->bytes + text->length, room, format, args);
     va_end(args);
     if (text->length >= text->size)
-        text->length = text->size - 1; /* cut */
+        text->length = text->size - 1;
 }
 
-static void report_plan(struct text *text)
-{
-    size_t length = plan_format(&instance.plan, text->bytes, text->size);
+/* Each writes one part into SIZE bytes and returns its length; *CURSOR says which part, and then the next one or 0. */
 
-    text->length = length < text->size ? length : text->size - 1;
+static size_t report_plan(char *bytes, size_t size, uint64_t *cursor)
+{
+    size_t length = plan_format(&instance.plan, bytes, size);
+
+    *cursor = 0;
+    return length < size ? length : size - 1;
 }
 
-static void report_kernels(struct text *text)
+static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
 {
+    struct text text = {bytes, size, 0};
     struct frame_stats frames;
 
+    *cursor = 0;
     frame_stats(&frames);
-    put(text,
+    put(&text,
         "kernel %u started cpus %u node %u memory %lu KiB free %lu KiB lent %lu pages image %lu KiB tables and rings "
         "%lu KiB\n",
         instance.kernel, cpu_total, instance.plan.kernels[instance.kernel].node,
@@ -62,70 +75,63 @@ static void report_kernels(struct text *text)
         (unsigned long)((instance.plan.kernels[instance.kernel].memory - frames.total * PAGE_SIZE -
                          instance.layout.stack) >>
                         10));
+    return text.length;
 }
 
-static void report_messages(struct text *text)
+static size_t report_syscalls(char *bytes, size_t size, uint64_t *cursor)
 {
-    const struct msg_stats *stats = msg_stats();
+    struct text text = {bytes, size, 0};
 
-    for (uint32_t type = 0; type < MSG_TYPES; type++) {
-        const struct msg_type_stats *row = &stats->types[type];
-
-        if (row->sent + row->received > 0)
-            put(text, "kernel %u %s sent %lu received %lu bytes out %lu in %lu\n", instance.kernel, msg_type_name(type),
-                (unsigned long)row->sent, (unsigned long)row->received, (unsigned long)row->bytes_sent,
-                (unsigned long)row->bytes_received);
-    }
-    put(text, "kernel %u doorbells sent %lu received %lu polls %lu full %lu late %lu dropped %lu\n", instance.kernel,
-        (unsigned long)stats->doorbells_sent, (unsigned long)stats->doorbells_received, (unsigned long)stats->polls,
-        (unsigned long)stats->full_waits, (unsigned long)stats->late_reply,
-        (unsigned long)(stats->bad_type + stats->bad_source + stats->bad_length + stats->bad_fragment +
-                        stats->no_memory));
-}
-
-static void report_syscalls(struct text *text)
-{
+    *cursor = 0;
     for (uint32_t number = 0; number < CALLS_MAX; number++) {
         uint64_t count = calls_absent_count(number);
 
         if (count > 0)
-            put(text, "kernel %u %s %lu\n", instance.kernel, calls_name(number), (unsigned long)count);
+            put(&text, "kernel %u %s %lu\n", instance.kernel, calls_name(number), (unsigned long)count);
     }
+    return text.length;
 }
 
 struct report {
     const char *name;
-    void (*write)(struct text *text);
+    size_t (*write)(char *text, size_t size, uint64_t *cursor);
     bool everywhere; /* each kernel adds its part */
 };
 
+enum { REPORT_PLAN, REPORT_KERNELS };
+
 static const struct report reports[] = {
-    {"plan", report_plan, false},
-    {"kernels", report_kernels, true},
-    {"messages", report_messages, true},
+    [REPORT_PLAN] = {"plan", report_plan, false},
+    [REPORT_KERNELS] = {"kernels", report_kernels, true},
+    {"messages", msg_report, true},
+    {"trace", msg_trace_report, true},
     {"syscalls", report_syscalls, true},
 };
 #define REPORTS (sizeof(reports) / sizeof(reports[0]))
 
 struct report_work {
     struct work work;
-    struct msg_ticket ticket;
-    uint32_t report;
+    struct msg_kept kept;
+    struct msg_report asked;
+    struct msg_report_part part;
+    char text[PART_MAX];
 };
+
+static void report_done(struct msg_kept *kept)
+{
+    struct report_work *w = container_of(kept, struct report_work, kept);
+
+    heap_free(w, sizeof(*w));
+}
 
 static void run_report(struct work *work)
 {
     struct report_work *w = container_of(work, struct report_work, work);
-    struct text text = {.bytes = heap_alloc(REPORT_MAX), .size = REPORT_MAX};
+    size_t length;
 
-    if (text.bytes == NULL) {
-        msg_reply_error(&w->ticket, -ENOMEM);
-    } else {
-        reports[w->report].write(&text);
-        msg_reply_long(&w->ticket, text.bytes, (uint32_t)text.length);
-    }
-    heap_free(text.bytes, REPORT_MAX);
-    heap_free(w, sizeof(*w));
+    w->part.cursor = w->asked.cursor;
+    length = reports[w->asked.report].write(w->text, sizeof(w->text), &w->part.cursor);
+    msg_kept_reply_long(&w->kept, &w->part, (uint32_t)(sizeof(w->part) + length), report_done);
 }
 
 static void handle_report(const struct msg *m)
@@ -137,15 +143,15 @@ static void handle_report(const struct msg *m)
         msg_reply_error(&m->ticket, message->report < REPORTS ? -ENOMEM : -EINVAL);
         return;
     }
-    w->ticket = m->ticket;
-    w->report = message->report;
+    msg_keep(m, &w->kept, NULL);
+    w->asked = *message;
     w->work.run = run_report;
     work_submit(&w->work);
 }
 
 void proc_init(void)
 {
-    msg_register(MSG_REPORT, handle_report, sizeof(struct msg_report));
+    msg_register(MSG_REPORT, handle_report, sizeof(struct msg_report), sizeof(struct msg_report_part));
 }
 
 /* -ENOENT not below /proc/kettle; -EISDIR a directory; else the index of a report. */
@@ -164,31 +170,70 @@ static int64_t find(const char *path)
     return -ENOENT;
 }
 
-/* Every kernel's part, in order of kernels; one that does not run is named. */
-static void write_everywhere(struct text *text, uint32_t report)
+/* Makes room for another part. False: the report is as large as it may be, or there is no memory. */
+static bool grow(struct text *text)
 {
-    struct msg_report message = {.report = report};
+    size_t size = 2 * text->size;
+    char *more;
 
+    if (text->size - text->length > sizeof(struct msg_report_part) + PART_MAX + sizeof(CUT))
+        return true;
+    more = size <= FILE_MAX ? heap_alloc(size) : NULL;
+    if (more == NULL)
+        return false;
+    memcpy(more, text->bytes, text->length);
+    heap_free(text->bytes, text->size);
+    text->bytes = more;
+    text->size = size;
+    return true;
+}
+
+/* One part of KERNEL's: appended to TEXT. Returns where to go on, 0 at the end. */
+static uint64_t add_part(struct text *text, uint32_t kernel, const struct msg_report *message)
+{
+    char *to = text->bytes + text->length;
+    struct msg_report_part part = {message->cursor};
+    int length;
+
+    if (kernel == instance.kernel) {
+        text->length += reports[message->report].write(to, PART_MAX, &part.cursor);
+        return part.cursor;
+    }
+    length = msg_call(kernel, MSG_REPORT, message, sizeof(*message), to, (uint32_t)sizeof(part) + PART_MAX, "report",
+                      message->report);
+    if (length >= (int)sizeof(part)) {
+        memcpy(&part, to, sizeof(part));
+        text->length += (size_t)length - sizeof(part);
+        memmove(to, to + sizeof(part), (size_t)length - sizeof(part));
+        return part.cursor;
+    }
+    if (length == -EAGAIN && message->report == REPORT_KERNELS)
+        put(text, "kernel %u not started\n", kernel);
+    return 0;
+}
+
+/* Every kernel's part, in order of kernels; one that does not run is named. */
+static void write_report(struct text *text, uint32_t report)
+{
     for (uint32_t k = 0; k < instance.kernels; k++) {
-        int length;
+        struct msg_report message = {.report = report};
 
-        if (k == instance.kernel) {
-            reports[report].write(text);
+        if (!reports[report].everywhere && k != instance.kernel)
             continue;
-        }
-        length = msg_call(k, MSG_REPORT, &message, sizeof(message), text->bytes + text->length,
-                          (uint32_t)(text->size - text->length - 1), "report", report);
-        if (length > 0)
-            text->length += (size_t)length;
-        else if (length == -EAGAIN && report == 1)
-            put(text, "kernel %u not started\n", k);
+        do {
+            if (!grow(text)) {
+                put(text, CUT);
+                return;
+            }
+            message.cursor = add_part(text, k, &message);
+        } while (message.cursor != 0);
     }
 }
 
 int64_t proc_open(const char *path, struct file **out)
 {
     int64_t report = find(path);
-    struct text text = {.size = (size_t)REPORT_MAX * (instance.kernels < 8 ? 8 : instance.kernels)};
+    struct text text = {.size = 4 * PART_MAX};
     struct file_facts facts = {.inode = 2 + (uint64_t)report, .device = 2, .mode = FILE_REGULAR | 0444};
 
     if (report < 0)
@@ -196,10 +241,7 @@ int64_t proc_open(const char *path, struct file **out)
     text.bytes = heap_alloc(text.size);
     if (text.bytes == NULL)
         return -ENOMEM;
-    if (reports[report].everywhere)
-        write_everywhere(&text, (uint32_t)report);
-    else
-        reports[report].write(&text);
+    write_report(&text, (uint32_t)report);
     facts.size = text.length;
     *out = file_create(&file_memory_kind, &facts, text.bytes, text.size);
     if (*out == NULL) {

@@ -7,7 +7,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
-#include "msg/channel.h"
+#include "msg/call.h"
 #include "tasks/group.h"
 #include "tasks/work.h"
 
@@ -72,7 +72,7 @@ static size_t result_size(const struct file_request *request, int64_t value)
 
 struct file_work {
     struct work work;
-    struct msg_ticket ticket;
+    struct msg_kept kept;
     struct group *group;
     struct msg_file_call call;
     uint32_t size; /* of the data below */
@@ -81,15 +81,22 @@ struct file_work {
     uint8_t result_data[FILE_CHUNK];
 };
 
+static void call_done(struct msg_kept *kept)
+{
+    struct file_work *w = container_of(kept, struct file_work, kept);
+
+    heap_free(w, sizeof(*w));
+}
+
 static void run_call(struct work *work)
 {
     struct file_work *w = container_of(work, struct file_work, work);
     int64_t value = execute(w->group, &w->call.request, w->data, w->size, w->result_data, w->call.room);
 
     w->result.value = value;
-    msg_reply_long(&w->ticket, &w->result, (uint32_t)(sizeof(w->result) + result_size(&w->call.request, value)));
     group_put(w->group);
-    heap_free(w, sizeof(*w));
+    msg_kept_reply_long(&w->kept, &w->result, (uint32_t)(sizeof(w->result) + result_size(&w->call.request, value)),
+                        call_done);
 }
 
 static void handle_call(const struct msg *m)
@@ -110,7 +117,7 @@ static void handle_call(const struct msg *m)
         msg_reply_error(&m->ticket, error);
         return;
     }
-    w->ticket = m->ticket;
+    msg_keep(m, &w->kept, NULL);
     w->group = group;
     w->call = *call;
     w->size = size;
@@ -121,7 +128,7 @@ static void handle_call(const struct msg *m)
 
 void remote_init(void)
 {
-    msg_register(MSG_FILE_CALL, handle_call, sizeof(struct msg_file_call));
+    msg_register(MSG_FILE_CALL, handle_call, sizeof(struct msg_file_call), sizeof(struct msg_file_result));
 }
 
 static int64_t call_home(struct group *group, const struct file_request *request, const void *data, size_t size,
@@ -133,6 +140,7 @@ static int64_t call_home(struct group *group, const struct file_request *request
         struct msg_file_result result;
         uint8_t result_data[FILE_CHUNK];
     } *b = heap_alloc(sizeof(*b));
+    static const struct msg_policy killable = {.killable = true};
     int64_t value;
     int length;
 
@@ -140,8 +148,8 @@ static int64_t call_home(struct group *group, const struct file_request *request
         return -ENOMEM;
     b->call = (struct msg_file_call){.group = group->id, .room = (uint32_t)room, .request = *request};
     memcpy(b->data, data, size);
-    length = msg_call(group->home, MSG_FILE_CALL, &b->call, (uint32_t)(sizeof(b->call) + size), &b->result,
-                      (uint32_t)(sizeof(b->result) + room), "file operation", (uint64_t)request->fd);
+    length = msg_call_within(&killable, group->home, MSG_FILE_CALL, &b->call, (uint32_t)(sizeof(b->call) + size),
+                             &b->result, (uint32_t)(sizeof(b->result) + room), "file operation", (uint64_t)request->fd);
     value = length < 0 ? length : length < (int)sizeof(b->result) ? -EPROTO : b->result.value;
     if (length > (int)sizeof(b->result))
         memcpy(result, b->result_data, (size_t)length - sizeof(b->result));

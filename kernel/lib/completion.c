@@ -3,18 +3,29 @@
 
 #include <stddef.h>
 
+#include "kernel/arch/x86_64/clock.h"
+
 struct wait_ops wait_ops;
 
-void completion_wait(struct completion *c, const struct wait_reason *reason)
+bool completion_wait_until(struct completion *c, const struct wait_reason *reason, bool killable, uint64_t deadline)
 {
+    bool done;
+
     spin_lock(&c->lock);
-    while (!c->done) {
+    while (!c->done && !(killable && wait_ops.dying()) && !(deadline != 0 && clock_now() >= deadline)) {
         c->waiter = wait_ops.current();
-        wait_ops.block(&c->lock, reason);
+        wait_ops.block(&c->lock, reason, killable, deadline);
         spin_lock(&c->lock);
     }
     c->waiter = NULL;
+    done = c->done;
     spin_unlock(&c->lock);
+    return done;
+}
+
+void completion_wait(struct completion *c, const struct wait_reason *reason)
+{
+    completion_wait_until(c, reason, false, 0);
 }
 
 void completion_signal(struct completion *c)

@@ -24,10 +24,13 @@ struct completion {
 /* The scheduler's side; registered once before the first wait. */
 struct wait_ops {
     void *(*current)(void);
-    /* Blocks the current thread and releases LOCK so that no wake between is lost. Returns when woken, lock free. */
-    void (*block)(struct spinlock *lock, const struct wait_reason *reason);
+    /* Blocks the current thread and releases LOCK so that no wake between is lost. Returns when woken, lock free; also
+     * at DEADLINE (ns, as clock_now; 0: none), and if KILLABLE when the thread is to die. */
+    void (*block)(struct spinlock *lock, const struct wait_reason *reason, bool killable, uint64_t deadline);
+    bool (*dying)(void);        /* the current thread is to die */
+    void (*due_changed)(void);  /* there is a new time at which somebody has to look for messages: msg_due */
+    bool (*alone)(void);        /* no other thread wants this CPU: it may as well look for messages before it blocks */
     void (*wake)(void *thread); /* makes a blocked thread run again; harmless when it is not blocked */
-    void (*yield)(void);        /* lets others run; returns soon */
 };
 
 extern struct wait_ops wait_ops;
@@ -39,6 +42,9 @@ static inline void completion_init(struct completion *c)
 
 /* Waits until completion_signal. Tasks only, with no spinlock held. */
 void completion_wait(struct completion *c, const struct wait_reason *reason);
+/* As completion_wait; gives up at DEADLINE (ns, as clock_now; 0: never), and if KILLABLE when the thread is to die.
+ * False: given up. C may then still be signalled. */
+bool completion_wait_until(struct completion *c, const struct wait_reason *reason, bool killable, uint64_t deadline);
 /* Ends the wait, now or before it starts. Any context. C may be gone as soon as the waiter has seen it. */
 void completion_signal(struct completion *c);
 

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KETTLE = ROOT / "tools" / "kettle"
+INJECT = os.environ.get("KETTLE_INJECT", "")  # as --inject: every machine of these tests runs under that schedule
 TIMEOUT = 240  # seconds of one boot; far above what any needs, for a busy machine
 
 
@@ -31,6 +32,8 @@ class Run:
 def kettle(*arguments, stdin=b"", timeout=TIMEOUT, log=None) -> Run:
     """Runs `tools/kettle run ARGUMENTS`; a machine that hangs writes its wait dump and counts as status 124."""
     command = [str(KETTLE), "run"]
+    if INJECT and "--inject" not in arguments and "linux" not in arguments:
+        command += ["--inject", INJECT]
     if "--timeout" not in arguments:
         command += ["--timeout", str(timeout)]
     if log is not None:

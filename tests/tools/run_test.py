@@ -74,6 +74,9 @@ REFUSED = {
     "odd memory in Bochs": ("run --emulator bochs --mem 1032K inside", "whole MiB"),
     "Linux in Bochs": ("run --emulator bochs --os linux inside", "Kettle only"),
     "Linux counting on many CPUs": ("run --os linux --icount 1 --cpus 2 inside", "--cpus 1"),
+    "a schedule without a seed": ("run --inject rate=5 inside", "seed=N"),
+    "a malformed schedule": ("run --inject seed=x inside", "KEY=VALUE"),
+    "a schedule for Linux": ("run --os linux --inject seed=1 inside", "Linux sends no messages"),
     "debugging Linux": ("debug --os linux inside", "debug is for Kettle"),
     "debugging a kernel too many": ("debug --cpus 2 --kernel 2 inside", "0 to 1"),
 }
@@ -220,6 +223,17 @@ def test_the_command_line_of_the_kernel(build):
     done = kettle(build, "run", "--cpus", "4", "--kernels", "0-1,2-3", "--seed", "9", "--append", "fake=options", "--append",
                   "boot=manual x=1", "--", "inside")
     assert done.stdout == b"kernels=0-1,2-3 seed=9 fake=options boot=manual x=1"
+
+
+@pytest.mark.parametrize("schedule, options", [
+    ("seed=1", b"inject=seed:1"),
+    ("seed=3", b"inject=seed:3 ring=4"),
+    ("seed=3,ring=16,rate=50", b"inject=seed:3,rate:50 ring=16"),
+    ("seed=4,type=MIGRATE,peer=2,delay=900", b"inject=seed:4,type:MIGRATE,peer:2,delay:900"),
+])
+def test_a_schedule_becomes_options_of_the_kernel(build, schedule, options):
+    done = kettle(build, "run", "--cpus", "4", "--inject", schedule, "--append", "fake=options", "--", "inside")
+    assert done.stdout == b"kernels=core " + options + b" fake=options"
 
 
 def archive_line(data: bytes) -> bytes:

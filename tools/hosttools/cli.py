@@ -5,7 +5,7 @@ import asyncio
 import sys
 from typing import NoReturn, Sequence
 
-from hosttools import debug, run
+from hosttools import bench, debug, run
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError
 
 EPILOG = """\
@@ -41,17 +41,38 @@ def seconds(text: str) -> float:
     return value
 
 
+INJECT_NUMBERS = ("seed", "rate", "delay", "hold", "slow", "peer", "ring")
+
+
+def injection(text: str) -> dict[str, str]:
+    """The keys and values of --inject; seed is among them."""
+    rule: dict[str, str] = {}
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        number = value.isascii() and value.isdigit()
+        if not equals or key in rule or not (number if key in INJECT_NUMBERS else key == "type" and value.isidentifier()):
+            raise argparse.ArgumentTypeError(f"'{part}' is not KEY=VALUE as seed=7")
+        rule[key] = value
+    if "seed" not in rule:
+        raise argparse.ArgumentTypeError("there is no seed=N")
+    return rule
+
+
 def make_parser() -> Parser:
     """The parser of the whole command."""
     parser = Parser(prog="kettle", description="Boots the Kettle multikernel in an emulator and runs one program on it.",
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug")
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench")
     for name, text in (("run", "run a program and give back its output and exit status"),
                        ("shell", "an interactive console"),
                        ("debug", "run a program with gdb on one of the kernels")):
         command = commands.add_parser(name, help=text, description=text.capitalize() + ".", epilog=EPILOG,
                                       formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
         _add_options(command)
+        if name == "run":
+            _add_counting(command)
+        else:
+            command.set_defaults(count=False, profile=None)
         if name == "debug":
             command.add_argument("--kernel", type=natural, default=0, metavar="K", help="kernel to select (default 0)")
         program = {"run": None, "shell": SHELL, "debug": DEBUGGED}[name]
@@ -59,6 +80,8 @@ def make_parser() -> Parser:
                              help="a static x86-64 executable of the host, or a program of the image"
                                   + (f" (default {program})" if program else ""))
         command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
+    command = commands.add_parser("bench", help="run a benchmark and write its results", allow_abbrev=False)
+    bench.add_options(command, natural)
     return parser
 
 
@@ -84,6 +107,9 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     machine.add_argument("--seed", type=natural, metavar="N", help="fixes what would be random, and the clock's start")
     machine.add_argument("--append", action="append", default=[], metavar="OPTS",
                          help="more options for the kernel's command line")
+    machine.add_argument("--inject", type=injection, metavar="seed=N[,KEY=V...]",
+                         help="hold messages between kernels back by a random schedule; keys: rate (percent), delay, "
+                              "hold, slow (us), peer, type, ring (slots; default 4 for every third seed)")
     program = command.add_argument_group("the program")
     program.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", dest="files",
                          help="put a file or folder into the guest (as /NAME when GUEST is not given)")
@@ -95,10 +121,18 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     output.add_argument("-v", "--verbose", action="store_true", help="the kernel's log on standard error")
 
 
+def _add_counting(command: argparse.ArgumentParser) -> None:
+    counting = command.add_argument_group("counting")
+    counting.add_argument("--count", action="store_true", help="count the instructions between the program's markers "
+                                                               "(userland/mark.h), in --json or on standard error")
+    counting.add_argument("--profile", metavar="FILE", help="as --count, and write to FILE how many instructions each "
+                                                            "function of the kernel executed between markers")
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line. Raises UsageError."""
     options = make_parser().parse_args(list(arguments))
-    if options.arguments[:1] == ["--"]:
+    if options.subcommand != "bench" and options.arguments[:1] == ["--"]:
         del options.arguments[0]
     return options
 
@@ -107,6 +141,8 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the command; returns its exit status."""
     try:
         options = parse(arguments)
+        if options.subcommand == "bench":
+            return bench.main(options)
         if options.subcommand == "debug":
             return debug.main(options)
         return asyncio.run(run.main(options, interactive=options.subcommand == "shell"))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO, Iterator
 
-from hosttools import bochs, image, linux, qemu
+from hosttools import bochs, count, image, linux, qemu
 from hosttools.errors import UsageError
 from hosttools.machine import Machine
 from hosttools.paths import ROOT, build_dir, built
@@ -38,12 +38,24 @@ class Plan:
     job: image.Job
     kernel: Path | None  # None for Linux, whose kernel may have to be fetched
     base_image: Path | None
+    plugin: Path | None  # that counts, if anything is to be counted
 
     def kernel_options(self) -> str:
         """Kettle's command line."""
         options = self.options
         seed = "" if options.seed is None else f"seed={options.seed}"
-        return " ".join(filter(None, (f"kernels={options.kernels}", seed, *options.append)))
+        return " ".join(filter(None, (f"kernels={options.kernels}", seed, inject_options(options.inject),
+                                      *options.append)))
+
+
+def inject_options(rule: dict[str, str] | None) -> str:
+    """The kernel options for --inject. Every third seed also makes the rings as small as they can be."""
+    if rule is None:
+        return ""
+    words = dict(rule)
+    ring = words.pop("ring", "4" if int(words["seed"]) % 3 == 0 else None)
+    options = "inject=" + ",".join(f"{key}:{value}" for key, value in words.items())
+    return options if ring is None else f"{options} ring={ring}"
 
 
 def check(options: argparse.Namespace) -> Plan:
@@ -54,6 +66,8 @@ def check(options: argparse.Namespace) -> Plan:
     if options.emulator == "bochs":
         _check_bochs(options, topology)
     if options.os == "linux":
+        if options.inject is not None:
+            raise UsageError("--inject is for Kettle: Linux sends no messages")
         if options.icount is not None and options.cpus > 1:
             raise UsageError("--os linux with --icount needs --cpus 1: Linux starts its CPUs with loops that never pause")
         if options.boot is not None:
@@ -64,15 +78,17 @@ def check(options: argparse.Namespace) -> Plan:
     if owns_terminal(0) and not any(item.startswith("TERM=") for item in environment):
         environment.append(f"TERM={os.environ.get('TERM', 'dumb')}")
     job = image.make_job(options.program, options.arguments, environment, options.files, base_image)
-    if options.log is not None and not os.path.isdir(os.path.dirname(options.log) or "."):
-        raise UsageError(f"--log {options.log}: no such folder")
+    for name, file in (("--log", options.log), ("--profile", options.profile)):
+        if file is not None and not os.path.isdir(os.path.dirname(file) or "."):
+            raise UsageError(f"{name} {file}: no such folder")
+    plugin = _check_counting(options)
     kernel = None
     if options.os == "kettle":
         kernel, base_image = built(KERNEL), built(BASE_IMAGE)
     emulator = "bochs" if options.emulator == "bochs" else qemu.PROGRAM
     if shutil.which(emulator) is None:
         raise UsageError(f"{emulator} is not installed: run {ROOT / 'tools' / 'setup'}")
-    return Plan(options, topology, kernels, pace, job, kernel, base_image)
+    return Plan(options, topology, kernels, pace, job, kernel, base_image, plugin)
 
 
 def _check_pace(options: argparse.Namespace) -> qemu.Pace:
@@ -85,6 +101,17 @@ def _check_pace(options: argparse.Namespace) -> qemu.Pace:
         raise UsageError("--seed must fit into 32 bits")
     threads = options.tcg or ("multi" if options.icount is None else "single")
     return qemu.Pace(threads, options.icount, options.seed)
+
+
+def _check_counting(options: argparse.Namespace) -> Path | None:
+    """The plugin of --count and --profile, or None."""
+    if not options.count and options.profile is None:
+        return None
+    if options.emulator != "qemu":
+        raise UsageError("--count and --profile are QEMU's: leave them out with --emulator bochs")
+    if options.profile is not None and options.os != "kettle":
+        raise UsageError("--profile is for Kettle: Linux's kernel comes without symbols")
+    return built(count.PLUGIN)
 
 
 def _check_bochs(options: argparse.Namespace, topology: Topology) -> None:
@@ -104,11 +131,13 @@ def make_machine(plan: Plan, folder: Path, progress: Progress, extra: tuple[str,
     """The machine of PLAN, with its image written into FOLDER; EXTRA options are for QEMU."""
     options = plan.options
     initramfs = folder / "initramfs.cpio"
+    if plan.plugin is not None:
+        extra += count.arguments(plan.plugin, folder, plan.kernel, options.profile is not None)
     if options.os == "linux":
         kernel = linux.kernel(progress.say)
         _write_parts(initramfs, linux.init_archive(), plan)
         boot = qemu.Boot(kernel, initramfs, linux.command_line(options.seed is not None, options.append))
-        return linux.LinuxMachine(folder, plan.topology, plan.pace, boot)
+        return linux.LinuxMachine(folder, plan.topology, plan.pace, boot, extra)
     _write_parts(initramfs, b"", plan)
     assert plan.kernel is not None
     if options.emulator == "qemu" and options.boot != "iso":
@@ -159,10 +188,14 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
                           on_user=progress.stop)
         outcome = await session.run()
         progress.stop()
+        counted = count.read(Path(folder)) if plan.plugin is not None else None
     if outcome.problem:
         print(f"kettle: {outcome.problem}", file=sys.stderr)
+    told = {}
+    if plan.plugin is not None:
+        told = count.tell(counted, plan.kernel, options.profile, quiet=options.json)
     if isinstance(sink, MemorySink):
-        print(json.dumps(report(outcome, bytes(sink.data), machine.command_line(), options.log)))
+        print(json.dumps({**report(outcome, bytes(sink.data), machine.command_line(), options.log), **told}))
     return outcome.status
 
 

@@ -94,13 +94,18 @@ void clock_init(const struct clock_rates *rates)
     apic_timer_set_rate(rates->apic_hz);
 }
 
+uint64_t clock_counts_to_ns(uint64_t counts)
+{
+    return (uint64_t)((unsigned __int128)counts * tsc_multiplier >> 32);
+}
+
 static uint64_t raw_now(void)
 {
     uint64_t now = rdtsc();
 
     if (now < tsc_base)
         return 0; /* this CPU's counter lags behind the one that set the base */
-    return (uint64_t)((unsigned __int128)(now - tsc_base) * tsc_multiplier >> 32);
+    return clock_counts_to_ns(now - tsc_base);
 }
 
 uint64_t clock_now(void)

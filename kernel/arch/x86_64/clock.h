@@ -20,6 +20,8 @@ void clock_calibrate(struct clock_rates *rates);
 void clock_init(const struct clock_rates *rates);
 /* Nanoseconds since boot; never goes back on one instance. */
 uint64_t clock_now(void);
+/* So many counts of the time stamp counter in nanoseconds. */
+uint64_t clock_counts_to_ns(uint64_t counts);
 /* Nanoseconds to add to clock_now for the time since 1970. */
 uint64_t clock_epoch(void);
 /* Makes clock_now at least NANOSECONDS from now on: what a thread that moved here has seen elsewhere. */

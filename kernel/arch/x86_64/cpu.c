@@ -7,6 +7,7 @@
 struct cpu_features cpu_features;
 struct cpu *cpus[CPUS_MAX];
 uint32_t cpu_total;
+bool cpu_several;
 bool smap_enabled;
 
 #define FXSAVE_SIZE 512

@@ -66,6 +66,7 @@ struct cpu_features {
 extern struct cpu_features cpu_features; /* [i] */
 extern struct cpu *cpus[CPUS_MAX];       /* [i] the CPUs of this instance, by index */
 extern uint32_t cpu_total;               /* [i] how many there are */
+extern bool cpu_several;                 /* [i] the instance has more than one: its locks have to lock */
 extern bool smap_enabled;                /* [i] read by user_copy in assembly */
 
 /* The calling CPU's structure. */

@@ -67,6 +67,14 @@ static inline uint64_t rdtsc(void)
     return (uint64_t)high << 32 | low;
 }
 
+/* The same, but it may be read a little earlier or later than the program order says. */
+static inline uint64_t rdtsc_unordered(void)
+{
+    uint64_t low, high; /* it clears the upper halves */
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return high << 32 | low;
+}
+
 struct cpuid_result {
     uint32_t eax, ebx, ecx, edx;
 };
@@ -100,6 +108,17 @@ static inline void invlpg(uint64_t address)
     __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
 }
 
+/* Copies COUNT words; neither side has to be aligned. */
+static inline void copy_words(void *to, const void *from, size_t count)
+{
+    __asm__ volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+}
+
+static inline void fill_words(void *to, uint64_t word, size_t count)
+{
+    __asm__ volatile("rep stosq" : "+D"(to), "+c"(count) : "a"(word) : "memory");
+}
+
 static inline void cpu_pause(void)
 {
     __asm__ volatile("pause" : : : "memory");
@@ -128,6 +147,12 @@ static inline void interrupts_on(void)
 }
 
 /* Enables interrupts and halts with no window between: STI takes effect after the next instruction. */
+/* Takes the interrupts that wait. */
+static inline void interrupts_window(void)
+{
+    __asm__ volatile("sti; nop; cli" : : : "memory");
+}
+
 static inline void interrupts_wait(void)
 {
     __asm__ volatile("sti; hlt; cli" : : : "memory");

@@ -1,7 +1,10 @@
 /* Spinlocks between the CPUs of one instance. Never shared between instances.
  *
  * Kernel code runs with interrupts off, so a lock holder is not interrupted. A CPU that spins answers the TLB
- * shootdowns of others (cpu_relax), so a holder may wait for one without deadlock. */
+ * shootdowns of others (cpu_relax), so a holder may wait for one without deadlock.
+ *
+ * In an instance with one CPU nobody else can hold a lock: taking one is a check of that and a plain store. The locked
+ * instruction of the other instances is out of line. */
 #ifndef KERNEL_ARCH_SPINLOCK_H
 #define KERNEL_ARCH_SPINLOCK_H
 
@@ -14,16 +17,30 @@ struct spinlock {
     volatile uint32_t held; /* [a] 0 free, else 1 + local number of the CPU that holds it */
 };
 
+bool spin_try_several(struct spinlock *lock);
+void spin_lock_several(struct spinlock *lock);
+/* The one CPU takes a lock that it holds: a panic. */
+_Noreturn void spin_lock_twice(const struct spinlock *lock);
+
 static inline bool spin_try(struct spinlock *lock)
 {
-    return __atomic_load_n(&lock->held, __ATOMIC_RELAXED) == 0 &&
-           __atomic_exchange_n(&lock->held, cpu_index() + 1, __ATOMIC_ACQUIRE) == 0;
+    if (cpu_several)
+        return spin_try_several(lock);
+    if (lock->held != 0)
+        return false;
+    lock->held = 1;
+    return true;
 }
 
 static inline void spin_lock(struct spinlock *lock)
 {
-    while (!spin_try(lock))
-        cpu_relax();
+    if (cpu_several) {
+        spin_lock_several(lock);
+        return;
+    }
+    if (lock->held != 0)
+        spin_lock_twice(lock);
+    lock->held = 1;
 }
 
 static inline void spin_unlock(struct spinlock *lock)

@@ -1,0 +1,78 @@
+/* Options that change while running, on every kernel at once. */
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
+#include "kernel/machine.h"
+#include "mm/heap.h"
+#include "msg/call.h"
+#include "tasks/work.h"
+
+/* The change waits for handlers to end, so a worker makes it. */
+struct control_work {
+    struct work work;
+    struct msg_kept kept;
+    uint32_t size; /* bytes of this object */
+    char words[];
+};
+
+static void control_done(struct msg_kept *kept)
+{
+    struct control_work *w = container_of(kept, struct control_work, kept);
+
+    heap_free(w, w->size);
+}
+
+static void run_control(struct work *work)
+{
+    struct control_work *w = container_of(work, struct control_work, work);
+    int error = msg_control(w->words);
+
+    if (error != 0)
+        msg_kept_reply_error(&w->kept, error, control_done);
+    else
+        msg_kept_reply(&w->kept, NULL, 0, control_done);
+}
+
+static void handle_control(const struct msg *m)
+{
+    uint32_t size = (uint32_t)sizeof(struct control_work) + m->length + 1;
+    struct control_work *w = heap_alloc(size);
+
+    if (w == NULL) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    w->size = size;
+    memcpy(w->words, m->data, m->length);
+    msg_keep(m, &w->kept, NULL);
+    w->work.run = run_control;
+    work_submit(&w->work);
+}
+
+void control_init(void)
+{
+    msg_register(MSG_CONTROL, handle_control, 0, 0);
+}
+
+static void note_error(void *context, uint32_t kernel, const void *reply, int length)
+{
+    (void)kernel;
+    (void)reply;
+    if (length < 0)
+        *(int *)context = length;
+}
+
+int control_everywhere(const char *words)
+{
+    kernel_set others = 0;
+    int error = msg_control(words);
+
+    if (error != 0)
+        return error;
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        if (k != instance.kernel && msg_peer_started(k))
+            others |= 1ull << k;
+    }
+    msg_gather(others, MSG_CONTROL, words, (uint32_t)strlen(words), note_error, &error, "change of options", 0);
+    return error;
+}

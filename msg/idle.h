@@ -1,0 +1,13 @@
+/* The option poll=: how often an idle CPU looks for messages before it halts. See msg/idle.c. */
+#ifndef MSG_IDLE_H
+#define MSG_IDLE_H
+
+#include <stdint.h>
+
+#define IDLE_POLLS_DEFAULT 400u
+#define IDLE_POLLS_ALWAYS UINT32_MAX /* never halt */
+
+/* POLLS at most, from now on; 0: halt at once. */
+void idle_set_polls(uint32_t polls);
+
+#endif

@@ -1,0 +1,151 @@
+/* Answers: at once in the handler, or later for a request that was kept. See msg/channel.h and msg/PROTOCOL.md. */
+#include "kernel/abi/errno.h"
+#include "kernel/lib/completion.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "msg/channel_internal.h"
+#include "msg/wire.h"
+
+static struct spinlock kept_lock; /* before a peer's tx_lock */
+static struct list kept_requests; /* [k] kept_lock: struct msg_kept, not yet answered */
+
+static uint64_t reply_header(const struct msg_ticket *ticket, uint32_t length)
+{
+    return ticket->type | MSG_REPLY_BIT | (uint64_t)ticket->request << MSG_REQUEST_SHIFT |
+           (uint64_t)length << MSG_LENGTH_SHIFT;
+}
+
+/* The answer to a request that a relay here has made for another kernel. */
+static void reply_own(const struct msg_ticket *ticket, uint64_t header, const void *data)
+{
+    struct msg m = {.ticket = *ticket, .length = (uint32_t)msg_header_length(header), .data = data};
+    int64_t error;
+
+    if ((header & MSG_ERROR_BIT) == 0) {
+        msg_take_reply(&m);
+        return;
+    }
+    memcpy(&error, data, sizeof(error));
+    msg_take_reply_error(&m, (int)error);
+}
+
+/* Room is certain for the peer's credits; a peer that asks beyond them loses the answer. */
+static __attribute__((noinline)) void reply_slowly(const struct msg_ticket *ticket, uint64_t header, const void *data)
+{
+    struct peer *peer = msg_peer(ticket->kernel);
+
+    if (peer == NULL)
+        reply_own(ticket, header, data);
+    else if (!msg_put(peer, msg_kinds[ticket->type].class, header, data, true))
+        msg_stats.overrun++;
+}
+
+static inline void reply_now(const struct msg_ticket *ticket, uint64_t header, const void *data)
+{
+    struct sender_class *out = msg_sender(ticket->kernel, msg_kinds[ticket->type].class);
+
+    if (out == NULL || !msg_put_fast(out, header, data, true))
+        reply_slowly(ticket, header, data);
+}
+
+void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length)
+{
+    assert(length <= MSG_SHORT);
+    reply_now(ticket, reply_header(ticket, length), data);
+}
+
+void msg_reply_error(const struct msg_ticket *ticket, int error)
+{
+    int64_t value = error;
+
+    reply_now(ticket, reply_header(ticket, sizeof(value)) | MSG_ERROR_BIT, &value);
+}
+
+void msg_keep(const struct msg *m, struct msg_kept *kept, void (*cancelled)(struct msg_kept *kept))
+{
+    kept->ticket = m->ticket;
+    kept->cancelled = cancelled;
+    spin_lock(&kept_lock);
+    list_append(&kept_requests, &kept->node);
+    spin_unlock(&kept_lock);
+    if (m->ticket.kernel != instance.kernel)
+        reply_now(&m->ticket, reply_header(&m->ticket, 0) | MSG_KEPT_BIT, &kept->ticket); /* no bytes of it */
+}
+
+static void kept_gone(struct msg_outgoing *outgoing)
+{
+    struct msg_kept *kept = container_of(outgoing, struct msg_kept, outgoing);
+
+    if (kept->done != NULL)
+        kept->done(kept);
+}
+
+static void kept_send(struct msg_kept *kept, uint64_t header, const void *data, void (*done)(struct msg_kept *kept))
+{
+    struct peer *peer = msg_peer(kept->ticket.kernel);
+    uint32_t length = (uint32_t)msg_header_length(header);
+    enum msg_class class = msg_kinds[kept->ticket.type].class;
+
+    spin_lock(&kept_lock);
+    list_remove(&kept->node);
+    spin_unlock(&kept_lock);
+    if (peer == NULL) {
+        struct msg_ticket ticket = kept->ticket;
+
+        reply_own(&ticket, header, data);
+    } else if (length > MSG_SHORT || !msg_put(peer, class, header, data, false)) {
+        if (length <= MSG_SHORT) {
+            memcpy(kept->payload, data, length);
+            data = kept->payload;
+        }
+        kept->done = done;
+        kept->outgoing = (struct msg_outgoing){.header = header, .data = data, .class = class, .done = kept_gone};
+        msg_queue(peer, &kept->outgoing);
+        return;
+    }
+    if (done != NULL)
+        done(kept);
+}
+
+void msg_kept_reply(struct msg_kept *kept, const void *data, uint32_t length, void (*done)(struct msg_kept *kept))
+{
+    assert(length <= MSG_SHORT);
+    kept_send(kept, reply_header(&kept->ticket, length), data, done);
+}
+
+void msg_kept_reply_error(struct msg_kept *kept, int error, void (*done)(struct msg_kept *kept))
+{
+    int64_t value = error;
+
+    kept_send(kept, reply_header(&kept->ticket, sizeof(value)) | MSG_ERROR_BIT, &value, done);
+}
+
+void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t length, void (*done)(struct msg_kept *kept))
+{
+    assert(length <= MSG_MAX);
+    kept_send(kept, reply_header(&kept->ticket, length), data, done);
+}
+
+static void handle_cancel(const struct msg *m)
+{
+    const struct msg_cancel *cancel = m->data;
+
+    spin_lock(&kept_lock);
+    list_for_each(node, &kept_requests) {
+        struct msg_kept *kept = container_of(node, struct msg_kept, node);
+
+        if (kept->ticket.kernel == m->ticket.kernel && kept->ticket.request == cancel->request &&
+            kept->ticket.type == cancel->type) {
+            if (kept->cancelled != NULL)
+                kept->cancelled(kept);
+            break;
+        }
+    }
+    spin_unlock(&kept_lock);
+}
+
+void msg_kept_init(void)
+{
+    list_init(&kept_requests);
+    msg_register(MSG_CANCEL, handle_cancel, sizeof(struct msg_cancel), 0);
+}

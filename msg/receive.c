@@ -1,0 +1,398 @@
+/* Receiving: which peer's turn it is, what is taken from a ring, checks, and dispatch. See msg/PROTOCOL.md.
+ *
+ * The short way through drain() is for a message whose header is exactly what its row expects; all else, and everything
+ * while messages are traced or held back, goes the long way. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "msg/channel_internal.h"
+#include "msg/inject.h"
+#include "msg/trace.h"
+
+#define QUANTUM 8u /* messages taken from one peer before urgent ones, and the next peer, are looked for */
+
+struct spinlock msg_rx_lock;
+struct msg_row msg_rows[MSG_ROWS];
+
+_Static_assert((sizeof(struct msg_row) & (sizeof(struct msg_row) - 1)) == 0, "a row is found by a shift");
+
+union msg_seen msg_seen __attribute__((aligned(64)));
+
+/* [k] rx_lock */
+static uint64_t busy[MSG_CLASSES]; /* peers whose ring may have more */
+static uint32_t turn[MSG_CLASSES]; /* whose turn it is */
+static uint64_t room_wishes;       /* peers to be told when their rings are empty */
+static uint32_t logged_kinds;      /* bad input is logged once per kind */
+
+/* Answers a peer's wish for room once both its rings are empty. */
+static __attribute__((noinline)) void tell_of_room(struct peer *peer)
+{
+    if (ring_ready(&peer->in[MSG_URGENT]) || ring_ready(&peer->in[MSG_ORDINARY]))
+        return; /* they are taken first: see serve */
+    room_wishes &= ~(1ull << peer->kernel);
+    msg_own_head->taken[peer->kernel].answered = peer->wants_seen;
+    msg_signal_room(peer);
+}
+
+/* The peer's signals have changed: it wishes for room. */
+static __attribute__((noinline)) void follow_signals(struct peer *peer)
+{
+    uint8_t wants = msg_own_head->wants[peer->kernel];
+
+    if (wants == peer->wants_seen)
+        return;
+    peer->wants_seen = wants;
+    room_wishes |= 1ull << peer->kernel;
+    tell_of_room(peer);
+}
+
+/* Follows a hint that has changed by CHANGE: which rings have something, has it made room for us, does it wish for
+ * some. */
+static inline void follow_hint(struct peer *peer, uint16_t change)
+{
+    uint64_t bit = 1ull << peer->kernel;
+
+    if (ring_ready(&peer->in[MSG_URGENT]))
+        busy[MSG_URGENT] |= bit;
+    if (ring_ready(&peer->in[MSG_ORDINARY]))
+        busy[MSG_ORDINARY] |= bit;
+    if (peer->blocked != 0)
+        msg_unblock(peer);
+    if ((change & (HINT_SLOT - 1)) != 0)
+        follow_signals(peer);
+}
+
+/* The hint is read before the rings: a sender publishes before it changes its hint. So what is not found now comes with
+ * another change. */
+static void scan_hints(void)
+{
+    for (uint32_t i = 0; 4 * i < instance.kernels; i++) {
+        uint64_t word = msg_hint_word(i);
+        uint64_t changed = word ^ msg_seen.words[i];
+
+        msg_seen.words[i] = word;
+        while (changed != 0) {
+            uint32_t shift = (uint32_t)__builtin_ctzll(changed) & ~15u;
+            struct peer *peer = msg_peers[4 * i + shift / 16];
+            uint16_t difference = (uint16_t)(changed >> shift);
+
+            changed &= ~(0xffffull << shift);
+            if (peer != NULL)
+                follow_hint(peer, difference);
+        }
+    }
+}
+
+/* A fragment of the message that is under way has been copied; if the one behind the next exists, the next is not the
+ * last: see take_fragment. */
+static inline void fragment_taken(struct reassembly *partial)
+{
+    uint64_t last = (msg_header_length(partial->header) - 1) / MSG_SHORT;
+
+    partial->expected++;
+    partial->next = partial->expected < last ? partial->header | (uint64_t)partial->expected << MSG_FRAGMENT_SHIFT
+                                             : ~partial->header & MSG_REPLY_BIT;
+}
+
+/* A message as it is copied out of its slot: what a handler sees begins with the header itself. */
+struct taken {
+    struct msg m;
+    uint64_t payload[6];
+};
+
+_Static_assert(offsetof(struct msg, ticket) == 0 && offsetof(struct msg, length) == 4, "the halves of a short header");
+
+static __attribute__((noinline)) void take_unusual(struct peer *peer, enum msg_class class, uint64_t header,
+                                                   const struct taken *taken, uint64_t queued)
+{
+    struct ring_message message = {.header = header, .time = taken->m.time};
+
+    memcpy(message.payload, taken->payload, sizeof(message.payload));
+    msg_receive_unusual(peer, class, &message, queued);
+}
+
+/* A fragment in the middle of a long message: only to be copied. */
+static inline bool take_fragment(struct reassembly *partial, uint64_t header, const struct taken *taken)
+{
+    if (header != partial->next)
+        return false;
+    __builtin_memcpy(partial->bytes + partial->expected * MSG_SHORT, taken->payload, MSG_SHORT);
+    fragment_taken(partial);
+    return true;
+}
+
+/* Takes up to QUANTUM messages. True: the ring may have more. SEVERAL is a constant: the instance has several CPUs. */
+static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, bool several)
+{
+    struct ring_receiver *ring = &peer->in[class];
+    const uint64_t source = (uint64_t)peer->kernel << MSG_SOURCE_SHIFT;
+    volatile uint64_t *counter = ring->counter;
+    uint64_t now = msg_ticks();
+    struct taken taken;
+
+    taken.m.data = taken.payload;
+    for (uint64_t end = ring->next + QUANTUM; ring->next != end;) {
+        const struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
+        uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
+        uint64_t header, queued, then;
+        struct msg_row *row;
+
+        if ((uint16_t)publish != ring_sequence(ring->next))
+            return false;
+        header = slot->header;
+        __builtin_memcpy(&taken.m, &header, sizeof(header));
+        taken.payload[0] = slot->payload[0];
+        taken.payload[1] = slot->payload[1];
+        taken.payload[2] = slot->payload[2];
+        taken.payload[3] = slot->payload[3];
+        taken.payload[4] = slot->payload[4];
+        taken.payload[5] = slot->payload[5];
+        *counter = ++ring->next; /* gives the slot back: before a reply returns its credit */
+        queued = msg_time_since(publish >> 16, now);
+        taken.m.time = now - queued;
+        if (__builtin_expect((int64_t)queued < 0, 0) || several) {
+            msg_clock_behind(taken.m.time, now);
+            queued = (int64_t)queued < 0 ? 0 : queued;
+        }
+        row = &msg_rows[(uint8_t)header];
+        if (__builtin_expect((header & ~MSG_REQUEST_BITS) != row->expect + source, 0)) {
+            if (take_fragment(&peer->partial[class][(header & MSG_REPLY_BIT) != 0], header, &taken))
+                continue;
+            take_unusual(peer, class, header, &taken, queued);
+            now = msg_ticks();
+            continue;
+        }
+        row->received++;
+        row->handler(&taken.m);
+        then = msg_ticks();
+        msg_histogram_add(&row->times->queueing, queued);
+        msg_histogram_add(&row->times->handling, then - now);
+        now = then;
+    }
+    return true;
+}
+
+static __attribute__((noinline)) bool drain_several(struct peer *peer, enum msg_class class)
+{
+    return drain(peer, class, true);
+}
+
+/* As drain, one message, when some are traced or held back. */
+static bool drain_special(struct peer *peer, enum msg_class class)
+{
+    struct ring_message slot;
+    struct ring_receiver *ring = &peer->in[class];
+    uint64_t now, queued;
+
+    if (inject_holds(peer->kernel, class, ring) || !ring_take(ring, &slot))
+        return false;
+    now = msg_ticks();
+    queued = msg_time_since(slot.time, now);
+    slot.time = now - queued;
+    if ((int64_t)queued < 0 || cpu_several)
+        msg_clock_behind(slot.time, now);
+    msg_receive_unusual(peer, class, &slot, (int64_t)queued < 0 ? 0 : queued);
+    return true;
+}
+
+static inline __attribute__((always_inline)) void serve(enum msg_class class)
+{
+    uint64_t rest = busy[class] & ~0ull << turn[class];
+    uint32_t kernel = (uint32_t)__builtin_ctzll(rest != 0 ? rest : busy[class]);
+    struct peer *peer = msg_peers[kernel];
+    uint64_t position;
+    bool more;
+
+    more = msg_special   ? drain_special(peer, class)
+           : cpu_several ? drain_several(peer, class)
+                         : drain(peer, class, false);
+    turn[class] = (kernel + 1) % KERNELS_MAX;
+    if (more)
+        return;
+    busy[class] &= ~(1ull << kernel);
+    position = peer->in[class].next;
+    if (position - peer->empty_at[class] > peer->most[class])
+        peer->most[class] = position - peer->empty_at[class];
+    peer->empty_at[class] = position;
+    if (room_wishes >> kernel & 1)
+        tell_of_room(peer);
+}
+
+bool msg_poll(void)
+{
+    bool any = false;
+
+    if (!spin_try(&msg_rx_lock))
+        return false;
+    msg_stats.polls++;
+    if (inject_due != 0) {
+        busy[MSG_ORDINARY] |= inject_released(MSG_ORDINARY);
+        busy[MSG_URGENT] |= inject_released(MSG_URGENT);
+    }
+    /* While this CPU is at it, the first CPU may arm the doorbell and go to sleep, and no sender rings for a message
+     * that it has rung for before: so all that is there is taken here. One CPU alone looks again before it sleeps. */
+    for (;;) {
+        if (!any || cpu_several || (busy[MSG_URGENT] | busy[MSG_ORDINARY]) != 0)
+            scan_hints();
+        if ((busy[MSG_URGENT] | busy[MSG_ORDINARY]) == 0)
+            break;
+        serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY);
+        any = true;
+    }
+    spin_unlock(&msg_rx_lock);
+    if (inject_due != 0)
+        wait_ops.due_changed();
+    return any;
+}
+
+static void drop(uint64_t *counter, uint32_t kind, const struct peer *peer, const char *what)
+{
+    (*counter)++;
+    if ((logged_kinds & 1u << kind) == 0) {
+        logged_kinds |= 1u << kind;
+        log_line("msg: dropped a message from kernel %u: %s (logged once)", peer->kernel, what);
+    }
+}
+
+/* The first message of a row: from now on it may go the short way. */
+static bool row_prepare(struct msg_row *row, uint32_t number)
+{
+    if (row->times != NULL)
+        return true;
+    row->times = msg_memory.allocate(sizeof(*row->times));
+    if (row->times == NULL)
+        return false;
+    if (!row->bytes && row->size <= MSG_SHORT)
+        row->expect = number | (uint64_t)row->size << MSG_LENGTH_SHIFT;
+    return true;
+}
+
+void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued)
+{
+    uint64_t now = msg_ticks();
+
+    row->received++;
+    if (row->bytes)
+        row->bytes_received += m->length;
+    row->handler(m);
+    if (!row_prepare(row, (uint32_t)(row - msg_rows)))
+        return;
+    msg_histogram_add(&row->times->queueing, queued);
+    msg_histogram_add(&row->times->handling, msg_ticks() - now);
+}
+
+static void deliver(uint64_t word, uint64_t time, const void *data, uint64_t queued)
+{
+    struct msg_row *row = &msg_rows[(uint8_t)word];
+    struct msg m = {.length = (uint32_t)msg_header_length(word), .time = time, .data = data};
+    uint64_t start = msg_ticks();
+
+    memcpy(&m.ticket, &word, sizeof(m.ticket));
+    if ((word & MSG_ERROR_BIT) != 0) {
+        int64_t error;
+
+        memcpy(&error, data, sizeof(error));
+        row->received++;
+        msg_take_reply_error(&m, error < 0 && error > -4096 ? (int)error : -EPROTO);
+    } else if ((word & MSG_KEPT_BIT) != 0) {
+        msg_take_kept(&m);
+    } else {
+        msg_deliver(row, &m, queued);
+    }
+    if (msg_special)
+        trace_taken(word, time, queued, msg_ticks() - start);
+}
+
+/* Adds a fragment of a message longer than one slot; delivers when it was the last. */
+static void reassemble(struct peer *peer, enum msg_class class, const struct msg_header *header,
+                       const struct ring_message *slot, uint64_t queued)
+{
+    struct reassembly *partial = &peer->partial[class][header->reply ? 1 : 0];
+    uint64_t no_match = ~slot->header & MSG_REPLY_BIT;
+    uint64_t first = slot->header & ~(0x7ffull << MSG_FRAGMENT_SHIFT);
+    uint32_t offset = header->fragment * MSG_SHORT;
+    uint32_t length = header->length - offset;
+
+    if (header->fragment == 0) {
+        if (partial->expected != 0)
+            drop(&msg_stats.bad_fragment, 0, peer, "a fragmented message broke off");
+        partial->expected = 0;
+        partial->next = no_match;
+        partial->header = first;
+        if (partial->bytes == NULL)
+            partial->bytes = msg_memory.allocate(MSG_MAX);
+    }
+    if (header->fragment != partial->expected || first != partial->header) {
+        partial->expected = 0;
+        partial->next = no_match;
+        drop(&msg_stats.bad_fragment, 1, peer, "a fragment that does not fit");
+        return;
+    }
+    if (length > MSG_SHORT)
+        length = MSG_SHORT;
+    if (partial->bytes != NULL)
+        memcpy(partial->bytes + offset, slot->payload, length);
+    fragment_taken(partial);
+    if (partial->bytes == NULL)
+        partial->next = no_match;
+    if (offset + length < header->length)
+        return;
+    partial->expected = 0;
+    if (partial->bytes != NULL) {
+        deliver(first, slot->time, partial->bytes, queued);
+        return;
+    }
+    drop(&msg_stats.no_memory, 2, peer, "no memory to put its fragments together");
+    if (header->reply) {
+        struct msg m = {.ticket = {header->type, header->source, header->request}, .data = slot->payload};
+
+        msg_take_reply_error(&m, -ENOMEM);
+    } else if (!msg_kinds[header->type].notice) {
+        struct msg_ticket ticket = {header->type, header->source, header->request};
+
+        msg_reply_error(&ticket, -ENOMEM);
+    }
+}
+
+static bool length_right(const struct msg_header *header, const struct msg_row *row)
+{
+    if (header->length > MSG_MAX)
+        return false;
+    if (header->error || header->kept)
+        return header->reply && header->length == (header->error ? 8 : 0);
+    return row->bytes ? header->length >= row->size : header->length == row->size;
+}
+
+void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued)
+{
+    const struct msg_row *row = &msg_rows[(uint8_t)slot->header];
+    struct msg_header header;
+
+    msg_header_unpack(slot->header, &header);
+    if (header.source != peer->kernel) {
+        drop(&msg_stats.bad_source, 3, peer, "it names another source");
+        return;
+    }
+    if ((slot->header & MSG_ZERO_BITS) != 0 || (header.error && header.kept)) {
+        drop(&msg_stats.bad_header, 4, peer, "bits of its header that are not in use");
+        return;
+    }
+    if (row->handler == NULL || msg_kinds[header.type].class != class) {
+        drop(&msg_stats.bad_type, 5, peer, "a type that is not in use, or not in this class");
+        return;
+    }
+    if (!length_right(&header, row)) {
+        drop(&msg_stats.bad_length, 6, peer, "an impossible length");
+        return;
+    }
+    if (header.fragment * MSG_SHORT >= header.length && header.fragment > 0) {
+        drop(&msg_stats.bad_fragment, 7, peer, "a fragment behind the end");
+        return;
+    }
+    if (header.length > MSG_SHORT)
+        reassemble(peer, class, &header, slot, queued);
+    else
+        deliver(slot->header, slot->time, slot->payload, queued);
+}

@@ -1,0 +1,104 @@
+/* Time stamps and counters of the channel.
+ *
+ * Time on messages is a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): the processor's time
+ * stamp counter, moved ahead where Lamport's rule asks for it. So it orders events as a Lamport clock does, and tells
+ * how long a message has waited. One tick is 32 counts; 48 bits last for more than a month at 3 GHz. */
+#ifndef MSG_STATS_H
+#define MSG_STATS_H
+
+#include <stdint.h>
+
+#include "boot/instance.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "msg/message.h"
+
+#define MSG_TICK_SHIFT 5
+#define MSG_TIME_MASK ((1ull << 48) - 1)
+
+/* Four buckets for each power of two: a percentile is at most an eighth off. */
+#define HISTOGRAM_BUCKETS 184u
+
+struct msg_histogram {
+    uint64_t most;
+    uint64_t count[HISTOGRAM_BUCKETS];
+};
+
+struct msg_times {
+    struct msg_histogram queueing; /* ticks from sending to taking */
+    struct msg_histogram handling; /* ticks in the handler */
+};
+
+/* [k] rx_lock, but for what senders count: these may miss some when several CPUs send. */
+struct msg_stats {
+    uint64_t bad_type, bad_source, bad_length, bad_fragment, bad_header, bad_time, late_reply, no_memory, overrun;
+    uint64_t doorbells_sent, doorbells_received, polls, room_waits, room_signals, credit_waits, cancelled, timed_out;
+    uint64_t relayed;
+};
+
+struct msg_sent {
+    uint64_t count, bytes;
+};
+
+extern struct msg_stats msg_stats;
+extern struct msg_sent msg_sent[MSG_ROWS]; /* by the first byte of the header */
+extern volatile uint64_t msg_clock;        /* [a] the last time that was sent or seen ahead of the counter */
+
+uint64_t msg_clock_tick_several(void);
+void msg_sent_several(uint8_t row, uint64_t bytes);
+
+/* The counter part alone. */
+static inline uint64_t msg_ticks(void)
+{
+    return (rdtsc_unordered() - instance.rates.tsc_base) >> MSG_TICK_SHIFT;
+}
+
+/* A time after every one that was sent or seen here before; the first in an instance with one CPU. */
+static inline uint64_t msg_clock_tick_one(void)
+{
+    uint64_t now = msg_ticks();
+
+    if (__builtin_expect(now <= msg_clock, 0))
+        now = msg_clock + 1;
+    msg_clock = now;
+    return now;
+}
+
+static inline uint64_t msg_clock_tick(void)
+{
+    return cpu_several ? msg_clock_tick_several() : msg_clock_tick_one();
+}
+
+/* A message came from after NOW by our counter: the clock follows, unless the time is absurd. */
+void msg_clock_behind(uint64_t time, uint64_t now);
+
+/* Ticks from TIME, of which only the 48 bits that travel are known, to NOW; below zero when TIME is ahead. */
+static inline uint64_t msg_time_since(uint64_t time, uint64_t now)
+{
+    return (uint64_t)((int64_t)((now - time) << 16) >> 16);
+}
+
+static inline void msg_count_sent(uint8_t row, uint64_t bytes)
+{
+    if (cpu_several) {
+        msg_sent_several(row, bytes);
+        return;
+    }
+    msg_sent[row].count++;
+    msg_sent[row].bytes += bytes;
+}
+
+static inline void msg_histogram_add(struct msg_histogram *histogram, uint64_t value)
+{
+    uint64_t x = value + 4;
+    uint32_t shift = (63u ^ (uint32_t)__builtin_clzll(x)) - 2;
+
+    histogram->count[(x >> shift) + 4 * (uint64_t)shift - 4]++;
+    if (value > histogram->most)
+        histogram->most = value;
+}
+
+/* The value below which PART of 1000 lie, from its bucket's middle; 0 when there are none. */
+uint64_t msg_histogram_quantile(const struct msg_histogram *histogram, uint32_t part);
+uint64_t msg_ticks_to_ns(uint64_t ticks);
+
+#endif

@@ -1,0 +1,36 @@
+/* Payloads of the channel's own messages (5 to 8 in msg/messages.def). */
+#ifndef MSG_WIRE_H
+#define MSG_WIRE_H
+
+#include <stdint.h>
+
+struct msg_cancel { /* CANCEL */
+    uint16_t request;
+    uint8_t type;
+    uint8_t pad[5];
+};
+
+/* RELAY, RELAY_URGENT; the request's own payload follows. */
+struct msg_relay {
+    uint64_t kernels; /* to be asked, the receiver among them */
+    uint8_t type;
+    uint8_t pad[7];
+};
+
+/* The answer to a relay: this, then a record for each kernel whose answer was not empty. */
+struct msg_relayed {
+    uint64_t empty; /* kernels that answered with no bytes */
+};
+
+#define RELAY_NOT_ASKED INT32_MIN /* no way to that kernel from the relay: ask it yourself */
+
+struct msg_relay_record {
+    uint32_t kernel;
+    int32_t length; /* bytes of the answer, which follow, filled up to 8; or a negative errno, or RELAY_NOT_ASKED */
+};
+
+_Static_assert(sizeof(struct msg_cancel) == 8, "wire format");
+_Static_assert(sizeof(struct msg_relay) == 16, "wire format");
+_Static_assert(sizeof(struct msg_relay_record) == 8, "wire format");
+
+#endif

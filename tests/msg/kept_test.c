@@ -1,0 +1,134 @@
+/* Requests that are kept and answered later, among simulated peers.
+ *
+ * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
+ *
+ * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options.c
+ *
+ * sources: kernel/lib/completion.c */
+#include "tests/msg/layer.h"
+
+static struct msg_kept kept[70];
+static uint32_t kept_count, kept_done, kept_cancelled;
+
+static void note_cancelled(struct msg_kept *k)
+{
+    kept_cancelled = 1 + (uint32_t)(k - kept);
+}
+
+static void note_done(struct msg_kept *k)
+{
+    (void)k;
+    kept_done++;
+}
+
+static void keep(const struct msg *m)
+{
+    if (!msg_kinds[m->ticket.type].notice)
+        msg_keep(m, &kept[kept_count++], note_cancelled);
+}
+
+ALONE(kept_word, "a request that is kept says so at once, and is answered later, once")
+{
+    const struct peers_message *m;
+
+    begin(3, 1, "");
+    respond = keep;
+    send_numbers(PEER, MSG_ASK, 77, 1, 48);
+    msg_poll();
+    m = peers_take(PEER, MSG_ORDINARY);
+    CHECK(m != NULL && m->reply && m->kept && !m->error && m->type == MSG_ASK && m->request == 77 && m->length == 0);
+    expect_nothing();
+    CHECK_EQ(kept_done, 0);
+    msg_kept_reply(&kept[0], words, 48, note_done);
+    CHECK_EQ(kept_done, 1);
+    m = peers_take(PEER, MSG_ORDINARY);
+    CHECK(m != NULL && m->reply && !m->kept && m->request == 77 && m->length == 48 && memcmp(m->data, words, 48) == 0);
+    send_numbers(PEER, MSG_ASK_URGENT, 78, 1, 48);
+    msg_poll();
+    CHECK(peers_take(PEER, MSG_URGENT)->kept);
+    msg_kept_reply_error(&kept[1], -EIO, note_done);
+    m = peers_take(PEER, MSG_URGENT);
+    CHECK(m != NULL && m->reply && m->error && m->request == 78 && m->length == 8);
+    CHECK_EQ(kept_done, 2);
+}
+
+ALONE(kept_waits, "an answer to a kept request that finds no room waits in its own memory, and goes")
+{
+    uint64_t answer[6];
+    const struct peers_message *m;
+
+    begin(3, 1, "ring=4");
+    respond = keep;
+    send_numbers(PEER, MSG_ASK, 5, 1, 48);
+    msg_poll();
+    CHECK(peers_take(PEER, MSG_ORDINARY)->kept);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
+    memcpy(answer, words, sizeof(answer));
+    msg_kept_reply(&kept[0], answer, 48, note_done);
+    memset(answer, 0, sizeof(answer)); /* the caller's copy is not needed any more */
+    CHECK_EQ(kept_done, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(!peers_take(PEER, MSG_ORDINARY)->reply);
+    expect_nothing();
+    peers_signal(PEER);
+    msg_poll();
+    CHECK_EQ(kept_done, 1);
+    m = peers_take(PEER, MSG_ORDINARY);
+    CHECK(m != NULL && m->reply && m->request == 5 && memcmp(m->data, words, 48) == 0);
+    CHECK_EQ(peers_waits, 0);
+}
+
+ALONE(kept_credit, "word that a request is kept gives its credit back, once, and its answer none")
+{
+    struct msg_asking askings[6];
+    struct answer answers[6] = {{0}};
+    uint16_t ids[6];
+
+    begin(3, 1, "ring=4");
+    for (uint32_t i = 0; i < 6; i++)
+        msg_ask(&askings[i], PEER, MSG_ASK, words, 48, note_answer, &answers[i]);
+    ids[0] = expect_request(MSG_ASK);
+    expect_nothing();
+    peers_send(PEER, MSG_ASK, PEERS_REPLY | PEERS_KEPT, ids[0], NULL, 0);
+    msg_poll();
+    ids[1] = expect_request(MSG_ASK);
+    expect_nothing();
+    peers_send(PEER, MSG_ASK, PEERS_REPLY | PEERS_KEPT, ids[0], NULL, 0); /* again: a wrong peer */
+    msg_poll();
+    expect_nothing();
+    CHECK_EQ(msg_stats.late_reply, 1);
+    reply_now(ids[0]);
+    CHECK_EQ(answers[0].count, 1);
+    expect_nothing();
+    reply_now(ids[1]);
+    CHECK_EQ(answers[1].count, 1);
+    ids[2] = expect_request(MSG_ASK);
+    expect_nothing();
+}
+
+ALONE(cancel_heard, "CANCEL reaches the keeper of just that request, of that kernel and type; others change nothing")
+{
+    struct msg_cancel cancel = {.request = 6, .type = MSG_ASK};
+
+    begin(3, 1, "");
+    respond = keep;
+    send_numbers(PEER, MSG_ASK, 5, 3, 48);
+    send_numbers(OTHER, MSG_ASK, 6, 1, 48);
+    msg_poll();
+    peers_send(PEER, MSG_CANCEL, 0, 0, &cancel, sizeof(cancel));
+    msg_poll();
+    CHECK_EQ(kept_cancelled, 2);
+    kept_cancelled = 0;
+    cancel.request = 9;
+    peers_send(PEER, MSG_CANCEL, 0, 0, &cancel, sizeof(cancel));
+    cancel = (struct msg_cancel){.request = 6, .type = MSG_ECHO};
+    peers_send(PEER, MSG_CANCEL, 0, 0, &cancel, sizeof(cancel));
+    msg_poll();
+    CHECK_EQ(kept_cancelled, 0);
+    msg_kept_reply(&kept[1], words, 48, NULL);
+    cancel = (struct msg_cancel){.request = 6, .type = MSG_ASK};
+    peers_send(PEER, MSG_CANCEL, 0, 0, &cancel, sizeof(cancel)); /* late */
+    msg_poll();
+    CHECK_EQ(kept_cancelled, 0);
+}

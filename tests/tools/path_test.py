@@ -1,0 +1,79 @@
+"""The way of a message, read from the machine code of the kernel: no locked instruction, and one fence, the sender's.
+
+A locked instruction is one with a LOCK prefix, or an XCHG with memory, which locks without it. Instances with several CPUs take
+locks out of line, in the functions whose names end in _several: these are not on the way in an instance with one CPU.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+KERNEL = Path(__file__).resolve().parents[2] / "build" / "kettle.elf"
+SEND = ["msg_notify", "msg_ask", "msg_call", "msg_reply"]
+RECEIVE = ["idle_poll_look", "msg_poll", "msg_take_reply"]
+# what the way does not lead into: other CPUs, sleeping and waking, a ring that is full, messages that are not as expected
+ASIDE = re.compile(r"_several$|^(panic.*|spin_lock_twice|apic_send|completion_.*|idle_poll_answer|notify_slowly|reply_slowly|"
+                   r"msg_queue|msg_unblock|tell_of_room|follow_signals|msg_clock_behind|take_unusual|msg_receive_unusual|"
+                   r"drain_special|inject_.*|add_block_locked|kernel_refused|msg_wait)(\.|$)")
+LOCKED = re.compile(r"\block\b|\bxchg\s.*\(|\bcmpxchg|\bxadd")
+FENCE = re.compile(r"\bmfence\b")
+
+
+@pytest.fixture(scope="module")
+def functions() -> dict[str, list[str]]:
+    """The instructions of each function of the kernel, by name."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(KERNEL)], capture_output=True, text=True,
+                          check=True).stdout
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in text.splitlines():
+        start = re.match(r"[0-9a-f]+ <([^>]+)>:", line)
+        if start:
+            name = start.group(1)
+            found[name] = []
+        elif "\t" in line:
+            found[name].append(line.split("\t", 1)[1].split("#")[0].strip())
+    return found
+
+
+def reached(functions: dict[str, list[str]], roots: list[str]) -> set[str]:
+    """The functions of the way: ROOTS and what they call, but for what is aside."""
+    found: set[str] = set()
+    rest = list(roots)
+    while rest:
+        name = rest.pop()
+        if name in found or ASIDE.search(name):
+            continue
+        found.add(name)
+        for text in functions[name]:
+            called = re.search(r"\b(?:call|jmp)\s+[0-9a-f]+ <([^>+]+)>", text)
+            if called:
+                rest.append(called.group(1))
+    return found
+
+
+def matching(functions: dict[str, list[str]], names: set[str], pattern: re.Pattern) -> list[str]:
+    """Where PATTERN occurs in these functions."""
+    return [f"{name}: {text}" for name in sorted(names) for text in functions[name] if pattern.search(text)]
+
+
+@pytest.mark.parametrize("roots", [SEND, RECEIVE], ids=["sending", "receiving"])
+def test_no_locked_instruction_on_the_way(functions, roots):
+    way = reached(functions, roots)
+    assert way >= set(roots)
+    assert matching(functions, way, LOCKED) == []
+
+
+def test_locks_of_several_cpus_are_found(functions):
+    """The search finds a locked instruction where there has to be one."""
+    assert matching(functions, {"spin_try_several"}, LOCKED)
+
+
+def test_a_notice_takes_one_fence(functions):
+    assert len(matching(functions, {"msg_notify"}, FENCE)) == 1
+
+
+def test_taking_messages_takes_no_fence(functions):
+    assert matching(functions, {"idle_poll_look", "msg_poll"}, FENCE) == []

@@ -1,0 +1,181 @@
+"""`kettle bench`: runs a benchmark's list of machines and writes what they said, tables, plots and a report.
+
+A benchmark is a module with four names:
+
+    SUMMARY                  one line for --help
+    plan(options)            the runs, in order; raises UsageError
+    report(data)             a Report of the runs that were made, some of which may have failed
+    TITLE                    the report's heading
+
+`data` is what raw.json holds. Runs are made one after another, so benchmarks that compare two sides alternate them in
+the list. raw.json is written anew after every run: what was measured is not lost when a later run fails.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Callable, Sequence
+
+from hosttools import bench_messages, bench_plots
+from hosttools.bench_runs import Report, Run
+from hosttools.errors import UsageError
+from hosttools.paths import ROOT, build_dir
+from hosttools.qemu import CPU_MODEL, PROGRAM
+
+BENCHMARKS: dict[str, ModuleType] = {"messages": bench_messages}
+RAW = "raw.json"
+RUN_LIMIT = 1200  # seconds for one machine
+STATUS_FAILED = 1
+
+Json = dict[str, Any]
+Launch = Callable[[Sequence[str]], tuple[int, str, str]]
+
+
+def add_options(command: argparse.ArgumentParser, number: Callable[[str], int]) -> None:
+    """The options of `kettle bench`; NUMBER reads a whole number."""
+    command.add_argument("benchmark", choices=sorted(BENCHMARKS), metavar="BENCHMARK",
+                         help="; ".join(f"{name}: {module.SUMMARY}" for name, module in sorted(BENCHMARKS.items())))
+    command.add_argument("--quick", action="store_true", help="fewer cases, kernels and pairs")
+    command.add_argument("--out", metavar="FOLDER", help="where the results go (default build/results/BENCHMARK)")
+    command.add_argument("--report", action="store_true",
+                         help=f"run nothing: write tables and plots again from FOLDER/{RAW}")
+    machine = command.add_argument_group("the machine of the runs that count instructions")
+    machine.add_argument("--cpus", type=number, default=4, metavar="N", help="CPUs (default 4)")
+    machine.add_argument("--nodes", type=number, default=2, metavar="M", help="NUMA nodes (default 2)")
+    machine.add_argument("--kernels", default="core", metavar="core|node|N|LIST", help="as for run (default core)")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Runs what OPTIONS ask for; returns the exit status."""
+    module = BENCHMARKS[options.benchmark]
+    folder = Path(options.out) if options.out else build_dir() / "results" / options.benchmark
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError(f"matplotlib is not installed: run {ROOT / 'tools' / 'setup'}")
+    if options.report:
+        data = _read(folder / RAW, options.benchmark)
+    else:
+        runs = module.plan(options)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--out {folder}: {error.strerror}") from None
+        data = _begin(options)
+        execute(runs, data, folder / RAW)
+    write_report(module.TITLE, module.report(data), data, folder)
+    print(f"wrote {folder / options.benchmark}.md")
+    bad = [run["name"] for run in data["runs"] if run["problem"]]
+    if bad:
+        print(f"kettle: bench: {len(bad)} of {len(data['runs'])} runs failed: {', '.join(bad)}", file=sys.stderr)
+    return STATUS_FAILED if bad else 0
+
+
+def _read(path: Path, benchmark: str) -> Json:
+    try:
+        data = json.loads(path.read_text())
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from None
+    if not isinstance(data, dict) or data.get("benchmark") != benchmark:
+        raise UsageError(f"{path}: these are no results of the benchmark {benchmark}")
+    return data
+
+
+def _begin(options: argparse.Namespace) -> Json:
+    version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"version (\S+)", version)
+    return {"benchmark": options.benchmark, "date": time.strftime("%Y-%m-%d"), "quick": options.quick,
+            "qemu": found[1] if found else "unknown", "cpu": CPU_MODEL, "host_cpus": os.cpu_count(), "runs": []}
+
+
+def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = None) -> None:
+    """Makes RUNS one after another, appends each to DATA, and writes DATA to RAW after each."""
+    for number, run in enumerate(runs, 1):
+        print(f"[{number}/{len(runs)}] {run.name}", file=sys.stderr, flush=True)
+        result = execute_run(run, launch or _launch)
+        if result["problem"]:
+            print(f"kettle: bench: {run.name}: {result['problem'].splitlines()[0]}", file=sys.stderr)
+        data["runs"].append(result)
+        fresh = raw.with_name(raw.name + ".new")
+        fresh.write_text(json.dumps(data, indent=1) + "\n")
+        fresh.replace(raw)
+
+
+def _launch(arguments: Sequence[str]) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, "-m", "hosttools", *arguments], cwd=ROOT, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace", check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def execute_run(run: Run, launch: Launch) -> Json:
+    """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty."""
+    arguments = ["run", "--json", "--timeout", str(RUN_LIMIT), *run.machine, "--", *run.program]
+    result: Json = {"name": run.name, "command": shlex.join(["tools/kettle", *arguments]), "qemu_command": None,
+                    "status": None, "seconds": None, "output": [], "counts": [], "problem": ""}
+    result["status"], stdout, stderr = launch(arguments)
+    try:
+        told = json.loads(stdout)
+    except ValueError:
+        result["problem"] = stderr.strip() or f"status {result['status']} and no JSON"
+        return result
+    result.update(qemu_command=_neutral(told["command"]), seconds=told["seconds"], counts=told.get("counts") or [])
+    lines = [line for line in told["stdout"].splitlines() if line.strip()]
+    result["output"] = [item for line in lines if (item := _object(line)) is not None]
+    # A program that fails says why on the terminal that its output is on, too.
+    result["problem"] = next((line for line in lines if _object(line) is None), "")
+    if result["status"] != 0 and not result["problem"]:
+        result["problem"] = told["problem"] or stderr.strip() or f"status {result['status']}"
+    unpaired = [str(entry["region"]) for entry in result["counts"] if entry.get("errors") or entry.get("open")]
+    if unpaired and not result["problem"]:
+        result["problem"] = f"markers do not pair, so counts are wrong: region {', '.join(unpaired)}"
+    return result
+
+
+def _object(line: str) -> Json | None:
+    """The JSON object that LINE is, if it is one."""
+    try:
+        item = json.loads(line)
+    except ValueError:
+        return None
+    return item if isinstance(item, dict) else None
+
+
+def _neutral(command: str) -> str:
+    """COMMAND without the places of this tree and of the run's temporary folder."""
+    command = command.replace(f"{ROOT}{os.sep}", "")
+    return re.sub(re.escape(tempfile.gettempdir()) + r"/kettle-[^/\s,]*", "FOLDER", command)
+
+
+def write_report(title: str, report: Report, data: Json, folder: Path) -> None:
+    """Writes the report's plots, and FOLDER/BENCHMARK.md with its text, the plots and all command lines."""
+    pictures = [f"![{plot.title}]({path.name})\n" for plot in report.plots
+                if (path := bench_plots.draw(plot, folder)) is not None]
+    parts = [f"# {title}\n", _conditions(data), report.targets, *pictures, *report.tables, _failures(data["runs"]),
+             _commands(data["runs"])]
+    (folder / f"{data['benchmark']}.md").write_text("\n".join(part for part in parts if part))
+
+
+def _conditions(data: Json) -> str:
+    quick = " Made with `--quick`." if data["quick"] else ""
+    return (f"Measured on {data['date']} with QEMU {data['qemu']} (TCG, no KVM, `-cpu {data['cpu']}` on every side) on "
+            f"a machine with {data['host_cpus']} CPUs. Times on an emulator say nothing by themselves: compare ratios, "
+            f"and instructions. All samples are in {RAW}.{quick}\n")
+
+
+def _failures(runs: Sequence[Json]) -> str:
+    lines = [f"- {run['name']}: {run['problem'].splitlines()[0]}" for run in runs if run["problem"]]
+    return "## Runs that failed\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _commands(runs: Sequence[Json]) -> str:
+    rows = "\n".join(f"    {run['command']}" for run in runs)
+    return f"## Commands\n\nIn this order:\n\n{rows}\n"

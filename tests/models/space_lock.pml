@@ -1,28 +1,27 @@
 /* The locking strategy `home`; mm/lock_home.md has the tables. Three kernels, kernel 0 is the home of the space: it has one
  * task that takes locks, kernel 1 three, kernel 2 one. Every task for ever takes a page key or HEAVY, asks the home one thing
- * while it holds the lock (as a fetch or a change does), and releases. A kernel may have RESERVE requests outstanding at the
- * home, ASKING of them for a lock (in the code 16 and 8). FIFO channels from and to the home; the home's handler is a
- * process, an atomic step a critical section of space->lock.
+ * while it holds the lock (as a fetch or a change does), and releases. A kernel has RESERVE credits for requests to the home
+ * (in the code 1 to 16); a lock request that has to wait is kept, which gives its credit back. FIFO channels from and to the
+ * home; the home's handler is a process, an atomic step a critical section of space->lock.
  *
  * Checked: no two tasks hold keys that exclude each other; no deadlock; and, as -DLIVE, that whoever asks is granted
  * (ltl granted, under weak fairness).
  *
  * Seeded bugs: 1 HEAVY excludes only HEAVY; 2 a release looks at requests for its own key only; 3 a page passes a HEAVY
- * that waits; 4 lock requests may take all of RESERVE. */
+ * that waits; 4 a lock request that waits is not kept: its credit is out until it is granted. */
 #ifndef BUG
 #define BUG 0
 #endif
 #define KERNELS 3
 #define TASKS 5
-#define RESERVE 2
-#define ASKING (BUG == 4 -> RESERVE : 1)
+#define RESERVE 1
 #define QUEUE TASKS
 
 #define PAGE_A 1
 #define PAGE_B 2
 #define HEAVY 3
 
-mtype = { LOCK, ASK, UNLOCK, GRANT, ANSWER };
+mtype = { LOCK, ASK, UNLOCK, GRANT, KEPT, ANSWER };
 
 typedef request { byte key; byte task; bool granted };
 
@@ -36,9 +35,9 @@ bool waits[TASKS];
 bool granted[TASKS];  /* completion of a wait for the lock */
 bool answered[TASKS]; /* completion of a wait for an answer */
 byte outstanding[KERNELS];
-byte asking[KERNELS];
-bool turn[TASKS];     /* completion of a wait for the turn to ask for a lock */
-chan turns[KERNELS] = [2] of { byte }; /* tasks that wait for it */
+bool kept[TASKS];     /* the credit of its lock request has come back */
+bool credit[TASKS];   /* it has got a credit that it has not used */
+chan line[KERNELS] = [2] of { byte }; /* tasks that wait for a credit, first come first */
 
 #define KERNEL(task) (task == 0 -> 0 : (task == TASKS - 1 -> 2 : 1))
 #define EXCLUDES(a, b) (a == b || (BUG != 1 && (a == HEAVY || b == HEAVY)))
@@ -105,6 +104,22 @@ inline request_remove(k, kernel)
     place = 0
 }
 
+inline credit_take(t, kernel)
+{
+    if
+    :: outstanding[kernel] < RESERVE -> outstanding[kernel]++; credit[t] = true
+    :: else -> line[kernel]!t
+    fi
+}
+
+inline credit_back(kernel)
+{
+    if
+    :: line[kernel]?next -> credit[next] = true; next = 0
+    :: empty(line[kernel]) -> outstanding[kernel]--
+    fi
+}
+
 inline check_alone(t)
 {
     other = 0;
@@ -151,24 +166,11 @@ end:
         fi;
         waits[task] = true
        }
-       atomic { /* turn_take */
-        if
-        :: asking[kernel] < ASKING -> asking[kernel]++; turn[task] = true
-        :: else -> turns[kernel]!task
-        fi
-       }
-       atomic { /* a slot for a request */
-        turn[task] && outstanding[kernel] < RESERVE;
-        turn[task] = false;
-        outstanding[kernel]++;
-        to_home[kernel]!LOCK, key, task
-       }
+       atomic { credit_take(task, kernel) }
+       atomic { credit[task]; credit[task] = false; to_home[kernel]!LOCK, key, task }
        atomic { granted[task]; granted[task] = false; waits[task] = false; holds[task] = key; check_alone(task) }
-       atomic { /* while it holds the lock */
-        outstanding[kernel] < RESERVE;
-        outstanding[kernel]++;
-        to_home[kernel]!ASK, 0, task
-       }
+       atomic { credit_take(task, kernel) } /* while it holds the lock */
+       atomic { credit[task]; credit[task] = false; to_home[kernel]!ASK, 0, task }
        atomic { answered[task]; answered[task] = false; holds[task] = 0; to_home[kernel]!UNLOCK, key, task; key = 0 }
     od
 }
@@ -176,21 +178,21 @@ end:
 /* Replies reach the tasks of a kernel. */
 proctype member_handler(byte kernel)
 {
-    byte task;
+    byte task, next;
 
 end:
     do
     :: atomic {
         to_member[kernel]?GRANT, task;
-        outstanding[kernel]--;
-        granted[task] = true;
-        if /* turn_give */
-        :: turns[kernel]?task -> turn[task] = true
-        :: empty(turns[kernel]) -> asking[kernel]--
+        if
+        :: kept[task] -> kept[task] = false
+        :: else -> credit_back(kernel)
         fi;
+        granted[task] = true;
         task = 0
        }
-    :: atomic { to_member[kernel]?ANSWER, task; outstanding[kernel]--; answered[task] = true; task = 0 }
+    :: atomic { to_member[kernel]?KEPT, task; credit_back(kernel); kept[task] = true; task = 0 }
+    :: atomic { to_member[kernel]?ANSWER, task; credit_back(kernel); answered[task] = true; task = 0 }
     od
 }
 
@@ -205,7 +207,12 @@ end:
     :: atomic {
         to_home[kernel]?type, key, task;
         if
-        :: type == LOCK -> request_add(key, task)
+        :: type == LOCK ->
+            request_add(key, task);
+            if
+            :: !queue[length - 1].granted && BUG != 4 -> to_member[kernel]!KEPT, task
+            :: else
+            fi
         :: type == UNLOCK -> request_remove(key, kernel)
         :: type == ASK -> to_member[kernel]!ANSWER, task
         fi;

@@ -118,6 +118,7 @@ static __attribute__((noinline)) void send_slowly_locked(struct msg_asking *aski
         return;
     asking->outgoing.header = asking->header;
     asking->outgoing.data = asking->data;
+    asking->slow = true;
     msg_queue(peer, &asking->outgoing);
 }
 
@@ -189,6 +190,7 @@ static inline void ask(struct msg_asking *asking, uint32_t kernel, enum msg_type
     asking->outgoing.class = msg_kinds[type].class;
     asking->outgoing.queued = false;
     asking->waits = false;
+    asking->slow = false;
     c = &credits[kernel][msg_kinds[type].class];
     spin_lock(&table_lock);
     if (c->used >= msg_reserve) {
@@ -333,13 +335,13 @@ static __attribute__((noinline)) void idle_poll_answer(const struct completion *
     if (first)
         msg_doorbell_disarm();
     for (; budget > 0 && !done->done && wait_ops.alone(); budget--) { /* the answer may need a thread of this CPU */
-        if (idle_poll_look())
-            msg_poll();
-        else
+        if (!idle_poll_look() || !msg_poll())
             cpu_relax();
     }
-    while (first && !msg_doorbell_arm())
+    while (first && !msg_doorbell_arm()) {
         msg_poll();
+        cpu_relax(); /* another CPU may be at it, and its handler may wait for our TLB */
+    }
 }
 
 void msg_wait(struct completion *done, const struct wait_reason *reason)
@@ -359,7 +361,7 @@ static bool abandon(struct waiting_call *call)
 {
     struct msg_asking *asking = &call->asking;
     uint8_t type = (uint8_t)asking->header & 0x7f;
-    bool unsent, found, kept = false;
+    bool slow, unsent, found, kept = false;
     struct msg_asking *failed = NULL;
     struct request *request;
     uint16_t id;
@@ -370,10 +372,11 @@ static bool abandon(struct waiting_call *call)
         spin_unlock(&table_lock);
         return true;
     }
+    slow = asking->slow;
     spin_unlock(&table_lock);
     id = (uint16_t)(asking->header >> MSG_REQUEST_SHIFT);
-    unsent = msg_unqueue(msg_peer(asking->kernel), &asking->outgoing);
-    if (!unsent && msg_header_length(asking->header) > MSG_SHORT) {
+    unsent = slow && msg_unqueue(msg_peer(asking->kernel), &asking->outgoing);
+    if (slow && !unsent) { /* whoever sends it still has our memory in hand */
         struct wait_reason reason = {.what = "rest of a request to go", .kernel = (int32_t)asking->kernel};
 
         completion_wait(&call->gone, &reason);

@@ -33,6 +33,7 @@ struct msg_asking {
     uint64_t header;  /* without source */
     uint32_t kernel;  /* [i] */
     bool waits;       /* [k] table_lock: for a credit */
+    bool slow;        /* [k] table_lock: it went to the queue, so OUTGOING.done is called */
     msg_answer answer;
     void *context;
     struct msg_outgoing outgoing;

@@ -214,9 +214,7 @@ static void note_answer(void *context, uint32_t kernel, const void *reply, int l
 static __attribute__((noinline)) void idle_poll_exercise(const struct polled_answer *answer)
 {
     while (!answer->there) {
-        if (idle_poll_look())
-            msg_poll();
-        else
+        if (!idle_poll_look() || !msg_poll())
             cpu_relax();
     }
 }
@@ -326,8 +324,10 @@ int exercise_run(const struct exercise *e, uint32_t first, uint32_t count, uint6
         if (samples != NULL)
             samples[i] = clock_now() - start;
     }
-    while (e->operation == KETTLE_MESSAGES_HANDLER && first_cpu && !msg_doorbell_arm())
+    while (e->operation == KETTLE_MESSAGES_HANDLER && first_cpu && !msg_doorbell_arm()) {
         msg_poll();
+        cpu_relax();
+    }
     msg_memory.release(words, room);
     return result < 0 ? result : 0;
 }

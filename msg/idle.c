@@ -26,13 +26,13 @@ uint32_t msg_idle_budget(void)
 
 void msg_idle_gave_up(uint64_t nanoseconds)
 {
-    uint32_t next = nanoseconds < SOON ? 2 * budget : budget / 2;
+    uint64_t next = nanoseconds < SOON ? 2ull * budget : budget / 2;
 
     if (most == 0 || most == IDLE_POLLS_ALWAYS)
         return;
     if (next < BUDGET_LEAST)
         next = BUDGET_LEAST;
-    budget = next < most ? next : most;
+    budget = next < most ? (uint32_t)next : most;
 }
 
 bool idle_poll_look(void)

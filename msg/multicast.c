@@ -261,6 +261,7 @@ void msg_multicast(kernel_set set, enum msg_type type, const void *data, uint32_
     struct round *round = NULL;
 
     assert(length <= MULTICAST_MAX && !msg_kinds[type].reply_bytes);
+    assert(instance.kernels == 64 || set >> instance.kernels == 0);
     if (kernel_set_count(set) > FAN)
         round = memory_take(size);
     if (round == NULL) {

@@ -15,7 +15,7 @@
 #define MSG_TICK_SHIFT 5
 #define MSG_TIME_MASK ((1ull << 48) - 1)
 
-/* Four buckets for each power of two: a percentile is at most an eighth off. */
+/* Four buckets for each power of two: a percentile is at most an eighth and a tick off. */
 #define HISTOGRAM_BUCKETS 184u
 
 struct msg_histogram {

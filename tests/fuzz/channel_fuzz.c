@@ -63,11 +63,12 @@ static struct kept kept[KEPT_MAX];
 struct asked {
     struct msg_asking asking;
     uint8_t type;
-    uint32_t kernel;
+    uint32_t kernel, place;
     uint8_t *data;
 };
 
-static uint32_t asked_open;
+static struct asked *asked_open[ASKED_MAX]; /* or NULL */
+static uint32_t asked_count;
 
 /* Requests of ours that the others have seen. */
 static struct {
@@ -229,7 +230,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     if (kernel == GOOD && length == 48)
         REQUIRE(memcmp(reply, asked->data, 48) == 0);
     REQUIRE(kernel != GOOD || length >= 0 || length == -ENOMEM);
-    asked_open--;
+    asked_open[asked->place] = NULL;
+    asked_count--;
     free(asked->data);
     free(asked);
 }
@@ -268,24 +270,33 @@ static uint32_t pick_other(void)
     return others[take(1) % sizeof(others)];
 }
 
+static void ask_kernel(uint32_t kernel, const struct handled *row, uint32_t length)
+{
+    struct asked *asked;
+    uint32_t place = 0;
+
+    while (place < ASKED_MAX && asked_open[place] != NULL)
+        place++;
+    if (place == ASKED_MAX)
+        return;
+    asked = calloc(1, sizeof(*asked));
+    asked->type = row->type;
+    asked->kernel = kernel;
+    asked->place = place;
+    asked->data = some_bytes(length);
+    asked_open[place] = asked;
+    asked_count++;
+    msg_ask(&asked->asking, kernel, (enum msg_type)row->type, asked->data, length, take_answer, asked);
+}
+
 static void own_ask(void)
 {
     const struct handled *row = pick_request();
     uint32_t kernel = take(1) % 4 == 0 ? GOOD : pick_other();
-    struct asked *asked;
-    uint32_t length;
 
-    if (asked_open >= ASKED_MAX)
-        return;
     if (kernel == GOOD)
         row = take(1) % 2 ? &handled[5] : &handled[6];
-    length = pick_length(row->size, msg_kinds[row->type].bytes);
-    asked = calloc(1, sizeof(*asked));
-    asked->type = row->type;
-    asked->kernel = kernel;
-    asked->data = some_bytes(length);
-    asked_open++;
-    msg_ask(&asked->asking, kernel, (enum msg_type)row->type, asked->data, length, take_answer, asked);
+    ask_kernel(kernel, row, pick_length(row->size, msg_kinds[row->type].bytes));
 }
 
 static void own_call(void)
@@ -548,7 +559,7 @@ static bool memory_free(void)
 
 static bool all_done(void)
 {
-    bool busy = asked_open > 0 || good.asked != good.answered;
+    bool busy = asked_count > 0 || good.asked != good.answered;
 
     for (uint32_t i = 0; i < KEPT_MAX; i++) {
         if (kept[i].used && !kept[i].answered)
@@ -564,11 +575,8 @@ static bool all_done(void)
 static void ask_first(void)
 {
     uint64_t before = peers_live_bytes;
-    struct asked *asked = calloc(1, sizeof(*asked));
 
-    *asked = (struct asked){.type = MSG_ASK, .kernel = GOOD, .data = calloc(1, 48)};
-    asked_open++;
-    msg_ask(&asked->asking, GOOD, MSG_ASK, asked->data, 48, take_answer, asked);
+    ask_kernel(GOOD, &handled[5], 48);
     block_size = peers_live_bytes - before;
 }
 
@@ -588,7 +596,8 @@ static void begin(void)
     redeemed = false;
     peers_counts = peers_logged = peers_waits = peers_allocations = peers_fail_from = peers_fail_to = 0;
     peers_dying = false;
-    rounds = asked_open = 0;
+    rounds = asked_count = 0;
+    memset(asked_open, 0, sizeof(asked_open));
     peers_start(KERNELS, 3, options & 1 ? "ring=4" : "ring=16");
     msg_peer_reach(GOOD);
     for (uint32_t k = 0; k < KERNELS && (options & 2) == 0; k++)

@@ -189,7 +189,7 @@ static uint32_t pick_asked(bool relay)
     return first;
 }
 
-static const uint8_t own_types[] = {MSG_CANCEL, MSG_RELAY, MSG_RELAY_URGENT, MSG_CONTROL};
+static const uint8_t own_types[] = {MSG_CANCEL, MSG_RELAY, MSG_RELAY_URGENT, MSG_CONTROL, 0};
 
 static uint32_t size_of(uint32_t type, bool reply)
 {
@@ -200,20 +200,39 @@ static uint32_t size_of(uint32_t type, bool reply)
     return type == MSG_CANCEL ? 8 : type == MSG_RELAY || type == MSG_RELAY_URGENT ? (reply ? 8 : 16) : 0;
 }
 
+/* A request of ours that is not answered yet, or NULL. */
+static const struct asked *pick_open(uint32_t from)
+{
+    for (uint32_t i = 0; i < ASKED_MAX; i++) {
+        const struct asked *asked = asked_open[(from + i) % ASKED_MAX];
+
+        if (asked != NULL && asked->kernel != GOOD)
+            return asked;
+    }
+    return NULL;
+}
+
 /* A header that is almost right. */
 static void other_near(void)
 {
     uint32_t kernel = pick_other();
     uint32_t choice = (uint32_t)take(1);
-    uint32_t type = take(1) % (HANDLED + 4);
+    uint32_t type = take(1) % (HANDLED + sizeof(own_types));
     uint64_t words[6] = {take(8), take(2), take(1), 4, 5, 6};
     struct open_request request = {.request = (uint16_t)take(2)};
+    const struct asked *asked = pick_open(request.request);
     uint64_t flags = 0, length;
 
     type = type < HANDLED ? handled[type].type : own_types[type - HANDLED];
     if (choice & 1) {
-        request = pick_seen(kernel);
-        type = choice & 2 ? request.type : type;
+        if (choice & 2) {
+            request = pick_seen(kernel);
+            type = request.type;
+        } else if (asked != NULL) { /* guessed, perhaps before we have sent it */
+            kernel = asked->kernel;
+            type = asked->type;
+            request.request = (uint16_t)(asked->asking.header >> 16);
+        }
         flags |= PEERS_REPLY;
     }
     length = size_of(type, (choice & 1) != 0);
@@ -226,7 +245,7 @@ static void other_near(void)
     if ((choice & 0x60) == 0x60)
         flags |= PEERS_FRAGMENT(take(1) % 4);
     if ((choice & 0x80) != 0)
-        flags |= 1ull << take(1) % 64;
+        flags |= take(1) % 2 ? take(1) << 56 : (take(1) % 4) << 62;
     other_write(kernel, choice % 5 == 4 ? (enum msg_class)(choice % 2) : peers_class(type),
                 peers_header(kernel, type, request.request, length) | flags, words, sizeof(words));
 }
@@ -346,6 +365,21 @@ static void other_relayed(void)
     other_send(kernel, request.type, PEERS_REPLY, request.request, data, length - (uint32_t)(take(1) % 16 == 1));
 }
 
+/* Claims to have taken some other number of slots. Not one that we come to believe: then we would write over requests
+ * that the peer has not read, and could not answer later. */
+static void other_lie(uint32_t kernel, enum msg_class which, uint64_t lie)
+{
+    volatile uint64_t *counter = &peers_head(kernel)->taken[OWN].count[which];
+    uint64_t truth;
+
+    other_read(kernel);
+    truth = peers[kernel].taken[which];
+    *counter = lie - truth < 2 * (uint64_t)peers_slots ? truth - 1 : lie;
+    peers_signal(kernel);
+    msg_poll();
+    *counter = truth;
+}
+
 static void other_words(void)
 {
     uint32_t kernel = pick_other();
@@ -359,12 +393,8 @@ static void other_words(void)
         peers_head(OWN)->wants[take(1) % KERNELS_MAX] = (uint8_t)take(1);
         break;
     case 2:
-        other_read(kernel);
-        peers_head(kernel)->taken[OWN].count[choice / 7 % 2] = take(8);
-        break;
     case 3:
-        other_read(kernel);
-        peers_head(kernel)->taken[OWN].count[choice / 7 % 2] = peers[kernel].taken[choice / 7 % 2] - 3 + choice / 14;
+        other_lie(kernel, choice / 7 % 2 ? MSG_URGENT : MSG_ORDINARY, choice % 7 == 2 ? take(8) : choice / 14);
         break;
     case 4:
         peers_head(kernel)->doorbell = take(1);

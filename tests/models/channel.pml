@@ -1,29 +1,66 @@
-/* The channel between instances (msg/PROTOCOL.md): rings, pending bytes, the doorbell word, and a receiver that polls, arms
- * the doorbell and halts. Every CPU has a store buffer, as x86 does: a store becomes visible some time after it was made, in
+/* The channel between instances (msg/PROTOCOL.md): rings, hints, the doorbell word, and a receiver that polls, arms the
+ * doorbell and halts. Every CPU has a store buffer, as x86 does: a store becomes visible some time after it was made, in
  * order; a CPU sees its own earlier. So each fence of the code is needed, and the model says so.
  *
- * Two instances send to one that has two CPUs. The first takes doorbell interrupts; the second runs a task that waits for room
- * and polls meanwhile, as often as HELPS. A poll takes at most BATCH messages from a sender in one round.
+ * Two instances may send to one. The first CPU of that takes doorbell interrupts. It idles, and as often as ASKS runs a
+ * task, which looks for an answer and then perhaps stays in user mode for ever. The second runs a task that looks as often as
+ * HELPS. A hint counts modulo HINTS (in the code 4096, for two rings of up to 1024 slots; signals are left out: room.pml). A
+ * sender waits for room by itself (queues: room.pml). A step takes at most QUANTUM messages, and all hints are read again
+ * after it. -DPAIR: two senders. -DONE: two senders, a receiver with one CPU, which takes no locked instruction. -DLIVE: one
+ * of each.
  *
- * Promise: when nothing can move any more, every message has been taken. That is: no wakeup is lost.
+ * Promise: when nothing can move any more, every message has been taken. That is: no wakeup is lost, nothing is left behind.
+ * -DLIVE: every message is taken (ltl everything, under weak fairness).
  *
- * BUG=1: the sender does not fence between its pending byte and its look at the doorbell.
- * BUG=2: the receiver does not fence between arming the doorbell and its look at the pending bytes.
- * BUG=3: the receiver does not fence between clearing a pending byte and its look at the ring.
- * BUG=4: a poll that leaves messages behind, with their pending byte set, ends all the same.
- * BUG=5: arming again does not change the doorbell's generation.
+ * BUG=1: the sender does not fence between its hint and its look at the doorbell.
+ * BUG=2: the receiver does not fence between arming the doorbell and its look at the hints.
+ * BUG=3: the hint that is remembered is read after the look into the ring.
+ * BUG=4: the hint is stored before the message is published.
+ * BUG=5: a poll ends with work left in a ring, whose hint is remembered.
+ * BUG=6: arming again does not change the doorbell's generation.
+ * BUG=7: a hint counts modulo the slots of a ring.
+ * BUG=8: a task that has looked for its answer does not arm again.
+ * BUG=9: the first CPU looks at the hints, then arms, and halts.
+ * BUG=10: an interrupt that finds another CPU at work leaves everything to it, and does not arm again.
+ * BUG=11: the idle loop, its arming undone by a hint, does not poll, but for luck in a look before it arms.
  *
- * Seeded bugs: 1 to 5 (tests/models/run).
+ * Seeded bugs: 1 to 11 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0
 #endif
 
 #define SENDERS 2
-#define MESSAGES(s) (2 - (s)) /* from each: one fills its ring */
-#define SLOTS 2
-#define BATCH 1
+/* Messages from each; looks of the second CPU's task. */
+#if defined(LIVE)
+#define FROM_0 2
+#define FROM_1 0
+#define HELPS 0
+#define LOCKS 0
+#elif defined(ONE)
+#define FROM_0 2
+#define FROM_1 1
+#define HELPS 0
+#define LOCKS 0
+#elif defined(PAIR)
+#define FROM_0 1
+#define FROM_1 1
 #define HELPS 1
+#define LOCKS 1
+#else
+#define FROM_0 3
+#define FROM_1 0
+#define HELPS 2
+#define LOCKS 1
+#endif
+#define SLOTS 2
+#define QUANTUM 1
+#if BUG == 7
+#define HINTS SLOTS
+#else
+#define HINTS 4 /* more than SLOTS and QUANTUM together */
+#endif
+#define ASKS 1
 
 #define CPUS 4 /* the senders, the receiver's first CPU, its second */
 #define FIRST 2
@@ -31,11 +68,12 @@
 
 /* Words of shared memory. */
 #define PUBLISH 0 /* + sender: messages published; the last one's slot says so */
-#define PENDING 2 /* + sender */
-#define CONSUMED 4 /* + sender */
-#define BELL 6 /* 1: armed. The generation is left out: see rung */
-#define LOCK 7 /* rx_lock */
-#define WORDS 8
+#define HINT 2    /* + sender */
+#define TAKEN 4   /* + sender */
+#define SEEN 6    /* msg_seen, the receiver's own: both hints */
+#define BELL 7    /* 1: armed. The generation is left out: see rung */
+#define LOCK 8    /* rx_lock */
+#define WORDS 9
 
 byte mem[WORDS];
 chan buffer[CPUS] = [3] of { byte, byte }; /* word, value */
@@ -43,10 +81,12 @@ byte held[CPUS * WORDS];   /* stores to that word in that CPU's buffer */
 byte newest[CPUS * WORDS]; /* and the last of them */
 bool interrupt;            /* the doorbell's, waiting at the first CPU */
 bool rung[SENDERS];        /* has rung for the generation in memory: forgotten when another one gets there */
-byte next[SENDERS];        /* messages taken; under rx_lock */
+byte taken[SENDERS];        /* messages taken; under rx_lock */
+bool busy[SENDERS];        /* under rx_lock */
 
 #define load(c, w) (held[(c) * WORDS + (w)] > 0 -> newest[(c) * WORDS + (w)] : mem[w])
-#define any_pending(c) (load(c, PENDING) != 0 || load(c, PENDING + 1) != 0)
+#define hints(c) (load(c, HINT) + HINTS * load(c, HINT + 1)) /* one load */
+#define hinted(c) (hints(c) != load(c, SEEN))
 
 inline store(c, w, value)
 {
@@ -71,7 +111,7 @@ end:
     :: d_step {
            buffer[c]?w, value ->
            mem[w] = value;
-#if BUG != 5
+#if BUG != 6
            if
            :: w == BELL && value == 1 -> rung[0] = false; rung[1] = false
            :: else
@@ -88,91 +128,115 @@ end:
     od
 }
 
+/* A load and the stores behind it are one step here: others see nothing of it. */
 proctype sender(byte s)
 {
     byte sent = 0;
 
     do
-    :: sent < MESSAGES(s) ->
-        sent - mem[CONSUMED + s] < SLOTS; /* waits for room */
-        sent++;
-        store(s, PUBLISH + s, sent);
-        store(s, PENDING + s, 1);
-#if BUG != 1
-        fence(s);
+    :: sent < (s == 0 -> FROM_0 : FROM_1) ->
+        atomic {
+            sent - mem[TAKEN + s] < SLOTS -> /* waits for room */
+            sent++;
+#if BUG == 4
+            store(s, HINT + s, sent % HINTS);
+            store(s, PUBLISH + s, sent)
+#else
+            store(s, PUBLISH + s, sent);
+            store(s, HINT + s, sent % HINTS)
+#endif
+        };
+#if BUG == 1
+#define FENCED true
+#else
+#define FENCED empty(buffer[s])
 #endif
         if
-        :: atomic { mem[BELL] == 1 && !rung[s] -> rung[s] = true }; /* the look; then the interrupt */
+        :: atomic { FENCED && mem[BELL] == 1 && !rung[s] -> rung[s] = true }; /* the look; then the interrupt */
             interrupt = true
-        :: else
+        :: FENCED && !(mem[BELL] == 1 && !rung[s])
         fi
     :: else -> break
     od
 }
 
-/* drain() */
-inline take_some(c)
+inline look(c, s)
 {
-    store(c, PENDING + s, 0);
-#if BUG != 3
-    fence(c);
-#endif
-    do
-    :: count < BATCH && load(c, PUBLISH + s) > next[s] ->
-        next[s]++;
-        count++;
-        store(c, CONSUMED + s, next[s])
-    :: else -> break
-    od;
-    if
-    :: count == BATCH -> store(c, PENDING + s, 1); more = true
-    :: else
-    fi;
-    count = 0
+    atomic {
+        if
+        :: hint % HINTS != seen % HINTS && load(c, PUBLISH + s) > taken[s] -> busy[s] = true
+        :: else
+        fi;
+        hint = hint / HINTS;
+        seen = seen / HINTS
+    }
 }
 
-/* msg_poll() */
-inline poll(c)
+/* scan_hints() */
+inline scan(c)
 {
-    if
-    :: any_pending(c) ->
+    atomic {
+        hint = hints(c);
+        seen = load(c, SEEN);
+#if BUG != 3
         if
-        :: atomic { empty(buffer[c]) && mem[LOCK] == 0 -> mem[LOCK] = 1 }; /* a locked exchange */
-            do
-            :: more = false;
-                s = 0;
-                do
-                :: s < SENDERS ->
-                    if
-                    :: load(c, PENDING + s) != 0 -> take_some(c)
-                    :: else
-                    fi;
-                    s++
-                :: else -> s = 0; break
-                od;
-#if BUG == 4
-                break
-#else
-                if
-                :: more
-                :: else -> break
-                fi
-#endif
-            od;
-            more = false;
-            store(c, LOCK, 0)
-        :: empty(buffer[c]) && mem[LOCK] != 0 /* the other CPU is at it */
+        :: hint != seen -> store(c, SEEN, hint)
+        :: else
         fi
-    :: else
+#endif
+    };
+    if
+    :: hint != seen ->
+        look(c, 0);
+        look(c, 1)
+#if BUG == 3
+        ; atomic { hint = hints(c); store(c, SEEN, hint); hint = 0 }
+#endif
+    :: else -> hint = 0; seen = 0
     fi
 }
 
-inline arm(c)
+/* serve() and drain() */
+inline serve(c, s)
 {
-    store(c, BELL, 1);
-#if BUG != 2
-    fence(c)
+    do
+    :: atomic { count < QUANTUM && load(c, PUBLISH + s) > taken[s] ->
+           taken[s]++;
+           count++;
+           store(c, TAKEN + s, taken[s])
+       }
+    :: atomic { count < QUANTUM && load(c, PUBLISH + s) == taken[s] -> busy[s] = false; break }
+    :: atomic { count == QUANTUM -> break }
+    od;
+    count = 0
+}
+
+/* msg_poll(); spin_try() looks before its locked exchange */
+inline poll(c)
+{
+    if
+    :: load(c, LOCK) != 0 /* the other CPU is at it */
+    :: atomic { load(c, LOCK) == 0 && (!LOCKS || empty(buffer[c]) && mem[LOCK] == 0) -> mem[LOCK] = LOCKS };
+        do
+        :: scan(c);
+            if
+            :: busy[0] -> serve(c, 0)
+            :: busy[1] -> serve(c, 1)
+            :: !busy[0] && !busy[1] -> break
+            fi;
+#if BUG == 5
+            break
 #endif
+            if
+            :: !LOCKS && !busy[0] && !busy[1] -> break /* one CPU alone looks again before it halts or leaves */
+            :: else
+            fi
+        od;
+        if
+        :: LOCKS -> store(c, LOCK, 0)
+        :: else
+        fi
+    fi
 }
 
 inline disarm(c)
@@ -180,47 +244,133 @@ inline disarm(c)
     store(c, BELL, 0)
 }
 
+/* msg_doorbell_arm(): afterwards ARMED says whether it stays so */
+inline arm(c)
+{
+#if BUG == 9
+    atomic {
+        armed = !hinted(c);
+        if
+        :: armed -> store(c, BELL, 1)
+        :: else
+        fi
+    };
+    fence(c)
+#else
+    store(c, BELL, 1);
+    atomic {
+#if BUG != 2
+        fence(c);
+#endif
+        armed = !hinted(c);
+        if
+        :: !armed -> disarm(c)
+        :: else
+        fi
+    }
+#endif
+}
+
+inline arm_until_quiet(c)
+{
+    do
+    :: arm(c);
+        if
+        :: armed -> break
+        :: else -> poll(c)
+        fi
+    od;
+    armed = false
+}
+
+/* msg_doorbell_interrupt() */
+inline handle_interrupt()
+{
+#if BUG == 10
+    if
+    :: load(FIRST, LOCK) == 0 ->
+#endif
+    poll(FIRST);
+    arm_until_quiet(FIRST)
+#if BUG == 10
+    :: else
+    fi
+#endif
+}
+
 proctype first_cpu()
 {
-    byte s = 0, count = 0;
-    bool more = false;
+    byte count = 0, hint = 0, seen = 0, asks = 0;
+    bool armed = false;
 
     do
-    :: poll(FIRST);
+    :: /* nothing to run: looks, arms, halts */
+        if
+        :: hinted(FIRST) -> poll(FIRST)
+        :: true /* the budget is used up */
+        fi;
         arm(FIRST);
         if
-        :: any_pending(FIRST) -> disarm(FIRST)
-        :: else ->
+        :: armed ->
+            armed = false;
 end_halted:
             atomic { interrupt -> interrupt = false };
-            do /* msg_doorbell_interrupt() */
-            :: poll(FIRST);
-                arm(FIRST);
-                if
-                :: any_pending(FIRST) -> disarm(FIRST)
-                :: else -> break
-                fi
-            od;
-            disarm(FIRST) /* back in the idle loop */
+            handle_interrupt();
+            disarm(FIRST)
+        :: else ->
+#if BUG != 11
+            poll(FIRST)
+#else
+            skip
+#endif
         fi
+    :: asks < ASKS -> /* a thread is ready */
+        asks++;
+        arm_until_quiet(FIRST);
+        do
+        :: atomic { interrupt -> interrupt = false }; handle_interrupt()
+        :: break /* a system call, which asks: idle_poll_answer() */
+        od;
+        disarm(FIRST);
+        if
+        :: hinted(FIRST) -> poll(FIRST)
+        :: true
+        fi;
+#if BUG != 8
+        arm_until_quiet(FIRST);
+#endif
+        if
+        :: true -> /* stays in user mode */
+end_user:
+            do
+            :: atomic { interrupt -> interrupt = false }; handle_interrupt()
+            od
+        :: true
+        fi;
+        disarm(FIRST) /* it waits: the idle loop */
     od
 }
 
 proctype second_cpu()
 {
-    byte s = 0, count = 0, helps = 0;
-    bool more = false;
+    byte count = 0, hint = 0, seen = 0, helps = 0;
 
     do
-    :: helps < HELPS -> poll(SECOND); helps++
+    :: helps < HELPS && hinted(SECOND) -> poll(SECOND); helps++
     :: break
     od
 }
 
+#define ALL_TAKEN (taken[0] == FROM_0 && taken[1] == FROM_1)
+
 proctype judge()
 {
-    timeout -> assert(next[0] == MESSAGES(0) && next[1] == MESSAGES(1))
+    timeout -> assert(ALL_TAKEN)
 }
+
+#ifdef LIVE
+ltl everything { <> ALL_TAKEN }
+#endif
 
 init
 {

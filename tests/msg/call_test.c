@@ -157,7 +157,8 @@ static void check_reserve(void)
 
 TEST(reserve, "a ring full of notices still takes the answers to as many requests as there are credits")
 {
-    static const char *const rings[] = {"ring=4", "ring=8", "ring=16", "ring=64", "ring=1024"};
+    static const char *const rings[] = {"ring=4",    "ring=8",          "ring=16",         "ring=64",
+                                        "ring=1024", "ring=4 trace=on", "ring=64 trace=on"};
 
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
         trial = ring_option = rings[i];

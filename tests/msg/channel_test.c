@@ -628,10 +628,11 @@ ALONE(overrun, "a peer that asks beyond its credits loses answers, which are cou
 }
 
 /* Doorbells. */
-ALONE(doorbell_armed, "a peer is interrupted only when its doorbell is armed, and once for each arming")
+static void check_doorbell(const char *options)
 {
-    begin(3, 1, "");
+    begin(3, 1, options);
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
+    CHECK_EQ(msg_notify(PEER, MSG_TELL_BYTES, words, 47), 0);
     CHECK_EQ(peers[PEER].rung, 0);
     peers_head(PEER)->doorbell = 1;
     for (uint32_t i = 0; i < 4; i++)
@@ -639,13 +640,24 @@ ALONE(doorbell_armed, "a peer is interrupted only when its doorbell is armed, an
     CHECK_EQ(peers[PEER].rung, 1);
     peers_head(PEER)->doorbell = 2;
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
+    CHECK_EQ(msg_notify(PEER, MSG_TELL_BYTES, words, 47), 0);
     CHECK_EQ(peers[PEER].rung, 1);
     peers_head(PEER)->doorbell = 3;
-    CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
+    CHECK_EQ(msg_notify(PEER, MSG_TELL_BYTES, words, 47), 0);
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
     CHECK_EQ(peers[PEER].rung, 2);
     CHECK_EQ(peers[OTHER].rung, 0);
     CHECK_EQ(msg_stats.doorbells_sent, 2);
+}
+
+ALONE(doorbell_armed, "a peer is interrupted only when its doorbell is armed, and once for each arming")
+{
+    check_doorbell("");
+}
+
+ALONE(doorbell_traced, "the same while messages are traced")
+{
+    check_doorbell("trace=on");
 }
 
 ALONE(doorbell_signal, "a wish for room and its answer ring an armed doorbell too")

@@ -9,6 +9,7 @@
 #   check-tidy      clang-tidy over the kernel, by .clang-tidy
 #   check-cppcheck  cppcheck over all C files, less what tests/cppcheck.suppress explains
 #   check-layers    tools/check-layers: includes and calls go down only; and its own test
+#   check-models    tests/models/run: spin finds no error in the protocol models, and each seeded bug
 
 Q ?= @
 CHECK_CC ?= clang
@@ -28,8 +29,8 @@ CHECK_KERNEL_H := $(filter $(CHECK_KERNEL) libc/%,$(filter %.h,$(CHECK_ALL))) $(
 CHECK_CFLAGS = $(filter-out -MMD -MP -MD $(CHECK_DROP_CFLAGS),$(KERNEL_CFLAGS)) -Wall -Wextra -Werror \
     -Wno-unknown-warning-option -Wno-unused-command-line-argument
 
-.PHONY: check format check-format check-clang check-tidy check-cppcheck check-layers
-check: check-format check-layers check-clang check-cppcheck check-tidy
+.PHONY: check format check-format check-clang check-tidy check-cppcheck check-layers check-models
+check: check-format check-layers check-clang check-cppcheck check-tidy check-models
 
 format:
 	$(Q)$(CLANG_FORMAT) -i $(CHECK_ALL)
@@ -70,4 +71,10 @@ $(BUILD)/check/layers-test: tools/check-layers tests/tools/check_layers_test.py
 	@mkdir -p $(@D)
 	$(Q)python3 -B tests/tools/check_layers_test.py >$@.log 2>&1 || { cat $@.log; false; }
 	@echo "ok - tools/check-layers finds what it should"
+	@touch $@
+
+check-models: $(BUILD)/check/models
+$(BUILD)/check/models: tests/models/run $(wildcard tests/models/*.pml)
+	@mkdir -p $(@D)
+	$(Q)tests/models/run
 	@touch $@

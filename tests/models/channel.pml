@@ -1,16 +1,16 @@
-/* The channel between instances (msg/PROTOCOL.md): rings, hints, the doorbell word, and a receiver that polls, arms the
- * doorbell and halts. Every CPU has a store buffer, as x86 does: a store becomes visible some time after it was made, in
- * order; a CPU sees its own earlier. So each fence of the code is needed, and the model says so.
+/* The channel between instances (msg/PROTOCOL.md): rings, hints, the doorbell word, and a receiver that polls, arms
+ * the doorbell and halts. Every CPU has a store buffer, as x86 does: a store becomes visible some time after it was
+ * made, in order; a CPU sees its own earlier. So each fence of the code is needed, and the model says so.
  *
- * Two instances may send to one. The first CPU of that takes doorbell interrupts. It idles, and as often as ASKS runs a
- * task, which looks for an answer and then perhaps stays in user mode for ever. The second runs a task that looks as often as
- * HELPS. A hint counts modulo HINTS (in the code 4096, for two rings of up to 1024 slots; signals are left out: room.pml). A
- * sender waits for room by itself (queues: room.pml). A step takes at most QUANTUM messages, and all hints are read again
- * after it. -DPAIR: two senders. -DONE: two senders, a receiver with one CPU, which takes no locked instruction. -DLIVE: one
- * of each.
+ * One instance or two send to another. The first CPU of that takes doorbell interrupts. It idles, and as often as ASKS
+ * runs a task, which looks for an answer and then perhaps stays in user mode for ever. The second CPU runs a task that
+ * looks as often as HELPS. A hint counts modulo HINTS (in the code 4096, for two rings of up to 1024 slots; signals
+ * are left out: room.pml). A sender waits for room by itself (queues: room.pml). A step takes at most QUANTUM
+ * messages, and all hints are read again after it. -DPAIR: two senders. -DONE: two senders, and a receiver with one
+ * CPU, which takes no locked instruction. -DLIVE: one of each.
  *
- * Promise: when nothing can move any more, every message has been taken. That is: no wakeup is lost, nothing is left behind.
- * -DLIVE: every message is taken (ltl everything, under weak fairness).
+ * Promise: when nothing can move any more, every message has been taken: no wakeup is lost, and nothing is left
+ * behind. -DLIVE: every message is taken (ltl everything, under weak fairness).
  *
  * BUG=1: the sender does not fence between its hint and its look at the doorbell.
  * BUG=2: the receiver does not fence between arming the doorbell and its look at the hints.
@@ -31,26 +31,30 @@
 #endif
 
 #define SENDERS 2
-/* Messages from each; looks of the second CPU's task. */
+/* Messages from each; looks of the second CPU's task; tasks of the first; whether there is a second CPU. */
 #if defined(LIVE)
 #define FROM_0 2
 #define FROM_1 0
 #define HELPS 0
+#define ASKS 1
 #define LOCKS 0
 #elif defined(ONE)
-#define FROM_0 2
+#define FROM_0 1
 #define FROM_1 1
 #define HELPS 0
+#define ASKS 1
 #define LOCKS 0
 #elif defined(PAIR)
 #define FROM_0 1
 #define FROM_1 1
 #define HELPS 1
+#define ASKS 0
 #define LOCKS 1
 #else
 #define FROM_0 3
 #define FROM_1 0
-#define HELPS 2
+#define HELPS 1
+#define ASKS 1
 #define LOCKS 1
 #endif
 #define SLOTS 2
@@ -60,7 +64,6 @@
 #else
 #define HINTS 4 /* more than SLOTS and QUANTUM together */
 #endif
-#define ASKS 1
 
 #define CPUS 4 /* the senders, the receiver's first CPU, its second */
 #define FIRST 2

@@ -1,18 +1,19 @@
-/* Requests and answers over small rings (msg/PROTOCOL.md, "Room", "Giving up"). Two kernels; on each a poller, which takes
- * and handles messages and sends what waits in the queue when there is room, tasks that ask, a task that sends notices, and
- * keepers, which answer the requests that a handler has kept. Each atomic step is a critical section of the code, or one
- * store that the other kernel sees. When a queue may go on is room.pml's: here, whenever there is room.
+/* Requests and answers over small rings (msg/PROTOCOL.md, "Room", "Giving up"). Two kernels; on each a poller, which
+ * takes and handles messages and sends what waits in the queue when there is room, tasks that ask, a task that sends
+ * notices, and keepers, which answer the requests that a handler has kept. Each atomic step is a critical section of
+ * the code, or one store that the other kernel sees. When a queue may go on is room.pml's: here, whenever there is
+ * room.
  *
- * A ring has SLOTS slots, of which only short replies may use the last RESERVE; a kernel has at most CREDITS requests with a
- * credit at the other. A request's id is a slot of the asker's table; the generation is left out, as it wraps: nothing rests
- * on it. Kernel 0 asks FREE, kernel 1 asks PLAIN, which is answered at once or kept. -DKEEP: kernel 0 alone asks, FREE and
- * HOLD, which is kept until FREE was handled, and may be given up. -DGIVEUP: kernel 1 alone asks, PLAIN twice, and may give
- * up, as it may at any time. Each kernel sends TELLS notices too.
+ * A ring has SLOTS slots, of which only short replies may use the last RESERVE; a kernel has at most CREDITS requests
+ * with a credit at the other. A request's id is a slot of the asker's table; the generation is left out, as it wraps:
+ * nothing rests on it. Kernel 0 asks FREE, kernel 1 asks PLAIN, which is answered at once or kept. -DKEEP: kernel 0
+ * alone asks, FREE and HOLD, which is kept until FREE was handled, and may be given up. -DGIVEUP: kernel 1 alone asks,
+ * PLAIN twice, and may give up, as it may at any time. Each kernel sends TELLS notices too.
  *
- * Promises, asserted: a short reply always finds room; every request is answered exactly once, if it was sent; its answer
- * reaches it and no other, or is dropped when it was given up; so does a CANCEL; no memory is used after it was given
- * up; the credits out are at most CREDITS. When nothing can move any more all tasks have an answer or have given up, and no
- * credit, slot or message is left.
+ * Promises, asserted: a short reply always finds room; every request is answered exactly once, if it was sent; its
+ * answer reaches it and no other, or is dropped when it was given up; so does a CANCEL; no memory is used after it was
+ * given up; the credits out are at most CREDITS. When nothing can move any more all tasks have an answer or have given
+ * up, and no credit, slot or message is left.
  *
  * BUG=1: no reserve.
  * BUG=2: no limit on the requests with a credit.

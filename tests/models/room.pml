@@ -1,15 +1,15 @@
-/* Queues before full rings, and wishes for room (msg/PROTOCOL.md, "Room"). Two instances that fill each other's rings. Each
- * has two CPUs: one polls, another runs tasks that send. The handler of an urgent message sends an ordinary one, so
- * handlers send too. A ring has SLOTS slots; the part that is kept for short replies is request.pml's. When a hint has
- * changed the poller looks, sooner or later: that is channel.pml's. A long message is here so many messages.
+/* Queues before full rings, and wishes for room (msg/PROTOCOL.md, "Room"). Two instances that fill each other's rings.
+ * Each has two CPUs: one polls, another runs tasks that send. The handler of an urgent message sends an ordinary one,
+ * so handlers send too. A ring has SLOTS slots; the part that is kept for short replies is request.pml's. When a hint
+ * has changed the poller looks, sooner or later: that is channel.pml's. A long message is here so many messages.
  *
- * A hint is the slots put in both rings, which never wrap here, and the signals modulo SIGNALS (in the code 16). A wish is
- * open until the peer has stored that it has answered so many; while it is, there is no other. What a peer reads is stored in
- * a step of its own.
+ * A hint is the slots put in both rings, which never wrap here, and the signals modulo SIGNALS (in the code 16). A
+ * wish is open until the peer has stored that it has answered so many; while it is, there is no other. What a peer
+ * reads is stored in a step of its own.
  *
- * Promise: when nothing can move any more, every message has been taken, in the order in which it was handed over: nothing
- * waits in a queue for ever. -DLIVE: every message is taken (ltl everything, under weak fairness). -DBOTH: asserted too is
- * that fewer than SIGNALS signals lie between two looks.
+ * Promise: when nothing can move any more, every message has been taken, in the order in which it was handed over:
+ * nothing waits in a queue for ever. -DLIVE: every message is taken (ltl everything, under weak fairness). -DBOTH:
+ * asserted too is that fewer than SIGNALS signals lie between two looks.
  *
  * BUG=1: a queue that was put in part does not wish again.
  * BUG=2: the hint is stored before wants.
@@ -42,10 +42,10 @@
 #define URGENT_0 0
 #define URGENT_1 0
 #else
-#define ORDINARY_0 2
-#define ORDINARY_1 2
-#define URGENT_0 1
-#define URGENT_1 0
+#define ORDINARY_0 3
+#define ORDINARY_1 1
+#define URGENT_0 0
+#define URGENT_1 1
 #endif
 #define FROM_TASKS(s) (s == 0 -> ORDINARY_0 : ORDINARY_1)
 #define URGENTS(s) (s == 0 -> URGENT_0 : URGENT_1)

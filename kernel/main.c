@@ -25,6 +25,7 @@
 #include "tasks/group.h"
 #include "tasks/migrate.h"
 #include "tasks/sched.h"
+#include "tasks/watch.h"
 #include "tasks/work.h"
 
 #define LAPIC_SIZE 4096
@@ -232,6 +233,7 @@ void kernel_main(void *unused)
     exit_init();
     migrate_init();
     work_init();
+    watch_start();
     start_init();
     control_init();
     file_init();

@@ -147,7 +147,7 @@ static void wait_ready(kernel_set wanted)
 
     spin_lock(&lock);
     while ((ready & wanted) != wanted && clock_now() < deadline)
-        waitq_wait_unkillable(&changed, &lock, &reason, deadline);
+        waitq_wait(&changed, &lock, &reason, WAIT_FIRM, deadline);
     spin_unlock(&lock);
 }
 
@@ -215,7 +215,7 @@ int start_kernels(kernel_set set)
     }
     spin_lock(&lock);
     while (starting)
-        waitq_wait_unkillable(&changed, &lock, &reason, 0);
+        waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
     starting = true;
     spin_unlock(&lock);
     error = start_here(set);

@@ -436,11 +436,11 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
     call_start(&call, kernel, type, data, length);
     if (policy->timeout == 0)
         idle_poll_answer(&call.done);
-    if (completion_wait_until(&call.done, &reason, policy->killable, deadline) || !abandon(&call)) {
+    if (completion_wait_until(&call.done, &reason, policy->end, deadline) || !abandon(&call)) {
         completion_wait(&call.done, &reason);
         return call.result;
     }
-    if (policy->killable && wait_ops.dying()) {
+    if (wait_ops.ended(policy->end)) {
         msg_stats.cancelled++;
         return -EINTR;
     }

@@ -48,8 +48,8 @@ void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, con
 
 /* What the asking task is ready to wait for. */
 struct msg_policy {
-    uint64_t timeout; /* ns; 0: as long as it takes */
-    bool killable;    /* give up when the task is to die */
+    uint64_t timeout;  /* ns; 0: as long as it takes */
+    enum wait_end end; /* what else makes it give up */
 };
 
 /* Asks KERNEL and waits for the answer, which is copied to REPLY (at most ROOM bytes; a longer one is -EMSGSIZE).
@@ -57,8 +57,8 @@ struct msg_policy {
  * there is no such kernel. WHY names the wait in a dump. Tasks only. */
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key);
-/* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR: the answer, if it comes, is dropped and counted, and a
- * peer that keeps the request is told. */
+/* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR (interrupted or to die): the answer, if it comes, is
+ * dropped and counted, and a peer that keeps the request is told. */
 int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_type type, const void *data,
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key);
 

@@ -155,7 +155,7 @@ void exit_group(uint32_t status)
 
     exit_group_other(group, status);
     while (!group_exiting(group)) /* away from home: until GROUP_KILL comes */
-        sched_block(NULL, &reason, true, 0);
+        sched_block(NULL, &reason, WAIT_KILLABLE, 0);
     exit_killed();
 }
 

@@ -135,7 +135,7 @@ static enum thread_disposition sleep_as_shadow(struct thread *thread, uint32_t k
 
     spin_lock(&group->lock);
     while (thread->disposition == DISPOSITION_NONE) {
-        sched_block(&group->lock, &reason, false, 0);
+        sched_block(&group->lock, &reason, WAIT_FIRM, 0);
         spin_lock(&group->lock);
     }
     disposition = thread->disposition;

@@ -44,16 +44,22 @@ static void *current_for_wait(void)
     return thread_current();
 }
 
-static void block_for_wait(struct spinlock *lock, const struct wait_reason *reason, bool killable, uint64_t deadline)
+static void block_for_wait(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end,
+                           uint64_t deadline)
 {
-    sched_block(lock, reason, killable, deadline);
+    sched_block(lock, reason, end, deadline);
 }
 
-static bool current_is_dying(void)
+static bool wait_ended(const struct thread *thread, enum wait_end end)
 {
-    const struct group *group = thread_current()->group;
+    if (end == WAIT_FIRM || thread->group == NULL)
+        return false;
+    return thread_dying(thread) || (end == WAIT_INTERRUPTIBLE && thread->due != 0);
+}
 
-    return group != NULL && group_exiting(group);
+static bool current_wait_ended(enum wait_end end)
+{
+    return wait_ended(thread_current(), end);
 }
 
 static bool current_is_alone(void)
@@ -86,7 +92,7 @@ void sched_init_cpu(void)
     wait_ops.current = current_for_wait;
     wait_ops.block = block_for_wait;
     wait_ops.wake = wake_for_wait;
-    wait_ops.dying = current_is_dying;
+    wait_ops.ended = current_wait_ended;
     wait_ops.alone = current_is_alone;
     wait_ops.due_changed = sched_wake_interrupt;
 }
@@ -182,7 +188,7 @@ void sched_kick(struct thread *thread)
 
     spin_lock(&queue->lock);
     running = thread->state != THREAD_BLOCKED;
-    if (!running && thread->interruptible) {
+    if (!running && wait_ended(thread, thread->wait_end)) {
         make_ready_locked(queue, thread);
         running = true;
     }
@@ -284,7 +290,7 @@ static void sleepers_insert_locked(struct run_queue *queue, struct thread *threa
     list_insert_before(&thread->queue_node, position);
 }
 
-void sched_block(struct spinlock *lock, const struct wait_reason *reason, bool interruptible, uint64_t deadline)
+void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline)
 {
     struct run_queue *queue = own_queue();
     struct thread *thread = thread_current();
@@ -293,12 +299,12 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, bool i
     spin_lock(&queue->lock);
     if (lock != NULL)
         spin_unlock(lock);
-    if (interruptible && current_is_dying()) { /* set before the kick takes the queue's lock */
+    if (wait_ended(thread, end)) { /* set before the kick takes the queue's lock */
         spin_unlock(&queue->lock);
         return;
     }
     thread->state = THREAD_BLOCKED;
-    thread->interruptible = interruptible;
+    thread->wait_end = end;
     thread->reason = *reason;
     thread->wake_at = deadline;
     if (deadline != 0)

@@ -23,12 +23,13 @@ uint32_t sched_choose_cpu(void);
 void sched_start(struct thread *thread);
 /* Lets a blocked THREAD run. Any context. Harmless when it is not blocked. */
 void sched_wake(struct thread *thread);
-/* As sched_wake, but only when its present wait may be ended by a kill; and makes it pass the return to user mode. */
+/* Something is due for THREAD (thread_due, thread->doomed, its group's end): ends its present wait if the wait lets it,
+ * and makes the thread pass the return to user mode. The thread must not go away meanwhile. */
 void sched_kick(struct thread *thread);
 
 /* Blocks the current thread; LOCK is released once it is sure that a wake from now on is seen, and not taken again.
- * INTERRUPTIBLE: a kill of its group ends the wait, or lets it not start. DEADLINE in clock_now nanoseconds, or 0. */
-void sched_block(struct spinlock *lock, const struct wait_reason *reason, bool interruptible, uint64_t deadline);
+ * What END names ends the wait, or lets it not start. DEADLINE in clock_now nanoseconds, or 0. */
+void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
 
 /* Lets other ready threads run first. */
 void sched_yield(void);

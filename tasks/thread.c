@@ -231,16 +231,43 @@ void thread_reload(struct thread *thread)
     wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
 }
 
+bool thread_dying(const struct thread *thread)
+{
+    return thread->doomed || group_exiting(thread->group);
+}
+
+void thread_set_due(struct thread *thread, uint32_t flag)
+{
+    __atomic_fetch_or(&thread->due, flag, __ATOMIC_SEQ_CST);
+    sched_kick(thread);
+}
+
+#define SYSCALL_SIZE 2 /* bytes of the SYSCALL instruction */
+#define SYS_RESTART_SYSCALL 219
+
+void thread_restart_call(struct thread *thread)
+{
+    struct trap_frame *frame = thread_frame(thread);
+
+    frame->rax = thread->context.interrupted == ERESTART_RESTARTBLOCK ? SYS_RESTART_SYSCALL : frame->error;
+    frame->rip -= SYSCALL_SIZE;
+    thread->context.interrupted = 0;
+}
+
 void thread_before_user(void)
 {
     struct thread *thread = thread_current();
 
     for (;;) {
-        if (group_exiting(thread->group))
+        if (thread_dying(thread))
             exit_killed();
-        if (!cpu_self()->resched)
-            return;
-        sched_yield();
+        if (cpu_self()->resched) {
+            sched_yield();
+            continue;
+        }
+        if (thread->context.interrupted != 0)
+            thread_restart_call(thread);
+        return;
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/completion.h"
@@ -27,16 +28,47 @@ enum thread_presence { THREAD_PRESENT, THREAD_LEAVING, THREAD_SHADOW };
 /* What a thread that sleeps in its migration does when it wakes (the thesis's return disposition). */
 enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT, DISPOSITION_FAIL };
 
-/* What moves with a thread, as it is, besides the frame on its kernel stack and its FPU state. */
+/* What is due for a thread before it goes back to user mode. */
+#define THREAD_DUE_SIGNAL 1u /* there may be a signal to take: tasks/signal.c */
+#define THREAD_DUE_MOVE 2u   /* it is to go on at context.target: tasks/migrate.c */
+#define THREAD_DUE_STOP 4u   /* its group is stopped: tasks/signal.c */
+
+/* A system call that could not finish because its wait was interrupted, and has changed nothing, returns one of these
+ * in place of a negative errno; programs never see them. The number, the arguments and what the call keeps in
+ * context.restart_* move with the thread, so it may begin again on another kernel. Values as in Linux. */
+#define ERESTARTSYS 512    /* begins again, unless a handler without SA_RESTART runs: then EINTR */
+#define ERESTARTNOHAND 514 /* begins again, unless a handler runs: then EINTR */
+#define ERESTART_RESTARTBLOCK                                                                                          \
+    516 /* goes on as restart_syscall(2), which calls context.restart_function; handler: EINTR */
+
+/* Index of what restart_syscall(2) goes on with; kernel/calls has the table. */
+enum thread_restart { RESTART_NONE, RESTART_NANOSLEEP, RESTART_FUTEX, RESTART_POLL };
+
+/* What moves with a thread, as it is, besides the frame on its kernel stack, its FPU state and its queued signals. */
 struct thread_context {
     uint64_t fs_base, gs_base;
-    uint64_t signal_mask;     /* bit s - 1 is signal s */
-    uint64_t signal_pending;  /* sent while in the mask */
-    uint64_t clear_child_tid; /* user address, or 0 */
-    uint64_t robust_list;     /* user address, or 0 */
-    uint64_t moves;           /* migrations so far */
+    uint64_t signal_mask;             /* bit s - 1 is signal s */
+    uint64_t signal_pending;          /* sent while in the mask */
+    uint64_t signal_saved_mask;       /* with CONTEXT_RESTORE_MASK: what signal_mask is to be afterwards */
+    uint64_t stack_base, stack_size;  /* sigaltstack(2): bytes; size 0: none */
+    uint64_t clear_child_tid;         /* user address, or 0 */
+    uint64_t robust_list;             /* user address, or 0 */
+    uint64_t rseq;                    /* user address of the registered area, or 0 */
+    uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
+    uint64_t user_ns, system_ns;      /* CPU time used so far, on all kernels */
+    uint64_t start_ns;                /* when it was made, clock_now */
+    uint64_t moves;                   /* migrations so far */
+    uint64_t affinity[CPUS_MAX / 64]; /* CPUs of the machine, by plan index, that it may run on */
+    uint32_t rseq_size, rseq_signature;
+    uint32_t stack_flags;      /* SS_* of sigaltstack */
+    uint32_t flags;            /* CONTEXT_* */
+    uint16_t interrupted;      /* 0, or the ERESTART* of the call that was interrupted */
+    uint16_t restart_function; /* enum thread_restart */
+    int16_t nice;              /* -20 to 19 */
+    uint16_t policy;           /* SCHED_*: kept and told; all are scheduled alike */
     char name[THREAD_NAME_MAX];
 };
+#define CONTEXT_RESTORE_MASK 1u
 
 struct thread {
     struct list table_node; /* in the table of threads, by tid */
@@ -47,7 +79,7 @@ struct thread {
     struct group *group;    /* [i] NULL for a kernel thread */
 
     enum thread_state state;   /* [q] */
-    bool interruptible;        /* [q] a kill may end this wait */
+    enum wait_end wait_end;    /* [q] valid while BLOCKED: what may end the wait */
     struct wait_reason reason; /* [q] valid while BLOCKED */
     uint64_t wake_at;          /* [q] nanoseconds, while among the sleepers */
     uint64_t saved_stack;      /* [q] stack pointer while not running */
@@ -59,6 +91,9 @@ struct thread {
     int fail_error;                      /* [g] with DISPOSITION_FAIL */
     uint32_t move;                       /* [g] counts departures, so that a late answer is recognised */
     kernel_set visited;                  /* [o] kernels that hold a shadow, or this one */
+
+    volatile uint32_t due; /* [a] THREAD_DUE_*: to be looked at before it goes back to user mode */
+    volatile bool doomed;  /* [a] dies, though its group goes on (exec) */
 
     void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
     struct thread_context context; /* [o] */
@@ -96,7 +131,18 @@ static inline struct trap_frame *thread_frame(const struct thread *thread)
 
 /* Goes to user mode with the state in the current thread's frame, after what is due before that. */
 _Noreturn void thread_enter_user(void);
-/* What is due before the current thread returns to user mode: dying, rescheduling. */
+/* Sets FLAG (THREAD_DUE_*) for THREAD, which the caller keeps from going away, and makes it look. Any context. */
+void thread_set_due(struct thread *thread, uint32_t flag);
+static inline void thread_clear_due(struct thread *thread, uint32_t flag)
+{
+    __atomic_fetch_and(&thread->due, ~flag, __ATOMIC_SEQ_CST);
+}
+/* It is to die: its group exits, or it alone. */
+bool thread_dying(const struct thread *thread);
+
+/* The interrupted system call of THREAD begins again when it goes back to user mode. */
+void thread_restart_call(struct thread *thread);
+/* What is due before the current thread returns to user mode: dying, moving, stopping, signals, rescheduling. */
 void thread_before_user(void);
 /* Registers and FPU of the current thread are to be taken from its structure: after it was refilled. */
 void thread_reload(struct thread *thread);

@@ -30,6 +30,13 @@ struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */
     uint32_t pad;
 };
 
+struct msg_watch { /* WATCH */
+    uint64_t id;
+    uint64_t seen; /* events */
+    uint32_t kind; /* enum watch_kind */
+    uint32_t pad;
+};
+
 /* MIGRATE; the FPU state area follows. */
 struct msg_migrate {
     uint32_t group;
@@ -43,7 +50,7 @@ struct msg_migrate {
     struct trap_frame frame;
 };
 
-_Static_assert(sizeof(struct msg_migrate) == 16 + 3 * 8 + 7 * 8 + 16 + 22 * 8, "wire format");
+_Static_assert(sizeof(struct msg_migrate) == 16 + 3 * 8 + sizeof(struct thread_context) + 22 * 8, "wire format");
 _Static_assert(sizeof(struct msg_thread) <= MSG_SHORT, "a notice of one slot");
 
 #endif

@@ -41,7 +41,7 @@ static void worker(void *unused)
                 return;
             }
             sleeper = thread_current();
-            sched_block(&lock, &reason, false, 0);
+            sched_block(&lock, &reason, WAIT_FIRM, 0);
             continue;
         }
         work = container_of(items.next, struct work, node);

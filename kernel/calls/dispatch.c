@@ -65,7 +65,12 @@ void syscall_dispatch(struct trap_frame *frame)
     call_function function = find(frame->rax);
     int64_t result = function != NULL ? function(&call) : refuse(frame->rax);
 
-    if (!call.replaced)
+    if (!call.replaced) {
+        if (result == -ERESTARTSYS || result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK) {
+            thread_current()->context.interrupted = (uint16_t)-result;
+            result = -EINTR;
+        }
         frame->rax = (uint64_t)result;
+    }
     thread_before_user();
 }

@@ -281,15 +281,15 @@ int64_t call_wait4(struct call *c)
     spin_lock(&group->lock);
     for (;;) {
         child = find_child_locked(group, (int32_t)c->a[0], &exists);
-        if (child != NULL || !exists || (c->a[2] & WNOHANG) != 0 || group->exiting)
+        if (child != NULL || !exists || (c->a[2] & WNOHANG) != 0 || wait_ops.ended(WAIT_INTERRUPTIBLE))
             break;
-        waitq_wait(&group->child_wait, &group->lock, &reason, 0);
+        waitq_wait(&group->child_wait, &group->lock, &reason, WAIT_INTERRUPTIBLE, 0);
     }
     if (child != NULL)
         list_remove(&child->node);
     spin_unlock(&group->lock);
     if (child == NULL)
-        return !exists ? -ECHILD : (c->a[2] & WNOHANG) != 0 ? 0 : -EINTR;
+        return !exists ? -ECHILD : (c->a[2] & WNOHANG) != 0 ? 0 : -ERESTARTSYS;
     id = child->id;
     status = child->status;
     heap_free(child, sizeof(*child));

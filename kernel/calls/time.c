@@ -80,14 +80,50 @@ int64_t call_time(struct call *c)
     return (int64_t)now;
 }
 
+/* 0, or -ERESTARTNOHAND when interrupted before. */
 static int64_t sleep_until(uint64_t deadline)
 {
     static const struct wait_reason reason = {.what = "its time (sleep)", .kernel = -1};
-    const struct group *group = thread_current()->group;
 
-    while (clock_now() < deadline && !group_exiting(group))
-        sched_block(NULL, &reason, true, deadline);
+    while (clock_now() < deadline) {
+        if (wait_ops.ended(WAIT_INTERRUPTIBLE))
+            return -ERESTARTNOHAND;
+        sched_block(NULL, &reason, WAIT_INTERRUPTIBLE, deadline);
+    }
     return 0;
+}
+
+/* Sleeps until DEADLINE; interrupted, it leaves what remains at user address REMAINING (0: nowhere) and can go on. */
+static int64_t sleep_relative(uint64_t deadline, uint64_t remaining)
+{
+    struct thread_context *context = &thread_current()->context;
+    uint64_t now, left, time[2];
+
+    if (sleep_until(deadline) == 0)
+        return 0;
+    now = clock_now();
+    left = deadline > now ? deadline - now : 0;
+    time[0] = left / SECOND;
+    time[1] = left % SECOND;
+    if (remaining != 0 && user_write(remaining, time, sizeof(time)) != 0)
+        return -EFAULT;
+    context->restart_function = RESTART_NANOSLEEP;
+    context->restart_argument[0] = deadline;
+    context->restart_argument[1] = remaining;
+    return -ERESTART_RESTARTBLOCK;
+}
+
+int64_t call_restart_syscall(struct call *c)
+{
+    const struct thread_context *context = &thread_current()->context;
+
+    (void)c;
+    switch (context->restart_function) {
+    case RESTART_NANOSLEEP:
+        return sleep_relative(context->restart_argument[0], context->restart_argument[1]);
+    default:
+        return -EINTR;
+    }
 }
 
 static int64_t read_interval(uint64_t address, uint64_t *nanoseconds)
@@ -107,7 +143,7 @@ int64_t call_nanosleep(struct call *c)
     uint64_t interval;
     int64_t error = read_interval(c->a[0], &interval);
 
-    return error != 0 ? error : sleep_until(clock_now() + interval);
+    return error != 0 ? error : sleep_relative(clock_now() + interval, c->a[1]);
 }
 
 int64_t call_clock_nanosleep(struct call *c)
@@ -122,7 +158,7 @@ int64_t call_clock_nanosleep(struct call *c)
         return error;
     if ((c->a[1] & TIMER_ABSTIME) != 0)
         return sleep_until(interval > (uint64_t)offset ? interval - (uint64_t)offset : 0);
-    return sleep_until(clock_now() + interval);
+    return sleep_relative(clock_now() + interval, c->a[3]);
 }
 
 int64_t call_getrandom(struct call *c)

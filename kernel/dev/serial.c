@@ -136,7 +136,7 @@ int64_t serial_read(void *data, size_t size, const struct group *group)
             spin_unlock(&lock);
             return -EINTR;
         }
-        waitq_wait(&readers, &lock, &reason, 0);
+        waitq_wait(&readers, &lock, &reason, WAIT_KILLABLE, 0);
     }
     while (taken < size && input_tail != input_head)
         bytes[taken++] = input[input_tail++ % INPUT_SIZE];

@@ -140,7 +140,7 @@ static int64_t call_home(struct group *group, const struct file_request *request
         struct msg_file_result result;
         uint8_t result_data[FILE_CHUNK];
     } *b = heap_alloc(sizeof(*b));
-    static const struct msg_policy killable = {.killable = true};
+    static const struct msg_policy killable = {.end = WAIT_KILLABLE};
     int64_t value;
     int length;
 

@@ -7,14 +7,14 @@
 
 struct wait_ops wait_ops;
 
-bool completion_wait_until(struct completion *c, const struct wait_reason *reason, bool killable, uint64_t deadline)
+bool completion_wait_until(struct completion *c, const struct wait_reason *reason, enum wait_end end, uint64_t deadline)
 {
     bool done;
 
     spin_lock(&c->lock);
-    while (!c->done && !(killable && wait_ops.dying()) && !(deadline != 0 && clock_now() >= deadline)) {
+    while (!c->done && !wait_ops.ended(end) && !(deadline != 0 && clock_now() >= deadline)) {
         c->waiter = wait_ops.current();
-        wait_ops.block(&c->lock, reason, killable, deadline);
+        wait_ops.block(&c->lock, reason, end, deadline);
         spin_lock(&c->lock);
     }
     c->waiter = NULL;
@@ -25,7 +25,7 @@ bool completion_wait_until(struct completion *c, const struct wait_reason *reaso
 
 void completion_wait(struct completion *c, const struct wait_reason *reason)
 {
-    completion_wait_until(c, reason, false, 0);
+    completion_wait_until(c, reason, WAIT_FIRM, 0);
 }
 
 void completion_signal(struct completion *c)

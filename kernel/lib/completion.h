@@ -15,6 +15,13 @@ struct wait_reason {
     uint64_t key;     /* a page address, thread id ... 0 when there is none */
 };
 
+/* What ends a wait before its event. */
+enum wait_end {
+    WAIT_FIRM,         /* nothing: what has begun has to be finished */
+    WAIT_KILLABLE,     /* the thread is to die */
+    WAIT_INTERRUPTIBLE /* that, or a signal, a stop or a move of the thread: the caller must be able to begin again */
+};
+
 struct completion {
     struct spinlock lock;
     bool done;    /* [k] lock */
@@ -25,10 +32,10 @@ struct completion {
 struct wait_ops {
     void *(*current)(void);
     /* Blocks the current thread and releases LOCK so that no wake between is lost. Returns when woken, lock free; also
-     * at DEADLINE (ns, as clock_now; 0: none), and if KILLABLE when the thread is to die. */
-    void (*block)(struct spinlock *lock, const struct wait_reason *reason, bool killable, uint64_t deadline);
-    bool (*dying)(void);        /* the current thread is to die */
-    void (*due_changed)(void);  /* there is a new time at which somebody has to look for messages: msg_due */
+     * at DEADLINE (ns, as clock_now; 0: none), and by what END names. */
+    void (*block)(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
+    bool (*ended)(enum wait_end end); /* what END names has come for the current thread */
+    void (*due_changed)(void);        /* there is a new time at which somebody has to look for messages: msg_due */
     bool (*alone)(void);        /* no other thread wants this CPU: it may as well look for messages before it blocks */
     void (*wake)(void *thread); /* makes a blocked thread run again; harmless when it is not blocked */
 };
@@ -42,9 +49,10 @@ static inline void completion_init(struct completion *c)
 
 /* Waits until completion_signal. Tasks only, with no spinlock held. */
 void completion_wait(struct completion *c, const struct wait_reason *reason);
-/* As completion_wait; gives up at DEADLINE (ns, as clock_now; 0: never), and if KILLABLE when the thread is to die.
- * False: given up. C may then still be signalled. */
-bool completion_wait_until(struct completion *c, const struct wait_reason *reason, bool killable, uint64_t deadline);
+/* As completion_wait; gives up at DEADLINE (ns, as clock_now; 0: never), and by what END names. False: given up. C may
+ * then still be signalled. */
+bool completion_wait_until(struct completion *c, const struct wait_reason *reason, enum wait_end end,
+                           uint64_t deadline);
 /* Ends the wait, now or before it starts. Any context. C may be gone as soon as the waiter has seen it. */
 void completion_signal(struct completion *c);
 

@@ -301,7 +301,7 @@ static void own_ask(void)
 
 static void own_call(void)
 {
-    struct msg_policy policy = {.timeout = take(2), .killable = take(1) % 2};
+    struct msg_policy policy = {.timeout = take(2), .end = take(1) % 2 != 0 ? WAIT_KILLABLE : WAIT_FIRM};
     const struct handled *row = pick_request();
     uint32_t length = pick_length(row->size, msg_kinds[row->type].bytes);
     uint32_t room = (uint32_t)take(1);

@@ -362,7 +362,7 @@ ALONE(looks_beside, "while another CPU takes messages, a task that looks for its
 static int call_within(uint64_t timeout, bool killable, uint32_t type, const void *data, uint32_t length, void *reply,
                        uint32_t room)
 {
-    struct msg_policy policy = {.timeout = timeout, .killable = killable};
+    struct msg_policy policy = {.timeout = timeout, .end = killable ? WAIT_KILLABLE : WAIT_FIRM};
 
     return msg_call_within(&policy, PEER, (enum msg_type)type, data, length, reply, room, "test", 0);
 }

@@ -182,11 +182,11 @@ static void *peers_current(void)
     return &peers_waits;
 }
 
-static void peers_block(struct spinlock *lock, const struct wait_reason *reason, bool killable, uint64_t deadline)
+static void peers_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline)
 {
     uint64_t before = peers_counts;
 
-    (void)killable;
+    (void)end;
     spin_unlock(lock);
     peers_waited_for = reason->what;
     peers_waits++;
@@ -201,9 +201,9 @@ static void peers_block(struct spinlock *lock, const struct wait_reason *reason,
     REQUIRE(peers_counts >= before);
 }
 
-static bool peers_is_dying(void)
+static bool peers_ended(enum wait_end end)
 {
-    return peers_dying;
+    return end != WAIT_FIRM && peers_dying;
 }
 
 static void peers_due_changed(void)
@@ -308,7 +308,7 @@ static void peers_start(uint32_t kernels, uint32_t nodes, const char *cmdline)
     cpu_total = 1;
     wait_ops = (struct wait_ops){.current = peers_current,
                                  .block = peers_block,
-                                 .dying = peers_is_dying,
+                                 .ended = peers_ended,
                                  .due_changed = peers_due_changed,
                                  .alone = peers_alone,
                                  .wake = peers_wake};

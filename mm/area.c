@@ -155,35 +155,69 @@ static uint64_t covered_until(const struct area_list *list, uint64_t address)
     return address;
 }
 
-int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+bool area_covers(const struct area_list *list, uint64_t start, uint64_t end)
 {
-    if (covered_until(list, start) < end)
-        return -ENOMEM;
-    return area_set(list, start, end, prot);
+    return covered_until(list, start) >= end;
+}
+
+/* Cuts the area that has AT inside in two, with SPARE. Returns whether SPARE was used. */
+static bool split(struct area_list *list, uint64_t at, struct area *spare)
+{
+    struct area *area = area_find(list, at);
+
+    if (area == NULL || area->start == at)
+        return false;
+    *spare = (struct area){.start = at, .end = area->end, .prot = area->prot};
+    area->end = at;
+    list_insert_before(&spare->node, area->node.next);
+    list->count++;
+    return true;
 }
 
 int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
-    while (start < end) {
-        uint64_t until = covered_until(list, start);
+    struct area *low = heap_alloc(sizeof(*low));
+    struct area *high = heap_alloc(sizeof(*high));
 
-        if (until > start) {
-            int error = area_set(list, start, until < end ? until : end, prot);
-
-            if (error != 0)
-                return error;
-            start = until;
-            continue;
-        }
-        until = end; /* a hole: on to the next area */
-        list_for_each(node, &list->head) {
-            if (area_at(node)->start > start) {
-                until = area_at(node)->start;
-                break;
-            }
-        }
-        start = until;
+    if (low == NULL || high == NULL) {
+        heap_free(low, sizeof(*low));
+        heap_free(high, sizeof(*high));
+        return -ENOMEM;
     }
+    if (!split(list, start, low))
+        heap_free(low, sizeof(*low));
+    if (!split(list, end, high))
+        heap_free(high, sizeof(*high));
+    list_for_each(node, &list->head) {
+        struct area *area = area_at(node);
+
+        if (area->start >= start && area->end <= end)
+            area->prot = (area->prot & AREA_SHARED) | prot;
+    }
+    for (struct list *node = list->head.next; node != &list->head && area_at(node)->start <= end;) {
+        uint32_t count = list->count;
+
+        join(list, area_at(node));
+        if (list->count == count)
+            node = node->next; /* else look again: it touches another one now */
+    }
+    return 0;
+}
+
+int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    return area_covers(list, start, end) ? area_protect_known(list, start, end, prot) : -ENOMEM;
+}
+
+int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct area *area = heap_alloc(sizeof(*area));
+
+    if (area == NULL)
+        return -ENOMEM;
+    *area = (struct area){.start = start, .end = end, .prot = prot};
+    list_append(&list->head, &area->node);
+    list->count++;
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/internal.h"
+#include "mm/reference.h"
 #include "mm/space.h"
 #include "msg/channel.h"
 
@@ -21,61 +22,106 @@ static uint64_t page_up(uint64_t bytes)
     return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
 }
 
+/* What a change does to the entries of a range. */
+enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_GUARD };
+
 struct rewrite {
-    struct space *space;
+    enum rewrite_kind kind;
     uint32_t prot;
-    bool unmap;
-    bool changed;
+    bool flush; /* a TLB may have what is gone now */
+    bool holds; /* an entry holds a reference */
 };
 
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct rewrite *rewrite = context;
-    uint64_t keep = *entry & (PAGING_FRAME | PAGING_SOFT_BORROWED);
+    uint64_t old = *entry;
+    uint64_t keep = old & (PAGING_FRAME | PAGING_SOFT_BORROWED | PAGING_SOFT_HELD | PAGING_SOFT_COW);
 
     (void)va;
     (void)size;
-    if ((*entry & PAGING_SOFT_LIMBO) != 0)
+    if ((old & PAGING_SOFT_LIMBO) != 0)
         return; /* only SETTLE ends that */
-    rewrite->changed = true;
-    if (!rewrite->unmap)
-        *entry = keep | space_entry_flags(rewrite->prot);
-    else if ((keep & PAGING_SOFT_BORROWED) != 0)
-        *entry = 0;
+    if ((old & PAGING_SOFT_HELD) != 0)
+        rewrite->holds = true;
+    if (rewrite->kind == REWRITE_PROTECT)
+        *entry = keep | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
+    else if (rewrite->kind == REWRITE_GUARD)
+        *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
     else
-        *entry = keep | PAGING_SOFT_LIMBO;
+        *entry = (keep & PAGING_SOFT_HELD) != 0 ? keep | PAGING_SOFT_LIMBO : 0;
+    if (rewrite->kind != REWRITE_GUARD || (old & PAGING_WRITE) != 0)
+        rewrite->flush = true;
 }
 
-static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot, bool unmap)
+static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot,
+                                 enum rewrite_kind kind)
 {
-    struct rewrite rewrite = {.space = space, .prot = prot, .unmap = unmap};
+    struct rewrite rewrite = {.prot = prot, .kind = kind};
 
     paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
-    if (rewrite.changed)
+    if (rewrite.flush)
         space_flush(space, start, end);
 }
 
+/* The private pages of [START, END) only. True when one of all pages is held here. */
+static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind)
+{
+    struct rewrite rewrite = {.kind = kind};
+
+    list_for_each(node, &space->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (area->end <= start || area->start >= end)
+            continue;
+        if ((area->prot & AREA_SHARED) != 0)
+            rewrite.holds = true; /* perhaps: it is not looked at */
+        else
+            paging_visit(&space->tables, area->start > start ? area->start : start, area->end < end ? area->end : end,
+                         rewrite_entry, &rewrite);
+    }
+    if (rewrite.flush)
+        space_flush(space, start, end);
+    return rewrite.holds;
+}
+
+struct settle {
+    struct releasing releasing;
+    int error;
+};
+
 static void settle_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
-    (void)context;
+    struct settle *settle = context;
+
     (void)va;
     (void)size;
     if ((*entry & PAGING_SOFT_LIMBO) == 0)
         return;
-    frame_free(*entry & PAGING_FRAME, 0);
-    *entry = 0;
+    if (release_add(&settle->releasing, *entry & PAGING_FRAME) == 0)
+        *entry = 0;
+    else
+        settle->error = -ENOMEM;
 }
 
-static void settle_locked(struct space *space, uint64_t start, uint64_t end)
+/* -ENOMEM: frames of other kernels are left, for there is no memory to tell the owners. */
+static int settle_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    paging_visit(&space->tables, start, end, settle_entry, NULL);
+    struct settle settle = {.error = 0};
+
+    paging_visit(&space->tables, start, end, settle_entry, &settle);
+    release_send(&settle.releasing);
+    return settle.error;
 }
 
-void space_settle(struct space *space, uint64_t start, uint64_t end)
+int space_settle(struct space *space, uint64_t start, uint64_t end)
 {
+    int error;
+
     spin_lock(&space->lock);
-    settle_locked(space, start, end);
+    error = settle_locked(space, start, end);
     spin_unlock(&space->lock);
+    return error;
 }
 
 static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
@@ -103,7 +149,7 @@ static int64_t apply_protect_locked(struct space *space, const struct msg_space_
     else
         error = area_protect_known(&space->areas, change->start, end, change->prot);
     if (error == 0)
-        rewrite_range_locked(space, change->start, end, change->prot, false);
+        rewrite_range_locked(space, change->start, end, change->prot, REWRITE_PROTECT);
     return error;
 }
 
@@ -131,9 +177,15 @@ static int64_t apply_locked(struct space *space, const struct msg_space_change *
         int error = area_remove(&space->areas, change->start, change->start + change->length);
 
         if (error == 0)
-            rewrite_range_locked(space, change->start, change->start + change->length, 0, true);
+            rewrite_range_locked(space, change->start, change->start + change->length, 0, REWRITE_UNMAP);
         return error;
     }
+    case SPACE_DISCARD:
+        rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_UNMAP);
+        return space->home == instance.kernel &&
+               !area_covers(&space->areas, change->start, change->start + change->length);
+    case SPACE_GUARD:
+        return rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_GUARD);
     case SPACE_PROTECT:
         return apply_protect_locked(space, change);
     case SPACE_BREAK:
@@ -172,7 +224,8 @@ static void handle_change(const struct msg *m)
     if (space != NULL) {
         value = change_valid(change) ? space_apply(space, change) : -EPROTO;
         space_put(space);
-    } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT) {
+    } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT ||
+               change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD) {
         value = 0; /* this kernel has joined, but nobody has arrived yet: it knows no areas and maps nothing */
     }
     if (value < 0) {
@@ -187,13 +240,16 @@ static void handle_settle(const struct msg *m)
 {
     const struct msg_space_change *change = m->data;
     struct space *space = space_get(change->space);
+    int error = 0;
 
     if (space != NULL) {
-        if (change_valid(change))
-            space_settle(space, change->start, change->start + change->length);
+        error = change_valid(change) ? space_settle(space, change->start, change->start + change->length) : -EPROTO;
         space_put(space);
     }
-    msg_reply(&m->ticket, NULL, 0);
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, NULL, 0);
 }
 
 void space_change_init(void)
@@ -207,19 +263,10 @@ static void note_error(void *context, uint32_t kernel, const void *reply, int le
     int *error = context;
 
     (void)kernel;
-    (void)reply;
     if (length < 0)
         *error = length;
-}
-
-static kernel_set others_of(struct space *space)
-{
-    kernel_set members;
-
-    spin_lock(&space->lock);
-    members = space->members;
-    spin_unlock(&space->lock);
-    return members & ~(1ull << instance.kernel);
+    else if (*error == 0 && length == (int)sizeof(struct msg_space_changed))
+        *error = ((const struct msg_space_changed *)reply)->value != 0;
 }
 
 /* Heavy lock held: the home's word on a change that only it can decide. */
@@ -237,22 +284,28 @@ static int64_t ask_home(struct space *space, const struct msg_space_change *chan
     return (int64_t)changed.value;
 }
 
-/* Heavy lock held: everyone lets go of the range, then every owner frees. */
-static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length)
+/* Heavy lock held: everyone lets go of the range by OPERATION, SPACE_UNMAP or SPACE_DISCARD; then the references are
+ * let go of. */
+static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length, uint32_t operation)
 {
-    struct msg_space_change change = {.space = space->id, .start = start, .length = length, .operation = SPACE_UNMAP};
-    kernel_set others = others_of(space);
-    int error = 0;
+    struct msg_space_change change = {.space = space->id, .start = start, .length = length, .operation = operation};
+    kernel_set others = space_others(space);
+    int error = 0; /* a negative errno, or 1: the home says that a part of what is to be discarded is not mapped */
+    int own;
 
     msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_error, &error, "unmap", start);
-    if (error == 0)
-        error = (int)space_apply(space, &change);
-    if (error != 0)
+    if (error >= 0) {
+        own = (int)space_apply(space, &change);
+        error = own != 0 ? own : error;
+    }
+    if (error < 0)
         return error; /* some kernel had no memory to split an area: nothing was freed, and a second try ends what is
                          left */
-    msg_multicast(others, MSG_SPACE_SETTLE, &change, sizeof(change), NULL, NULL, "unmap", start);
-    space_settle(space, start, start + length);
-    return 0;
+    if (error > 0)
+        error = -ENOMEM; /* as Linux: the rest is done */
+    msg_multicast(others, MSG_SPACE_SETTLE, &change, sizeof(change), note_error, &error, "unmap", start);
+    own = space_settle(space, start, start + length);
+    return error != 0 ? error : own;
 }
 
 static void count_change(struct space *space)
@@ -278,8 +331,14 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
             *result = apply_locked(space, &unmap);
         if (*result == 0)
             *result = apply_locked(space, change);
-        if (replace || change->operation == SPACE_UNMAP)
-            settle_locked(space, change->start, change->start + change->length);
+        if (replace || change->operation == SPACE_UNMAP || change->operation == SPACE_DISCARD) {
+            int error = settle_locked(space, change->start, change->start + change->length);
+
+            if (error != 0)
+                *result = error;
+            else if (change->operation == SPACE_DISCARD && *result != 0)
+                *result = -ENOMEM; /* as Linux: a part is not mapped, the rest is done */
+        }
     }
     spin_unlock(&space->lock);
     return alone;
@@ -302,15 +361,15 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
         return -EPERM;
     if (change_alone(space, &change, fixed, &result))
         return result;
-    result = space_locking->acquire(space, SPACE_HEAVY);
+    result = space_acquire(space, SPACE_HEAVY);
     if (result != 0)
         return result;
     count_change(space);
     if (fixed)
-        result = unmap_everywhere(space, address, change.length);
+        result = unmap_everywhere(space, address, change.length, SPACE_UNMAP);
     if (result == 0)
         result = ask_home(space, &change); /* the others learn of the area when they fault in it */
-    space_locking->release(space, SPACE_HEAVY);
+    space_release(space, SPACE_HEAVY);
     return result;
 }
 
@@ -324,12 +383,35 @@ int space_unmap(struct space *space, uint64_t address, uint64_t length)
         return -EINVAL;
     if (change_alone(space, &change, false, &result))
         return (int)result;
-    result = space_locking->acquire(space, SPACE_HEAVY);
+    result = space_acquire(space, SPACE_HEAVY);
     if (result != 0)
         return (int)result;
     count_change(space);
-    result = unmap_everywhere(space, address, change.length);
-    space_locking->release(space, SPACE_HEAVY);
+    result = unmap_everywhere(space, address, change.length, SPACE_UNMAP);
+    space_release(space, SPACE_HEAVY);
+    return (int)result;
+}
+
+int space_discard(struct space *space, uint64_t address, uint64_t length)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_DISCARD};
+    int64_t result;
+
+    if ((address & (PAGE_SIZE - 1)) != 0 || length > USER_END)
+        return -EINVAL;
+    if (length == 0)
+        return 0;
+    if (!user_range(address, length))
+        return -ENOMEM;
+    if (change_alone(space, &change, false, &result))
+        return (int)result;
+    result = space_acquire(space, SPACE_HEAVY);
+    if (result != 0)
+        return (int)result;
+    count_change(space);
+    result = unmap_everywhere(space, address, change.length, SPACE_DISCARD);
+    space_release(space, SPACE_HEAVY);
     return (int)result;
 }
 
@@ -347,7 +429,7 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
         return -ENOMEM;
     if (change_alone(space, &change, false, &result))
         return (int)result;
-    result = space_locking->acquire(space, SPACE_HEAVY);
+    result = space_acquire(space, SPACE_HEAVY);
     if (result != 0)
         return (int)result;
     count_change(space);
@@ -355,13 +437,13 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
     if (result == 0) {
         int error = 0;
 
-        msg_multicast(others_of(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, &change, sizeof(change), note_error,
-                      &error, "protect", address);
+        msg_multicast(space_others(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, &change, sizeof(change),
+                      note_error, &error, "protect", address);
         if (space->home != instance.kernel && error == 0)
             error = (int)space_apply(space, &change);
         result = error;
     }
-    space_locking->release(space, SPACE_HEAVY);
+    space_release(space, SPACE_HEAVY);
     return (int)result;
 }
 
@@ -380,7 +462,7 @@ static uint64_t break_shared(struct space *space, uint64_t wanted)
         int64_t accepted = ask_home(space, &change); /* refused below its start: then nothing is unmapped */
 
         if (accepted == (int64_t)wanted)
-            unmap_everywhere(space, page_up(wanted), page_up((uint64_t)now) - page_up(wanted));
+            unmap_everywhere(space, page_up(wanted), page_up((uint64_t)now) - page_up(wanted), SPACE_UNMAP);
         return (uint64_t)accepted;
     }
     now = ask_home(space, &change);
@@ -409,11 +491,11 @@ uint64_t space_break(struct space *space, uint64_t address)
     spin_unlock(&space->lock);
     if (alone)
         return result;
-    if (space_locking->acquire(space, SPACE_HEAVY) != 0)
+    if (space_acquire(space, SPACE_HEAVY) != 0)
         return 0;
     count_change(space);
     result = break_shared(space, address);
-    space_locking->release(space, SPACE_HEAVY);
+    space_release(space, SPACE_HEAVY);
     return result;
 }
 

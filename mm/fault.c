@@ -24,28 +24,35 @@ static bool allowed(uint32_t prot, uint32_t access)
 
 uint64_t space_entry_flags(uint32_t prot)
 {
-    if (prot == 0)
+    if ((prot & AREA_PROT) == 0)
         return 0;
     return PAGING_PRESENT | PAGING_USER | ((prot & AREA_WRITE) != 0 ? PAGING_WRITE : 0) |
            ((prot & AREA_EXEC) != 0 ? 0 : PAGING_NO_EXECUTE);
 }
 
-/* Puts FRAME at PAGE. Frames of other kernels are marked, so that we never free them. */
-static int install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot)
+/* Puts FRAME at PAGE. Frames of other kernels are marked. HELD: with the space's reference, counted now; an own frame.
+ */
+static int install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool held, bool cow)
 {
     uint64_t *entry = paging_entry(&space->tables, page, true);
 
     if (entry == NULL)
         return -ENOMEM;
     assert(*entry == 0);
-    *entry = frame | space_entry_flags(prot) | (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    *entry = frame | space_page_flags(prot, cow);
+    if (held) {
+        *entry |= PAGING_SOFT_HELD;
+        frame_share(frame);
+    } else if (!window_owns(frame, PAGE_SIZE)) {
+        *entry |= PAGING_SOFT_BORROWED;
+    }
     return 0;
 }
 
 static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
 {
     uint64_t frame = frame_alloc_zeroed();
-    int error = frame == 0 ? -ENOMEM : install_locked(space, page, frame, prot);
+    int error = frame == 0 ? -ENOMEM : install_locked(space, page, frame, prot, true, false);
 
     if (error != 0 && frame != 0)
         frame_free(frame, 0);
@@ -78,6 +85,8 @@ static int resolve_locked(struct space *space, uint64_t page, uint32_t access, b
     if (!allowed(area->prot, access))
         return -EFAULT;
     entry = paging_entry(&space->tables, page, false);
+    if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0)
+        return complete ? space_cow_alone_locked(space, page, entry, area->prot) : 1;
     if (entry != NULL && *entry != 0)
         return 0; /* another thread was faster, or the TLB was stale */
     if (!complete)
@@ -88,10 +97,10 @@ static int resolve_locked(struct space *space, uint64_t page, uint32_t access, b
 
 bool space_alone_locked(const struct space *space)
 {
-    return space->home == instance.kernel && space->members == 1ull << instance.kernel;
+    return space->home == instance.kernel && space->members == 1ull << instance.kernel && space->slow == 0;
 }
 
-int space_install(struct space *space, uint64_t page, uint64_t frame)
+int space_install(struct space *space, uint64_t page, uint64_t frame, bool held)
 {
     const struct area *area;
     const uint64_t *entry;
@@ -103,7 +112,7 @@ int space_install(struct space *space, uint64_t page, uint64_t frame)
     if (entry != NULL && *entry != 0)
         error = (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
     else if (area != NULL)
-        error = install_locked(space, page, frame, area->prot);
+        error = install_locked(space, page, frame, area->prot, held, false);
     spin_unlock(&space->lock);
     return error;
 }
@@ -125,6 +134,7 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
         if (entry != NULL && *entry != 0) {
             answer->kind = SPACE_FRAME;
             answer->frame = *entry & PAGING_FRAME;
+            answer->cow = (*entry & PAGING_SOFT_COW) != 0;
             if ((*entry & PAGING_SOFT_BORROWED) == 0)
                 frame_lend(answer->frame);
         }
@@ -150,7 +160,7 @@ static int install_recorded(struct space *space, uint64_t page)
         frame_free(frame, 0);
         return error;
     }
-    error = space_install(space, page, frame);
+    error = space_install(space, page, frame, true);
     assert(error == 0); /* the area and the table are there, and the page is ours alone */
     return 0;
 }
@@ -160,15 +170,22 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
 {
     struct msg_space_mapping answer;
     struct area *area;
+    uint64_t *entry;
+    uint64_t here;
+    bool copy;
     int result;
 
     spin_lock(&space->lock);
     result = resolve_locked(space, page, access, false);
-    if (result > 0 && in_limbo(paging_entry(&space->tables, page, false)))
+    entry = paging_entry(&space->tables, page, false);
+    here = entry != NULL ? *entry : 0;
+    if (result > 0 && in_limbo(entry))
         result = -ENOMEM; /* an unmap ran out of memory half way; until a second one is done the page cannot be had */
     spin_unlock(&space->lock);
     if (result <= 0)
         return result;
+    if (here != 0) /* it is here and has to be copied before it is written */
+        return space_cow_break(space, page, here & PAGING_FRAME);
 
     space_retrieval->fetch(space, page, &answer);
 
@@ -188,9 +205,12 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     }
     if (result == 0 && (area == NULL || !allowed(area->prot, access)))
         result = -EFAULT;
-    if (result == 0 && answer.kind == SPACE_FRAME)
-        result = install_locked(space, page, answer.frame, area->prot);
+    copy = answer.kind == SPACE_FRAME && answer.cow != 0 && (access & AREA_WRITE) != 0;
+    if (result == 0 && answer.kind == SPACE_FRAME && !copy)
+        result = install_locked(space, page, answer.frame, area->prot, false, answer.cow != 0);
     spin_unlock(&space->lock);
+    if (result == 0 && copy)
+        return space_cow_break(space, page, answer.frame);
     if (result == 0 && answer.kind != SPACE_FRAME)
         result = install_recorded(space, page);
     return result;
@@ -208,11 +228,11 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
     spin_unlock(&space->lock);
     if (result <= 0)
         return result;
-    result = space_locking->acquire(space, page);
+    result = space_acquire(space, page);
     if (result != 0)
         return result;
     result = fault_shared(space, page, access);
-    space_locking->release(space, page);
+    space_release(space, page);
     return result;
 }
 

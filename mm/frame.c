@@ -21,7 +21,7 @@ struct frame {
     uint8_t state; /* STATE_* of the block that starts here */
     uint8_t order;
     uint16_t pad;
-    uint32_t lent; /* times a peer was told of it since it was allocated */
+    uint32_t spaces; /* address spaces that have it */
 };
 
 struct range {
@@ -168,9 +168,64 @@ void frame_free(uint64_t frame, uint32_t order)
     index = (frame - range->base) / PAGE_SIZE;
     if (range->frames[index].state != STATE_USED || range->frames[index].order != order)
         panic("mm: frame %lx freed twice or with another order", (unsigned long)frame);
+    if (range->frames[index].spaces != 0)
+        panic("mm: frame %lx freed while a space has it", (unsigned long)frame);
     block_merge(range, index, order);
     counts.free += 1ull << order;
     spin_unlock(&lock);
+}
+
+/* The bookkeeping of a single frame in use, or NULL. */
+static struct frame *single_locked(const struct range *range, uint64_t frame)
+{
+    struct frame *single = &range->frames[(frame - range->base) / PAGE_SIZE];
+
+    return single->state == STATE_USED && single->order == 0 ? single : NULL;
+}
+
+void frame_share(uint64_t frame)
+{
+    const struct range *range = range_of(frame);
+    struct frame *single;
+
+    spin_lock(&lock);
+    single = range != NULL ? single_locked(range, frame) : NULL;
+    if (single == NULL)
+        panic("mm: frame %lx shared, which is free or not ours", (unsigned long)frame);
+    single->spaces++;
+    spin_unlock(&lock);
+}
+
+void frame_release(uint64_t frame)
+{
+    struct range *range = range_of(frame);
+    struct frame *single;
+
+    spin_lock(&lock);
+    single = range != NULL ? single_locked(range, frame) : NULL;
+    if (single == NULL || single->spaces == 0)
+        panic("mm: frame %lx released, which no space has", (unsigned long)frame);
+    if (--single->spaces == 0) {
+        block_merge(range, (frame - range->base) / PAGE_SIZE, 0);
+        counts.free++;
+    }
+    spin_unlock(&lock);
+}
+
+uint32_t frame_spaces(uint64_t frame)
+{
+    const struct range *range = range_of(frame);
+    const struct frame *single;
+    uint32_t spaces = 0;
+
+    if (range == NULL || (frame & (PAGE_SIZE - 1)) != 0)
+        return 0;
+    spin_lock(&lock);
+    single = single_locked(range, frame);
+    if (single != NULL)
+        spaces = single->spaces;
+    spin_unlock(&lock);
+    return spaces;
 }
 
 void frame_lend(uint64_t frame)
@@ -179,7 +234,6 @@ void frame_lend(uint64_t frame)
 
     assert(range != NULL);
     spin_lock(&lock);
-    range->frames[(frame - range->base) / PAGE_SIZE].lent++;
     counts.lent++;
     spin_unlock(&lock);
 }

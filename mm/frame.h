@@ -22,10 +22,18 @@ uint64_t frame_alloc_zeroed(void);
 /* Gives back what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
 void frame_free(uint64_t frame, uint32_t order);
 
+/* A frame that programs map counts the address spaces that have it, one reference each; see mm/fork.md. A new frame has
+ * none, and is given back by frame_free, until frame_share has counted one; from then on by frame_release. */
+void frame_share(uint64_t frame);
+/* One space less; the last one frees it. Panics on a frame that no space has. */
+void frame_release(uint64_t frame);
+/* How many spaces have FRAME; 0 when none has, or it is not a frame of this instance. */
+uint32_t frame_spaces(uint64_t frame);
+
 /* Counts one more peer that has been told of FRAME; see mm/retrieval.md. */
 void frame_lend(uint64_t frame);
 
-/* Pages free now, pages managed in all, and frames ever lent. */
+/* Pages free now, pages managed in all, and times a frame was lent. */
 struct frame_stats {
     uint64_t free, total, lent;
 };

@@ -4,14 +4,37 @@
 
 #include "mm/space.h"
 
+#define LEAF_ENTRIES 512u
+#define LEAF_SIZE (LEAF_ENTRIES * PAGE_SIZE)
+
 /* Page table flags for an area's protection; 0 when it allows nothing. */
 uint64_t space_entry_flags(uint32_t prot);
-/* True when this kernel is the home and no other hosts the space: then its lock alone decides. */
+/* The same for a page's entry: COW ones are not writable. */
+static inline uint64_t space_page_flags(uint32_t prot, bool cow)
+{
+    return cow ? (space_entry_flags(prot) & ~PAGING_WRITE) | PAGING_SOFT_COW : space_entry_flags(prot);
+}
+
+/* True when this kernel is the home, no other hosts the space, and no task here has a distributed lock of it: then
+ * space->lock alone decides. */
 bool space_alone_locked(const struct space *space);
+/* The other kernels that host the space, as far as is known here. */
+kernel_set space_others(struct space *space);
+
+/* The distributed lock of KEY, by the strategy. While a task here has one or waits, nobody is alone. */
+int space_acquire(struct space *space, uint64_t key);
+void space_release(struct space *space, uint64_t key);
+
+/* A private page that is not writable because of PAGING_SOFT_COW is to be written. Locked: the space is alone. 0, or 1:
+ * the frame's owner has to be asked, so take the page's lock; -ENOMEM. */
+int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot);
+/* The same with the page's lock; FRAME is what the page has, mapped here or not; its area is known here. Waits. */
+int space_cow_break(struct space *space, uint64_t page, uint64_t frame);
 
 /* What this kernel has at PAGE, as an answer to a fetch; an own frame counts as lent once more. */
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer);
-/* Maps FRAME at PAGE with its area's protection. -EFAULT: no area; -EEXIST: another frame is there; -ENOMEM. */
-int space_install(struct space *space, uint64_t page, uint64_t frame);
+/* Maps FRAME at PAGE with its area's protection; HELD: with the space's reference, which is counted now. -EFAULT: no
+ * area; -EEXIST: another frame is there; -ENOMEM. */
+int space_install(struct space *space, uint64_t page, uint64_t frame, bool held);
 
 #endif

@@ -49,6 +49,14 @@ static int members_record(struct space *space, uint64_t page, uint64_t frame)
     return 0; /* whoever wants to know asks everybody */
 }
 
+static int members_record_many(struct space *space, const struct msg_space_pair *pairs, uint32_t count)
+{
+    (void)space;
+    (void)pairs;
+    (void)count;
+    return 0;
+}
+
 static void handle_fetch(const struct msg *m)
 {
     const struct msg_space_fetch *ask = m->data;
@@ -67,4 +75,5 @@ void space_retrieve_members_init(void)
     msg_register(MSG_SPACE_FETCH, handle_fetch, sizeof(struct msg_space_fetch), sizeof(struct msg_space_mapping));
 }
 
-const struct space_retrieval space_retrieve_members = {"members", members_fetch, members_record};
+const struct space_retrieval space_retrieve_members = {"members", members_fetch, members_record, members_record_many,
+                                                       false};

@@ -14,6 +14,8 @@
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
+#include "mm/internal.h"
+#include "mm/reference.h"
 
 #define BUCKETS 64u
 #define FLUSH_ONE_BY_ONE 32u /* pages; more are flushed by loading CR3 */
@@ -49,6 +51,9 @@ void space_init(void)
     space_retrieve_members_init();
     space_retrieve_home_init();
     space_change_init();
+    space_cow_init();
+    space_fork_init();
+    reference_init();
     choose_strategies();
 }
 
@@ -77,6 +82,7 @@ struct space *space_create(uint64_t id, uint32_t home)
     space->id = id;
     space->home = home;
     space->references = 1;
+    space->users = 1;
     space->members = 1ull << instance.kernel | 1ull << home;
     space->tables = (struct page_tables){.root = root, .delta = DIRECT_BASE, .alloc = table_frame};
     /* the kernel's half: its top-level entries never change after start */
@@ -84,10 +90,22 @@ struct space *space_create(uint64_t id, uint32_t home)
            PAGE_SIZE / 2);
     area_list_init(&space->areas);
     list_init(&space->locks);
-    spin_lock(&table_lock);
-    list_append(bucket_of(id), &space->node);
-    spin_unlock(&table_lock);
     return space;
+}
+
+void space_publish(struct space *space)
+{
+    spin_lock(&table_lock);
+    list_append(bucket_of(space->id), &space->node);
+    space->published = true;
+    spin_unlock(&table_lock);
+}
+
+void space_share(struct space *space)
+{
+    spin_lock(&table_lock);
+    space->users++;
+    spin_unlock(&table_lock);
 }
 
 struct space *space_get(uint64_t id)
@@ -114,39 +132,54 @@ static void release_table(void *context, uint64_t frame)
     frame_free(frame, 0);
 }
 
-static void free_owned(void *context, uint64_t va, uint64_t *entry, uint64_t size)
-{
-    (void)context;
-    (void)va;
-    (void)size;
-    if ((*entry & PAGING_SOFT_BORROWED) == 0 && (*entry & PAGING_FRAME) != 0)
-        frame_free(*entry & PAGING_FRAME, 0);
-    *entry = 0;
-}
-
 void space_put(struct space *space)
 {
-    bool last;
-
     spin_lock(&table_lock);
-    last = --space->references == 0;
+    space->references--;
     spin_unlock(&table_lock);
-    if (!last)
-        return;
-    paging_visit(&space->tables, 0, USER_END, free_owned, NULL);
-    paging_release(&space->tables, 0, USER_END, release_table, NULL);
-    frame_free(space->tables.root, 0);
-    area_list_clear(&space->areas);
-    heap_free(space, sizeof(*space));
+}
+
+/* Lets go of what the entries hold. A peer that hears of many frames hears of them in few messages; without memory for
+ * those, of one after the other. */
+static void release_entries(struct space *space)
+{
+    struct releasing releasing = {0};
+    uint64_t *leaf;
+
+    for (uint64_t va = 0; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
+            uint64_t entry = leaf[i];
+
+            if ((entry & PAGING_SOFT_HELD) == 0)
+                continue;
+            if ((entry & PAGING_SOFT_BORROWED) == 0)
+                frame_release(entry & PAGING_FRAME);
+            else if (release_add(&releasing, entry & PAGING_FRAME) != 0)
+                release_one(entry & PAGING_FRAME);
+        }
+    }
+    release_send(&releasing);
 }
 
 void space_destroy(struct space *space)
 {
-    assert(list_empty(&space->locks));
+    bool last;
+
     spin_lock(&table_lock);
-    list_remove(&space->node);
+    last = --space->users == 0;
+    if (last && space->published)
+        list_remove(&space->node);
     spin_unlock(&table_lock);
-    space_put(space);
+    if (!last)
+        return;
+    while (__atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1)
+        cpu_relax(); /* a handler on another CPU is at work with it, and never waits */
+    assert(list_empty(&space->locks));
+    release_entries(space);
+    paging_release(&space->tables, 0, USER_END, release_table, NULL);
+    frame_free(space->tables.root, 0);
+    area_list_clear(&space->areas);
+    heap_free(space, sizeof(*space));
 }
 
 void space_join(struct space *space, uint32_t kernel)
@@ -154,6 +187,42 @@ void space_join(struct space *space, uint32_t kernel)
     spin_lock(&space->lock);
     space->members |= 1ull << kernel;
     spin_unlock(&space->lock);
+}
+
+kernel_set space_others(struct space *space)
+{
+    kernel_set members;
+
+    spin_lock(&space->lock);
+    members = space->members;
+    spin_unlock(&space->lock);
+    return members & ~(1ull << instance.kernel);
+}
+
+static void slow_end(struct space *space)
+{
+    spin_lock(&space->lock);
+    space->slow--;
+    spin_unlock(&space->lock);
+}
+
+int space_acquire(struct space *space, uint64_t key)
+{
+    int error;
+
+    spin_lock(&space->lock);
+    space->slow++;
+    spin_unlock(&space->lock);
+    error = space_locking->acquire(space, key);
+    if (error != 0)
+        slow_end(space);
+    return error;
+}
+
+void space_release(struct space *space, uint64_t key)
+{
+    space_locking->release(space, key);
+    slow_end(space);
 }
 
 void space_load(struct space *space)

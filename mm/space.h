@@ -24,16 +24,22 @@ struct space_stats {
     uint64_t fetched_area;  /* and one had the area only */
     uint64_t fetched_none;
     uint64_t changes; /* map, unmap, protect, break over several kernels */
+    uint64_t forks;
+    uint64_t cow_copies;   /* writes to a page that another space has too: copied */
+    uint64_t cow_upgrades; /* and to one that no other has any more: made writable */
 };
 
 struct space {
     struct list node;          /* in the table of spaces */
-    uint32_t references;       /* [k] table lock: the table's one, and one for each handler at work */
+    uint32_t references;       /* [k] table lock: the creator's one, and one for each handler at work */
+    uint32_t users;            /* [k] table lock: groups on this kernel that have it */
+    bool published;            /* [k] table lock: in the table */
     uint64_t id;               /* [i] the group's id */
     uint32_t home;             /* [i] kernel */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
     struct area_list areas;   /* [k] */
+    uint32_t slow;            /* [k] tasks here that wait for a distributed lock or have one: nobody is alone then */
     kernel_set members;       /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
     uint64_t break_start;     /* [i] home only */
     uint64_t break_now;       /* [k] home only */
@@ -49,6 +55,9 @@ struct space_retrieval {
     /* PAGE, still locked, is to have FRAME, which is this kernel's and new: whoever has to know is told before it is
      * mapped. Waits. On an error the frame is not used. */
     int (*record)(struct space *space, uint64_t page, uint64_t frame);
+    /* The same for COUNT pages at once, of which no kernel has one; the whole space is locked. All or none. */
+    int (*record_many)(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
+    bool home_knows; /* the home has to map whatever any kernel maps */
 };
 struct space_locking {
     const char *name;
@@ -65,13 +74,24 @@ extern const struct space_locking *space_locking;     /* [i] */
 /* Registers the message handlers and chooses the retrieval strategy: boot option retrieve=. Once. */
 void space_init(void);
 
-/* Makes the space ID on this kernel; HOME is the home of its group. NULL without memory. */
+/* Makes the space ID on this kernel, for one user; HOME is the home of its group. Nobody finds it before it is
+ * published: another with the same id may be in use. NULL without memory. */
 struct space *space_create(uint64_t id, uint32_t home);
+/* From now on messages about its id reach SPACE. No other of that id is published. */
+void space_publish(struct space *space);
+/* One user more, as for vfork; each calls space_destroy. */
+void space_share(struct space *space);
 /* The space ID here with a reference taken, or NULL. */
 struct space *space_get(uint64_t id);
 void space_put(struct space *space);
-/* Frees everything this kernel holds for SPACE: nobody maps its frames any more, no CPU has its tables loaded. */
+/* One user less. The last one takes the space out of the table, if it is there, and frees everything this kernel holds
+ * for it: then no kernel maps its pages any more, and no CPU has its tables loaded. Tasks only. */
 void space_destroy(struct space *space);
+
+/* Gives CHILD, made by space_create with this kernel as its home and still empty, all that PARENT has on any kernel:
+ * areas, break, pages. Private pages are copied by whoever writes to them first. PARENT has threads on this kernel.
+ * -ENOMEM: CHILD has a part and is to be destroyed; PARENT is as before. Waits for other kernels. */
+int space_fork(struct space *parent, struct space *child);
 
 /* Home only: KERNEL is a member from now on. */
 void space_join(struct space *space, uint32_t kernel);
@@ -80,10 +100,13 @@ void space_join(struct space *space, uint32_t kernel);
  * frame. Waits for other kernels. */
 int space_fault(struct space *space, uint64_t address, uint32_t access);
 
-/* As Linux's mmap (anonymous), munmap, mprotect and brk; arguments checked. They wait. FIXED replaces what is there. */
+/* As Linux's mmap (anonymous), munmap, mprotect and brk; arguments checked. They wait. FIXED replaces what is there.
+ * PROT may have AREA_SHARED when mapping. space_discard is madvise's MADV_DONTNEED; shared pages keep what they have.
+ */
 int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed);
 int space_unmap(struct space *space, uint64_t address, uint64_t length);
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
+int space_discard(struct space *space, uint64_t address, uint64_t length);
 uint64_t space_break(struct space *space, uint64_t address);
 
 /* For loading a program into a space that runs nowhere yet: maps [START, END) with PROT and frames at once. */
@@ -100,13 +123,16 @@ void space_flush_interrupt(void);
 /* Loads SPACE's page tables on this CPU; NULL: the kernel's own. */
 void space_load(struct space *space);
 
-/* Between the files of mm/: apply a change to this kernel's copy alone; free what a settled unmap left. */
+/* Between the files of mm/: apply a change to this kernel's copy alone; free what a settled unmap left (-ENOMEM: part
+ * of it, try again). */
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
-void space_settle(struct space *space, uint64_t start, uint64_t end);
+int space_settle(struct space *space, uint64_t start, uint64_t end);
 void space_lock_init(void);
 void space_retrieve_members_init(void);
 void space_retrieve_home_init(void);
 void space_change_init(void);
+void space_cow_init(void);
+void space_fork_init(void);
 
 /* Copies to or from the current program; -EFAULT. They may wait for pages. */
 int user_read(void *to, uint64_t from, uint64_t size);

@@ -30,13 +30,55 @@ struct msg_space_mapping {
     uint64_t start; /* the area, unless SPACE_NONE */
     uint64_t end;
     uint64_t frame; /* physical address, if SPACE_FRAME */
+    uint64_t cow;   /* 1: other spaces may have the frame, it is only to be read; if SPACE_FRAME */
 };
 
-/* SPACE_RECORD */
+/* SPACE_RECORD, SPACE_SWITCH */
 struct msg_space_record {
     uint64_t space;
     uint64_t page;
-    uint64_t frame; /* physical address; the sender's own */
+    uint64_t frame; /* physical address; the sender's own. 0 (SPACE_SWITCH): none yet, the sender says later */
+};
+
+/* SPACE_SWITCH: the answer */
+struct msg_space_held {
+    uint64_t held; /* 1: the entry held the space's reference to the frame that was there; it is the asker's now */
+};
+
+/* SPACE_AREAS, SPACE_TAKE: where to go on; SPACE_FILL: unused, struct msg_space_pair follow */
+struct msg_space_page {
+    uint64_t space;
+    uint64_t page;
+};
+
+struct msg_space_area {
+    uint64_t start, end;
+    uint64_t prot; /* AREA_* */
+};
+
+/* SPACE_AREAS: the answer; areas follow */
+struct msg_space_areas {
+    uint64_t break_start, break_now;
+    uint64_t next; /* address to go on from, or 0: that was all */
+};
+
+struct msg_space_pair {
+    uint64_t page, frame;
+};
+
+/* SPACE_TAKE: the answer; pairs follow */
+struct msg_space_taken {
+    uint64_t next; /* as above */
+    uint64_t unused;
+};
+
+/* FRAME_SOLE. FRAME_SHARE and FRAME_RELEASE have any number of uint64_t, the physical addresses. */
+struct msg_frame {
+    uint64_t frame;
+};
+
+struct msg_frame_spaces {
+    uint64_t spaces;
 };
 
 /* SPACE_CHANGE, SPACE_SETTLE */
@@ -44,7 +86,9 @@ enum space_operation {
     SPACE_MAP = 1,     /* home only: an area of LENGTH at START, or where there is room when START is 0 */
     SPACE_UNMAP = 2,   /* take [START, START + LENGTH) out; own frames wait for SPACE_SETTLE */
     SPACE_PROTECT = 3, /* PROT for [START, START + LENGTH); at the home all of it must be mapped */
-    SPACE_BREAK = 4    /* home only: set the program break to START, 0 asks for it; growth adds an area */
+    SPACE_BREAK = 4,   /* home only: set the program break to START, 0 asks for it; growth adds an area */
+    SPACE_GUARD = 5,   /* for a fork: no private page is to be written any more without a look at its frame */
+    SPACE_DISCARD = 6  /* as SPACE_UNMAP for private pages, but the areas stay; at the home all of it must be mapped */
 };
 
 struct msg_space_change {
@@ -56,11 +100,16 @@ struct msg_space_change {
 };
 
 struct msg_space_changed {
-    uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now */
+    uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages */
 };
 
 _Static_assert(sizeof(struct msg_space_lock) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_mapping) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_mapping) == 40, "wire format");
+_Static_assert(sizeof(struct msg_space_page) == 16, "wire format");
+_Static_assert(sizeof(struct msg_space_area) == 24, "wire format");
+_Static_assert(sizeof(struct msg_space_areas) == 24, "wire format");
+_Static_assert(sizeof(struct msg_space_pair) == 16, "wire format");
+_Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_change) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) <= MSG_SHORT, "a handler answers in one slot");
 

@@ -32,6 +32,8 @@ struct group *group_create(uint32_t id, uint32_t home, bool space)
         heap_free(group, sizeof(*group));
         return NULL;
     }
+    if (space)
+        space_publish(group->space);
     group->references = 1;
     group->id = id;
     group->home = home;

@@ -1,4 +1,4 @@
-/* System calls on memory: anonymous private mappings and the break. */
+/* System calls on memory: anonymous mappings and the break. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "mm/space.h"
@@ -11,6 +11,11 @@
 #define MAP_FIXED 0x10u
 #define MAP_ANONYMOUS 0x20u
 #define PROT_ALL 7u
+#define MADV_NORMAL 0u
+#define MADV_RANDOM 1u
+#define MADV_SEQUENTIAL 2u
+#define MADV_WILLNEED 3u
+#define MADV_DONTNEED 4u
 
 static struct space *own_space(void)
 {
@@ -27,8 +32,8 @@ int64_t call_mmap(struct call *c)
         return -EINVAL;
     if ((c->a[3] & MAP_ANONYMOUS) == 0)
         return (int32_t)c->a[4] < 0 ? -EBADF : -ENODEV;
-    /* No process shares memory with another yet, so a shared mapping and a private one are the same. */
-    return space_map(own_space(), c->a[0], c->a[1], (uint32_t)c->a[2], (c->a[3] & MAP_FIXED) != 0);
+    return space_map(own_space(), c->a[0], c->a[1], (uint32_t)c->a[2] | (type == MAP_SHARED ? AREA_SHARED : 0),
+                     (c->a[3] & MAP_FIXED) != 0);
 }
 
 int64_t call_munmap(struct call *c)
@@ -41,6 +46,23 @@ int64_t call_mprotect(struct call *c)
     if ((c->a[2] & ~(uint64_t)PROT_ALL) != 0)
         return -EINVAL;
     return space_protect(own_space(), c->a[0], c->a[1], (uint32_t)c->a[2]);
+}
+
+int64_t call_madvise(struct call *c)
+{
+    if ((c->a[0] & (PAGE_SIZE - 1)) != 0)
+        return -EINVAL;
+    switch (c->a[2]) {
+    case MADV_DONTNEED:
+        return space_discard(own_space(), c->a[0], c->a[1]);
+    case MADV_NORMAL:
+    case MADV_RANDOM:
+    case MADV_SEQUENTIAL:
+    case MADV_WILLNEED:
+        return 0; /* hints about what is done anyway or not at all */
+    default:
+        return -EINVAL;
+    }
 }
 
 int64_t call_brk(struct call *c)

@@ -86,6 +86,30 @@ int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
     return 0;
 }
 
+uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end)
+{
+    while (*va < end) {
+        uint64_t *table = table_at(tables, tables->root);
+        int level = LEVEL_ROOT;
+
+        for (; level > LEVEL_LEAF; level--) {
+            uint64_t entry = *entry_in(table, *va, level);
+
+            if ((entry & PAGING_PRESENT) == 0 || (entry & PAGING_LARGE) != 0)
+                break;
+            table = table_at(tables, entry & PAGING_FRAME);
+        }
+        if (level == LEVEL_LEAF) {
+            *va &= ~((1ull << level_shift(LEVEL_LEAF + 1)) - 1);
+            return table;
+        }
+        *va = (*va | ((1ull << level_shift(level)) - 1)) + 1;
+        if (*va == 0)
+            break; /* the end of the address space */
+    }
+    return NULL;
+}
+
 struct visit {
     const struct page_tables *tables;
     void (*leaf)(void *context, uint64_t va, uint64_t *entry, uint64_t size);

@@ -20,8 +20,10 @@
 #define PAGING_NO_EXECUTE (1ull << 63)
 #define PAGING_FRAME 0x000ffffffffff000ull
 /* Bits the hardware ignores, for the address space code. */
-#define PAGING_SOFT_BORROWED (1ull << 9) /* the frame belongs to another instance */
+#define PAGING_SOFT_BORROWED (1ull << 9) /* the frame is another instance's memory */
 #define PAGING_SOFT_LIMBO (1ull << 10)   /* not present: unmapped, the frame waits until no peer maps it */
+#define PAGING_SOFT_HELD (1ull << 11)    /* this entry holds its space's reference to the frame */
+#define PAGING_SOFT_COW (1ull << 52) /* not writable, whatever the area says: the frame may be in other spaces too */
 
 #define PAGING_SIZE_2M (1ull << 21)
 #define PAGING_SIZE_1G (1ull << 30)
@@ -44,6 +46,15 @@ uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool creat
 
 /* Creates the second-level tables for [VA, VA + SIZE), so that top-level entries copied into other roots stay right. */
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size);
+
+/* The 512 entries of the 2 MiB that *VA lies in, or of the first 2 MiB behind it, below END, that have such a table;
+ * then *VA becomes the start of those. NULL: none is left. Empty upper levels are passed in one step each. */
+uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end);
+/* The index of VA's entry in it. */
+static inline uint32_t paging_index(uint64_t va)
+{
+    return (uint32_t)(va >> 12 & 511);
+}
 
 /* Calls VISIT for each nonzero leaf entry of [VA, END) in ascending order; SIZE is the page's size in bytes. */
 void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,

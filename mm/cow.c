@@ -1,0 +1,188 @@
+/* Copy-on-write. After a fork a private page's frame is in several spaces, and no kernel maps it writable
+ * (PAGING_SOFT_COW). Whoever writes first in its space asks the frame's owner: has no other space the frame any more,
+ * it is made writable; else this kernel copies it, every other kernel of the space lets go of the old frame, and only
+ * then is the copy mapped anywhere. See mm/fork.md. */
+#include "boot/instance.h"
+#include "boot/window.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+#include "mm/internal.h"
+#include "mm/reference.h"
+#include "msg/channel.h"
+
+static uint64_t *copy_entries; /* [i] of COPY_BASE: one page for each CPU of the instance */
+
+_Static_assert(CPUS_MAX <= LEAF_ENTRIES, "one table has an entry for each CPU");
+
+/* Copies a page from FROM, which may be a peer's memory, to TO, which is ours. */
+static void copy_frame(uint64_t to, uint64_t from)
+{
+    uint32_t cpu = cpu_index();
+    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
+
+    if (window_owns(from, PAGE_SIZE)) {
+        memcpy(window_direct(to), window_direct(from), PAGE_SIZE);
+        return;
+    }
+    /* kernel code stays on its CPU until it waits, and nothing here does */
+    copy_entries[cpu] = from | PAGING_PRESENT | PAGING_NO_EXECUTE;
+    memcpy(window_direct(to), (const void *)va, PAGE_SIZE);
+    copy_entries[cpu] = 0;
+    invlpg(va);
+}
+
+int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot)
+{
+    uint64_t old = *entry & PAGING_FRAME;
+    uint64_t new;
+
+    if ((*entry & PAGING_SOFT_BORROWED) != 0)
+        return 1;
+    assert((*entry & PAGING_SOFT_HELD) != 0); /* who else? */
+    if (frame_spaces(old) == 1) {
+        *entry = old | PAGING_SOFT_HELD | space_entry_flags(prot);
+        space->stats.cow_upgrades++;
+        return 0; /* a TLB that knows it as read-only faults once, and finds it so */
+    }
+    new = frame_alloc(0);
+    if (new == 0)
+        return -ENOMEM;
+    copy_frame(new, old);
+    frame_share(new);
+    *entry = new | PAGING_SOFT_HELD | space_entry_flags(prot);
+    space_flush(space, page, page + PAGE_SIZE);
+    frame_release(old);
+    space->stats.cow_copies++;
+    return 0;
+}
+
+/* This kernel lets go of what it maps at PAGE, or maps FRAME there, which is not held here. True when the old entry
+ * held the reference. */
+static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
+{
+    const struct area *area = area_find(&space->areas, page);
+    uint64_t *entry = paging_entry(&space->tables, page, false);
+    bool held;
+
+    if (entry == NULL || (*entry & PAGING_SOFT_LIMBO) != 0)
+        return false;
+    held = (*entry & PAGING_SOFT_HELD) != 0;
+    if (frame == 0 || area == NULL)
+        *entry = 0;
+    else
+        *entry = frame | space_entry_flags(area->prot) | (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    space_flush(space, page, page + PAGE_SIZE);
+    return held;
+}
+
+static bool switch_page(struct space *space, uint64_t page, uint64_t frame)
+{
+    bool held;
+
+    spin_lock(&space->lock);
+    held = switch_locked(space, page, frame);
+    spin_unlock(&space->lock);
+    return held;
+}
+
+static void note_held(void *context, uint32_t kernel, const void *reply, int length)
+{
+    const struct msg_space_held *answer = reply;
+    bool *held = context;
+
+    (void)kernel;
+    if (length == (int)sizeof(*answer) && answer->held != 0)
+        *held = true;
+}
+
+/* No other space has FRAME: it may be written from here. Other kernels find out when they fault. */
+static int upgrade(struct space *space, uint64_t page, uint64_t frame)
+{
+    const struct area *area;
+    uint64_t *entry;
+
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    entry = paging_entry(&space->tables, page, true);
+    if (area != NULL && entry != NULL) {
+        uint64_t soft = window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED;
+
+        *entry = frame | soft | (*entry & PAGING_SOFT_HELD) | space_entry_flags(area->prot);
+        space->stats.cow_upgrades++;
+    }
+    spin_unlock(&space->lock);
+    return area != NULL && entry != NULL ? 0 : -ENOMEM;
+}
+
+/* The page's table on this kernel, so that nothing can fail once others have let go. */
+static bool room_for(struct space *space, uint64_t page)
+{
+    bool room;
+
+    spin_lock(&space->lock);
+    room = paging_entry(&space->tables, page, true) != NULL;
+    spin_unlock(&space->lock);
+    return room;
+}
+
+int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
+{
+    struct msg_space_record message = {.space = space->id, .page = page};
+    kernel_set others = space_others(space);
+    uint64_t new;
+    bool held;
+
+    if (frame_is_sole(frame)) /* and stays so: a fork needs the whole space */
+        return upgrade(space, page, frame);
+    new = room_for(space, page) ? frame_alloc(0) : 0;
+    if (new == 0)
+        return -ENOMEM;
+    copy_frame(new, frame); /* nobody writes to it: all entries for it, in all spaces, are COW */
+    held = switch_page(space, page, 0);
+    if (space_retrieval->home_knows)
+        others &= ~(1ull << space->home);
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), note_held, &held, "copy of a page", page);
+    if (space_retrieval->home_knows && space->home != instance.kernel) {
+        /* Now the home is the only one left with the old frame. From here on others may get the new one. */
+        struct msg_space_held answer;
+
+        message.frame = new;
+        if (msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
+                     "copy of a page", page) == (int)sizeof(answer))
+            held = held || answer.held != 0;
+    }
+    if (space_install(space, page, new, true) != 0)
+        panic("mm: no room for the copy of page %lx", (unsigned long)page);
+    if (held)
+        release_one(frame);
+    spin_lock(&space->lock);
+    space->stats.cow_copies++;
+    spin_unlock(&space->lock);
+    return 0;
+}
+
+static void handle_switch(const struct msg *m)
+{
+    const struct msg_space_record *message = m->data;
+    struct space *space = space_get(message->space);
+    struct msg_space_held answer = {0};
+
+    if (space != NULL) {
+        answer.held = switch_page(space, message->page & ~(PAGE_SIZE - 1), message->frame & PAGING_FRAME);
+        space_put(space);
+    }
+    msg_reply(&m->ticket, &answer, sizeof(answer));
+}
+
+void space_cow_init(void)
+{
+    copy_entries = paging_entry(&window_tables, COPY_BASE, true);
+    if (copy_entries == NULL)
+        panic("mm: no memory for the window to copy through");
+    msg_register(MSG_SPACE_SWITCH, handle_switch, sizeof(struct msg_space_record), sizeof(struct msg_space_held));
+}

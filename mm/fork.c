@@ -1,0 +1,564 @@
+/* Fork of an address space that may span kernels. See space_fork in mm/space.h, and mm/fork.md for the protocol.
+ *
+ * The parent's heavy lock is held all the time, so no kernel changes areas or resolves faults of it meanwhile. The
+ * child is nobody else's yet. */
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+#include "mm/heap.h"
+#include "mm/internal.h"
+#include "mm/reference.h"
+#include "msg/channel.h"
+
+#define PAIRS_MAX ((MSG_MAX - sizeof(struct msg_space_taken)) / sizeof(struct msg_space_pair))
+#define AREAS_MAX ((MSG_MAX - sizeof(struct msg_space_areas)) / sizeof(struct msg_space_area))
+#define LEAVES_A_POLL 16u /* tables that are copied before this kernel looks for messages */
+
+_Static_assert(PAIRS_MAX >= LEAF_ENTRIES && PAIRS_MAX * sizeof(uint64_t) <= MSG_MAX, "a table fits, and its frames");
+
+struct fork {
+    struct space *parent, *child;
+    uint64_t *leaf;          /* the child's table for the 2 MiB at leaf_at */
+    uint64_t leaf_at;        /* 1: none */
+    const struct area *area; /* the child's, the last one looked up */
+    uint8_t *buffer;         /* MSG_MAX bytes: what a kernel says, or pairs; NULL until needed */
+    uint64_t *frames;        /* PAIRS_MAX of them */
+};
+
+/* The child's entry for PAGE, or NULL without memory. Quick for pages in ascending order. */
+static uint64_t *child_entry(struct fork *fork, uint64_t page)
+{
+    uint64_t at = page & ~(LEAF_SIZE - 1);
+
+    if (fork->leaf_at != at) {
+        uint64_t *first = paging_entry(&fork->child->tables, at, true);
+
+        if (first == NULL)
+            return NULL;
+        fork->leaf = first;
+        fork->leaf_at = at;
+    }
+    return &fork->leaf[paging_index(page)];
+}
+
+static const struct area *child_area(struct fork *fork, uint64_t page)
+{
+    if (fork->area == NULL || page < fork->area->start || page >= fork->area->end)
+        fork->area = area_find(&fork->child->areas, page);
+    return fork->area;
+}
+
+static bool buffers(struct fork *fork)
+{
+    if (fork->buffer == NULL)
+        fork->buffer = heap_alloc(MSG_MAX);
+    if (fork->frames == NULL)
+        fork->frames = heap_alloc(PAIRS_MAX * sizeof(fork->frames[0]));
+    return fork->buffer != NULL && fork->frames != NULL;
+}
+
+/* --- areas --- */
+
+static int copy_areas_here(struct space *parent, struct space *child)
+{
+    int error = 0;
+
+    spin_lock(&parent->lock);
+    child->break_start = parent->break_start;
+    child->break_now = parent->break_now;
+    list_for_each(node, &parent->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        error = area_append(&child->areas, area->start, area->end, area->prot);
+        if (error != 0)
+            break;
+    }
+    spin_unlock(&parent->lock);
+    return error;
+}
+
+/* From the home, which has all of them. */
+static int copy_areas(struct fork *fork)
+{
+    struct msg_space_page ask = {.space = fork->parent->id};
+    const struct msg_space_areas *answer;
+    int error = 0;
+
+    if (fork->parent->home == instance.kernel)
+        return copy_areas_here(fork->parent, fork->child);
+    if (!buffers(fork))
+        return -ENOMEM;
+    answer = (const struct msg_space_areas *)(const void *)fork->buffer;
+    do {
+        int length = msg_call(fork->parent->home, MSG_SPACE_AREAS, &ask, sizeof(ask), fork->buffer, MSG_MAX,
+                              "areas for a fork", ask.page);
+        const struct msg_space_area *areas = (const struct msg_space_area *)(answer + 1);
+
+        if (length < 0)
+            return length;
+        for (size_t i = 0; i < ((size_t)length - sizeof(*answer)) / sizeof(*areas) && error == 0; i++)
+            error = area_append(&fork->child->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
+        fork->child->break_start = answer->break_start;
+        fork->child->break_now = answer->break_now;
+        if (error == 0 && answer->next != 0 && answer->next <= ask.page)
+            error = -EPROTO;
+        ask.page = answer->next;
+    } while (error == 0 && ask.page != 0);
+    return error;
+}
+
+/* A long answer, in memory that goes when it has been sent. */
+struct long_answer {
+    struct msg_kept kept;
+    uint8_t *bytes; /* MSG_MAX */
+};
+
+static struct long_answer *long_answer(void)
+{
+    struct long_answer *answer = heap_alloc(sizeof(*answer));
+
+    if (answer == NULL)
+        return NULL;
+    answer->bytes = heap_alloc(MSG_MAX);
+    if (answer->bytes != NULL)
+        return answer;
+    heap_free(answer, sizeof(*answer));
+    return NULL;
+}
+
+static void long_answer_gone(struct msg_kept *kept)
+{
+    struct long_answer *answer = container_of(kept, struct long_answer, kept);
+
+    heap_free(answer->bytes, MSG_MAX);
+    heap_free(answer, sizeof(*answer));
+}
+
+static uint32_t list_areas(struct space *space, uint64_t from, struct msg_space_areas *head)
+{
+    struct msg_space_area *areas = (struct msg_space_area *)(head + 1);
+    uint32_t count = 0;
+
+    spin_lock(&space->lock);
+    *head = (struct msg_space_areas){.break_start = space->break_start, .break_now = space->break_now};
+    list_for_each(node, &space->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (area->start < from)
+            continue;
+        if (count == AREAS_MAX) {
+            head->next = area->start;
+            break;
+        }
+        areas[count++] = (struct msg_space_area){area->start, area->end, area->prot};
+    }
+    spin_unlock(&space->lock);
+    return (uint32_t)(sizeof(*head) + count * sizeof(*areas));
+}
+
+/* --- frames --- */
+
+/* Gives back the references of pairs that do not come into the child. */
+static void give_back(const struct msg_space_pair *pairs, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (pairs[i].frame != 0)
+            release_one(pairs[i].frame);
+    }
+}
+
+/* Counts the child's references to the frames of pairs whose owner, in the low bits of their pages, is of OWNERS. Where
+ * that fails, the frame becomes 0. */
+static int count_at_owners(struct fork *fork, struct msg_space_pair *pairs, uint64_t count, kernel_set owners)
+{
+    int result = 0;
+
+    for (; owners != 0; owners &= owners - 1) {
+        uint32_t owner = (uint32_t)__builtin_ctzll(owners);
+        uint32_t found = 0;
+        int error;
+
+        for (uint64_t i = 0; i < count; i++) {
+            if ((pairs[i].page & (PAGE_SIZE - 1)) == owner)
+                fork->frames[found++] = pairs[i].frame;
+        }
+        error = share_frames(owner, fork->frames, found);
+        if (error == 0)
+            continue;
+        result = error;
+        for (uint64_t i = 0; i < count; i++) {
+            if ((pairs[i].page & (PAGE_SIZE - 1)) == owner)
+                pairs[i].frame = 0;
+        }
+    }
+    return result;
+}
+
+/* Pages that KERNEL holds become the child's. KERNEL has counted its own frames. */
+static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pairs, uint64_t count)
+{
+    kernel_set owners = 0;
+    int error = 0;
+    uint64_t i;
+
+    for (i = 0; i < count; i++) {
+        uint32_t owner = frame_owner(pairs[i].frame);
+
+        if (owner == KERNELS_MAX || (pairs[i].page & (PAGE_SIZE - 1)) != 0 || pairs[i].page >= USER_END ||
+            (owner == instance.kernel && frame_spaces(pairs[i].frame) == 0)) {
+            error = -EPROTO;
+            pairs[i].frame = 0;
+            continue;
+        }
+        pairs[i].page |= owner;
+        if (owner == instance.kernel)
+            frame_share(pairs[i].frame);
+        else if (owner != kernel)
+            owners |= 1ull << owner;
+    }
+    if (count_at_owners(fork, pairs, count, owners) != 0)
+        error = -EPROTO;
+    for (i = 0; i < count && error == 0; i++) {
+        uint32_t owner = (uint32_t)(pairs[i].page & (PAGE_SIZE - 1));
+        const struct area *area = child_area(fork, pairs[i].page);
+        uint64_t *entry = area != NULL ? child_entry(fork, pairs[i].page) : NULL;
+
+        if (entry == NULL || *entry != 0) {
+            error = entry == NULL && area != NULL ? -ENOMEM : -EPROTO;
+            break;
+        }
+        *entry = pairs[i].frame | PAGING_SOFT_HELD | space_page_flags(area->prot, (area->prot & AREA_SHARED) == 0) |
+                 (owner == instance.kernel ? 0 : PAGING_SOFT_BORROWED);
+    }
+    if (error != 0)
+        give_back(pairs + i, count - i);
+    return error;
+}
+
+/* One table of the parent on this kernel: its private pages in [START, END) become COW, what is held is the child's
+ * too. Frames of other kernels are left to the caller, in PAIRS. */
+static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, uint64_t end, bool shared,
+                            uint64_t *pairs)
+{
+    struct msg_space_pair *pair = (struct msg_space_pair *)(void *)fork->buffer;
+    uint64_t *child = NULL;
+
+    for (uint32_t i = paging_index(start); start < end; start += PAGE_SIZE, i++) {
+        uint64_t entry = leaf[i];
+
+        if (entry == 0 || (entry & PAGING_SOFT_LIMBO) != 0)
+            continue;
+        if (!shared) {
+            entry = (entry & ~PAGING_WRITE) | PAGING_SOFT_COW;
+            leaf[i] = entry;
+        }
+        if ((entry & PAGING_SOFT_HELD) == 0)
+            continue;
+        if ((entry & PAGING_SOFT_BORROWED) != 0) {
+            if (!buffers(fork))
+                return -ENOMEM;
+            pair = (struct msg_space_pair *)(void *)fork->buffer;
+            pair[(*pairs)++] = (struct msg_space_pair){start, entry & PAGING_FRAME};
+            continue;
+        }
+        if (child == NULL) {
+            child = child_entry(fork, start);
+            if (child == NULL)
+                return -ENOMEM;
+            child = fork->leaf;
+        }
+        frame_share(entry & PAGING_FRAME);
+        child[i] = entry & ~(PAGING_ACCESSED | PAGING_DIRTY);
+    }
+    return 0;
+}
+
+/* What this kernel has. The lock is free after each table, so that messages can be taken; the heavy lock keeps areas
+ * and entries as they are. */
+static int copy_own(struct fork *fork)
+{
+    struct space *parent = fork->parent;
+    uint64_t pairs = 0;
+    uint32_t tables = 0;
+    int error = 0;
+
+    list_for_each(node, &parent->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+        uint64_t *leaf;
+
+        for (uint64_t va = area->start;
+             error == 0 && (leaf = paging_next_leaf(&parent->tables, &va, area->end)) != NULL; va += LEAF_SIZE) {
+            uint64_t start = va > area->start ? va : area->start;
+            uint64_t end = va + LEAF_SIZE < area->end ? va + LEAF_SIZE : area->end;
+
+            spin_lock(&parent->lock);
+            error = copy_leaf_locked(fork, leaf, start, end, (area->prot & AREA_SHARED) != 0, &pairs);
+            spin_unlock(&parent->lock);
+            if (error == 0 && pairs > PAIRS_MAX - LEAF_ENTRIES) {
+                error = adopt(fork, instance.kernel, (struct msg_space_pair *)(void *)fork->buffer, pairs);
+                pairs = 0;
+            }
+            if (++tables % LEAVES_A_POLL == 0)
+                msg_poll();
+        }
+    }
+    if (error == 0 && pairs > 0)
+        error = adopt(fork, instance.kernel, (struct msg_space_pair *)(void *)fork->buffer, pairs);
+    return error;
+}
+
+/* What another kernel holds, some thousand pages a message. */
+static int take_from(struct fork *fork, uint32_t kernel)
+{
+    struct msg_space_page ask = {.space = fork->parent->id};
+    struct msg_space_taken *answer;
+    int error;
+
+    if (!buffers(fork))
+        return -ENOMEM;
+    answer = (struct msg_space_taken *)(void *)fork->buffer;
+    do {
+        int length = msg_call(kernel, MSG_SPACE_TAKE, &ask, sizeof(ask), fork->buffer, MSG_MAX, "pages for a fork",
+                              ask.page);
+        uint64_t next;
+
+        if (length < 0)
+            return length;
+        next = answer->next;
+        error = adopt(fork, kernel, (struct msg_space_pair *)(answer + 1),
+                      ((size_t)length - sizeof(*answer)) / sizeof(struct msg_space_pair));
+        if (error == 0 && next != 0 && next <= ask.page)
+            error = -EPROTO;
+        ask.page = next;
+    } while (error == 0 && ask.page != 0);
+    return error;
+}
+
+static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_taken *head)
+{
+    struct msg_space_pair *pairs = (struct msg_space_pair *)(head + 1);
+    uint32_t count = 0;
+    uint64_t *leaf;
+
+    *head = (struct msg_space_taken){0};
+    spin_lock(&space->lock);
+    for (uint64_t va = from; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        if (count > PAIRS_MAX - LEAF_ENTRIES) {
+            head->next = va;
+            break;
+        }
+        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
+            uint64_t entry = leaf[i];
+
+            if ((entry & PAGING_SOFT_HELD) == 0 || (entry & PAGING_SOFT_LIMBO) != 0)
+                continue;
+            pairs[count++] = (struct msg_space_pair){va + i * PAGE_SIZE, entry & PAGING_FRAME};
+            if ((entry & PAGING_SOFT_BORROWED) == 0)
+                frame_share(entry & PAGING_FRAME);
+        }
+    }
+    spin_unlock(&space->lock);
+    return (uint32_t)(sizeof(*head) + count * sizeof(*pairs));
+}
+
+/* --- the other members are told --- */
+
+struct guard {
+    kernel_set holders; /* kernels that hold pages */
+    int error;
+};
+
+static void note_guard(void *context, uint32_t kernel, const void *reply, int length)
+{
+    const struct msg_space_changed *answer = reply;
+    struct guard *guard = context;
+
+    if (length != (int)sizeof(*answer))
+        guard->error = length < 0 ? length : -EPROTO;
+    else if (answer->value != 0)
+        guard->holders |= 1ull << kernel;
+}
+
+static int guard_others(struct fork *fork, kernel_set *holders)
+{
+    struct msg_space_change change = {
+        .space = fork->parent->id, .start = 0, .length = USER_END, .operation = SPACE_GUARD};
+    struct guard guard = {0};
+    kernel_set others = space_others(fork->parent);
+
+    if (others != 0)
+        msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_guard, &guard, "fork", 0);
+    *holders = guard.holders;
+    return guard.error;
+}
+
+/* --- shared pages that have no frame yet --- */
+
+/* Gives the pages, of one shared area, to parent and child. */
+static int fill_pages(struct fork *fork, const struct area *area, const struct msg_space_pair *pairs, uint32_t count)
+{
+    struct space *parent = fork->parent;
+    int error = 0;
+
+    spin_lock(&parent->lock);
+    if (area_find(&parent->areas, area->start) == NULL || !area_covers(&parent->areas, area->start, area->end))
+        error = area_set(&parent->areas, area->start, area->end, area->prot);
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        if (paging_entry(&parent->tables, pairs[i].page, true) == NULL ||
+            paging_entry(&fork->child->tables, pairs[i].page, true) == NULL)
+            error = -ENOMEM;
+    }
+    spin_unlock(&parent->lock);
+    if (error == 0)
+        error = space_retrieval->record_many(parent, pairs, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (error != 0) {
+            frame_free(pairs[i].frame, 0);
+            continue;
+        }
+        error = space_install(parent, pairs[i].page, pairs[i].frame, true);
+        assert(error == 0); /* area and table are there, and nobody had the page */
+        frame_share(pairs[i].frame);
+        *child_entry(fork, pairs[i].page) = pairs[i].frame | PAGING_SOFT_HELD | space_entry_flags(area->prot);
+    }
+    return error;
+}
+
+static int fill_area(struct fork *fork, const struct area *area)
+{
+    struct msg_space_pair *pairs;
+    uint32_t count = 0;
+    int error = 0;
+
+    if (!buffers(fork))
+        return -ENOMEM;
+    pairs = (struct msg_space_pair *)(void *)fork->buffer;
+    for (uint64_t page = area->start; page < area->end && error == 0; page += PAGE_SIZE) {
+        const uint64_t *entry = child_entry(fork, page);
+
+        if (entry == NULL) {
+            error = -ENOMEM;
+            break;
+        }
+        if (*entry != 0)
+            continue;
+        pairs[count] = (struct msg_space_pair){page, frame_alloc_zeroed()};
+        if (pairs[count].frame == 0) {
+            error = -ENOMEM;
+            break;
+        }
+        if (++count == PAIRS_MAX) {
+            error = fill_pages(fork, area, pairs, count);
+            count = 0;
+        }
+    }
+    if (error == 0 && count > 0)
+        return fill_pages(fork, area, pairs, count);
+    for (uint32_t i = 0; i < count; i++)
+        frame_free(pairs[i].frame, 0);
+    return error;
+}
+
+static int fill_shared(struct fork *fork)
+{
+    int error = 0;
+
+    list_for_each(node, &fork->child->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (error == 0 && (area->prot & AREA_SHARED) != 0)
+            error = fill_area(fork, area);
+    }
+    return error;
+}
+
+/* --- the whole --- */
+
+static int fork_locked(struct fork *fork)
+{
+    kernel_set holders = 0;
+    int error = copy_areas(fork);
+
+    if (error == 0)
+        error = guard_others(fork, &holders);
+    if (error == 0) {
+        error = copy_own(fork);
+        space_flush(fork->parent, 0, USER_END);
+    }
+    for (; holders != 0 && error == 0; holders &= holders - 1)
+        error = take_from(fork, (uint32_t)__builtin_ctzll(holders));
+    if (error == 0)
+        error = fill_shared(fork);
+    return error;
+}
+
+int space_fork(struct space *parent, struct space *child)
+{
+    struct fork fork = {.parent = parent, .child = child, .leaf_at = 1};
+    int error = space_acquire(parent, SPACE_HEAVY);
+
+    if (error != 0)
+        return error;
+    error = fork_locked(&fork);
+    spin_lock(&parent->lock);
+    parent->stats.forks++;
+    spin_unlock(&parent->lock);
+    space_release(parent, SPACE_HEAVY);
+    heap_free(fork.buffer, MSG_MAX);
+    heap_free(fork.frames, PAIRS_MAX * sizeof(fork.frames[0]));
+    return error;
+}
+
+/* Answers with what LIST puts into the answer, if it can. */
+static void answer_list(const struct msg *m, struct space *space, bool take)
+{
+    const struct msg_space_page *ask = m->data;
+    struct long_answer *answer = long_answer();
+    uint32_t length;
+
+    if (answer == NULL) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    if (take)
+        length = list_held(space, ask->page, (struct msg_space_taken *)(void *)answer->bytes);
+    else
+        length = list_areas(space, ask->page, (struct msg_space_areas *)(void *)answer->bytes);
+    msg_keep(m, &answer->kept, NULL);
+    msg_kept_reply_long(&answer->kept, answer->bytes, length, long_answer_gone);
+}
+
+static void handle_areas(const struct msg *m)
+{
+    const struct msg_space_page *ask = m->data;
+    struct space *space = space_get(ask->space);
+
+    if (space == NULL || space->home != instance.kernel)
+        msg_reply_error(&m->ticket, space == NULL ? -ESRCH : -EPROTO);
+    else
+        answer_list(m, space, false);
+    if (space != NULL)
+        space_put(space);
+}
+
+static void handle_take(const struct msg *m)
+{
+    const struct msg_space_page *ask = m->data;
+    struct space *space = space_get(ask->space);
+
+    if (space == NULL) {
+        msg_reply_error(&m->ticket, -ESRCH);
+        return;
+    }
+    answer_list(m, space, true);
+    space_put(space);
+}
+
+void space_fork_init(void)
+{
+    msg_register(MSG_SPACE_AREAS, handle_areas, sizeof(struct msg_space_page), sizeof(struct msg_space_areas));
+    msg_register(MSG_SPACE_TAKE, handle_take, sizeof(struct msg_space_page), sizeof(struct msg_space_taken));
+}

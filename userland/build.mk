@@ -11,7 +11,7 @@ Q ?= @
 
 USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
-	test-libc test-memory test-migrate test-registers test-threads test-files
+	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -30,6 +30,7 @@ USERLAND_PARTS_msgbench = msgbench_cases msgbench_run msgbench_flood tests/threa
 USERLAND_PARTS_console = kernel_list proc_file message_table program
 USERLAND_PARTS_test-libc = tests/tap
 USERLAND_PARTS_test-memory = tests/tap
+USERLAND_PARTS_test-fork-memory = tests/tap tests/thread
 USERLAND_PARTS_test-migrate = tests/tap tests/visit $(addprefix tests/migrate_,mappings calls programs)
 USERLAND_PARTS_test-registers = tests/tap tests/registers
 USERLAND_PARTS_test-threads = tests/tap tests/thread

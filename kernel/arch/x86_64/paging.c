@@ -86,28 +86,31 @@ int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
     return 0;
 }
 
+/* Within the table at LEVEL; *VA is behind it when it has none. */
+static uint64_t *next_leaf(const struct page_tables *tables, uint64_t *table, int level, uint64_t *va, uint64_t end)
+{
+    uint64_t step = 1ull << level_shift(level);
+    uint64_t *found = NULL;
+
+    if (level == LEVEL_LEAF) {
+        *va &= ~(step * ENTRIES - 1);
+        return table;
+    }
+    for (const uint64_t *entry = entry_in(table, *va, level), *last = table + ENTRIES; entry < last && *va < end;
+         entry++) {
+        if ((*entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT)
+            found = next_leaf(tables, table_at(tables, *entry & PAGING_FRAME), level - 1, va, end);
+        else
+            *va = (*va & ~(step - 1)) + step;
+        if (found != NULL)
+            break;
+    }
+    return found;
+}
+
 uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end)
 {
-    while (*va < end) {
-        uint64_t *table = table_at(tables, tables->root);
-        int level = LEVEL_ROOT;
-
-        for (; level > LEVEL_LEAF; level--) {
-            uint64_t entry = *entry_in(table, *va, level);
-
-            if ((entry & PAGING_PRESENT) == 0 || (entry & PAGING_LARGE) != 0)
-                break;
-            table = table_at(tables, entry & PAGING_FRAME);
-        }
-        if (level == LEVEL_LEAF) {
-            *va &= ~((1ull << level_shift(LEVEL_LEAF + 1)) - 1);
-            return table;
-        }
-        *va = (*va | ((1ull << level_shift(level)) - 1)) + 1;
-        if (*va == 0)
-            break; /* the end of the address space */
-    }
-    return NULL;
+    return *va < end ? next_leaf(tables, table_at(tables, tables->root), LEVEL_ROOT, va, end) : NULL;
 }
 
 struct visit {

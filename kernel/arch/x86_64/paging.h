@@ -48,7 +48,7 @@ uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool creat
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size);
 
 /* The 512 entries of the 2 MiB that *VA lies in, or of the first 2 MiB behind it, below END, that have such a table;
- * then *VA becomes the start of those. NULL: none is left. Empty upper levels are passed in one step each. */
+ * then *VA becomes the start of those. NULL: none is left. For the lower half: END is at most 2^47. */
 uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end);
 /* The index of VA's entry in it. */
 static inline uint32_t paging_index(uint64_t va)

@@ -104,12 +104,25 @@ static void check_queries(uint64_t *state)
     CHECK_EQ(area_find_gap(&list, at(length), at(low), at(high)), at(gap));
 }
 
-static void fill(uint64_t start, uint64_t end, uint8_t prot, bool known)
+static void fill(uint64_t start, uint64_t end, uint8_t prot)
 {
     for (uint64_t page = start; page < end; page++) {
-        if (!known || map[page] != NONE)
-            map[page] = prot;
+        map[page] = prot;
     }
+}
+
+/* A change of protection: what is shared stays so. */
+static void change(uint64_t start, uint64_t end, uint8_t prot)
+{
+    for (uint64_t page = start; page < end; page++) {
+        if (map[page] != NONE)
+            map[page] = (uint8_t)((map[page] & AREA_SHARED) | prot);
+    }
+}
+
+static uint8_t random_shared(uint64_t *state)
+{
+    return test_below(state, 3) == 0 ? AREA_SHARED : 0;
 }
 
 TEST(area_random, "random sets, removals and changes of protection agree with the map, and so do all questions")
@@ -128,23 +141,25 @@ TEST(area_random, "random sets, removals and changes of protection agree with th
             end = PAGES;
         switch (test_below(&state, 5)) {
         case 0:
+            prot |= random_shared(&state);
             CHECK_EQ(area_set(&list, at(start), at(end), prot), 0);
-            fill(start, end, prot, false);
+            fill(start, end, prot);
             break;
         case 1:
             CHECK_EQ(area_remove(&list, at(start), at(end)), 0);
-            fill(start, end, NONE, false);
+            fill(start, end, NONE);
             break;
         case 2:
             for (uint64_t page = start; page < end; page++)
                 whole = whole && map[page] != NONE;
             CHECK_EQ(area_protect(&list, at(start), at(end), prot), whole ? 0 : -ENOMEM);
+            CHECK_EQ(area_covers(&list, at(start), at(end)), whole);
             if (whole)
-                fill(start, end, prot, false);
+                change(start, end, prot);
             break;
         case 3:
             CHECK_EQ(area_protect_known(&list, at(start), at(end), prot), 0);
-            fill(start, end, prot, true);
+            change(start, end, prot);
             break;
         default:
             check_queries(&state);
@@ -160,12 +175,12 @@ TEST(area_split, "a removal from the middle leaves both ends, and a set of the m
     begin();
     CHECK_EQ(area_set(&list, at(2), at(20), AREA_READ), 0);
     CHECK_EQ(area_remove(&list, at(8), at(12)), 0);
-    fill(2, 8, AREA_READ, false);
-    fill(12, 20, AREA_READ, false);
+    fill(2, 8, AREA_READ);
+    fill(12, 20, AREA_READ);
     check_list();
     CHECK_EQ(list.count, 2);
     CHECK_EQ(area_set(&list, at(8), at(12), AREA_READ), 0);
-    fill(8, 12, AREA_READ, false);
+    fill(8, 12, AREA_READ);
     check_list();
     CHECK_EQ(list.count, 1);
     begin();
@@ -185,6 +200,8 @@ TEST(area_no_memory, "a set, removal or change of protection that gets no memory
 
         for (uint64_t page = start; page < end; page++)
             whole = whole && map[page] != NONE;
+        if (kind == 0)
+            prot |= random_shared(&state);
         heap_left = (int)test_below(&state, 3);
         error = kind == 0   ? area_set(&list, at(start), at(end), prot)
                 : kind == 1 ? area_remove(&list, at(start), at(end))
@@ -192,10 +209,30 @@ TEST(area_no_memory, "a set, removal or change of protection that gets no memory
         CHECK(error == 0 || error == -ENOMEM);
         CHECK(kind != 2 || whole || error == -ENOMEM);
         heap_left = -1;
-        if (error == 0)
-            fill(start, end, kind == 1 ? NONE : prot, false);
+        if (error == 0 && kind == 2)
+            change(start, end, prot);
+        else if (error == 0)
+            fill(start, end, kind == 1 ? NONE : prot);
         check_list();
     }
+    begin();
+}
+
+TEST(area_shared_apart, "a shared area joins no private one, and a change of protection keeps it shared")
+{
+    begin();
+    CHECK_EQ(area_append(&list, at(2), at(6), AREA_READ), 0);
+    CHECK_EQ(area_append(&list, at(6), at(9), AREA_READ | AREA_SHARED), 0);
+    CHECK_EQ(list.count, 2);
+    CHECK_EQ(area_protect(&list, at(4), at(8), AREA_READ | AREA_WRITE), 0);
+    fill(2, 4, AREA_READ);
+    fill(4, 6, AREA_READ | AREA_WRITE);
+    fill(6, 8, AREA_READ | AREA_WRITE | AREA_SHARED);
+    fill(8, 9, AREA_READ | AREA_SHARED);
+    check_list();
+    CHECK_EQ(list.count, 4);
+    CHECK_EQ(area_protect(&list, at(2), at(9), AREA_READ), 0);
+    CHECK_EQ(list.count, 2);
     begin();
 }
 

@@ -240,6 +240,66 @@ TEST(frame_lent, "a frame that is lent is counted, and a frame elsewhere cannot 
     CHECK_PANIC(frame_lend(BASE + ARENA));
 }
 
+TEST(frame_spaces_count, "a frame of spaces is freed when the last one releases it, and by nobody before")
+{
+    uint64_t state = 5, taken[40], free;
+    uint32_t spaces[40] = {0};
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    free = free_pages();
+    for (int i = 0; i < 40; i++) {
+        taken[i] = frame_alloc(0);
+        CHECK_EQ(frame_spaces(taken[i]), 0);
+        frame_share(taken[i]);
+        spaces[i] = 1;
+    }
+    for (int step = 0; step < 2000; step++) {
+        uint64_t i = test_below(&state, 40);
+
+        CHECK_EQ(frame_spaces(taken[i]), spaces[i]);
+        if (spaces[i] == 0)
+            continue;
+        if (test_below(&state, 2) == 0 && step < 1500) {
+            frame_share(taken[i]);
+            spaces[i]++;
+        } else {
+            frame_release(taken[i]);
+            spaces[i]--;
+        }
+    }
+    for (int i = 0; i < 40; i++) {
+        for (; spaces[i] > 0; spaces[i]--)
+            frame_release(taken[i]);
+    }
+    CHECK_EQ(free_pages(), free);
+}
+
+TEST(frame_spaces_wrong, "a release too many, a free while a space has the frame and a share of a free one panic")
+{
+    uint64_t frame, block;
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    frame = frame_alloc(0);
+    block = frame_alloc(1);
+    CHECK_PANIC(frame_release(frame));
+    memset(&lock, 0, sizeof(lock));
+    frame_share(frame);
+    CHECK_PANIC(frame_free(frame, 0));
+    memset(&lock, 0, sizeof(lock));
+    CHECK_PANIC(frame_share(block));
+    memset(&lock, 0, sizeof(lock));
+    frame_release(frame);
+    CHECK_PANIC(frame_share(frame));
+    memset(&lock, 0, sizeof(lock));
+    CHECK_PANIC(frame_share(BASE + ARENA));
+    memset(&lock, 0, sizeof(lock));
+    CHECK_EQ(frame_spaces(frame), 0);
+    CHECK_EQ(frame_spaces(frame + 1), 0);
+    CHECK_EQ(frame_spaces(BASE + ARENA), 0);
+}
+
 TEST(frame_wrong_free, "freeing twice, with another order, inside a block, off a page or elsewhere panics")
 {
     uint64_t block;

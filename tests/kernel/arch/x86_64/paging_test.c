@@ -276,6 +276,39 @@ TEST(paging_visits_top, "a visit reaches the top of the address space")
     check_visit(0xffffffff80001000ull, TOP, 1, all + 1);
 }
 
+TEST(paging_next_leaf_all, "the tables of pages are found in ascending order, none twice, from any start to any end")
+{
+    static const uint64_t at[] = {0,
+                                  3 * PAGING_SIZE_2M,
+                                  511 * PAGING_SIZE_2M,
+                                  PAGING_SIZE_1G + 5 * PAGING_SIZE_2M,
+                                  (7ull << 39) + PAGING_SIZE_1G,
+                                  0x7fffffe00000ull};
+    uint64_t va = 0, *leaf;
+    size_t found = 0;
+
+    begin();
+    CHECK(paging_next_leaf(&tables, &va, 0x7ffffffff000ull) == NULL);
+    for (size_t i = 0; i < 6; i++)
+        *paging_entry(&tables, at[i] + 0x5000, true) = i + 1;
+    /* large pages have no such table */
+    CHECK_EQ(paging_map(&tables, 4 * PAGING_SIZE_2M, PAGING_SIZE_2M, PAGING_SIZE_2M, RW, PAGING_SIZE_2M), 0);
+    CHECK_EQ(paging_map(&tables, 4 * PAGING_SIZE_1G, PAGING_SIZE_1G, PAGING_SIZE_1G, RW, PAGING_SIZE_1G), 0);
+    for (va = 0; (leaf = paging_next_leaf(&tables, &va, 0x7ffffffff000ull)) != NULL; va += PAGING_SIZE_2M) {
+        CHECK(found < 6);
+        CHECK_EQ(va, at[found]);
+        CHECK_EQ(leaf[paging_index(va + 0x5000)], ++found);
+    }
+    CHECK_EQ(found, 6);
+    for (size_t i = 0; i < 6; i++) {
+        va = at[i] + 0x7000;
+        CHECK(paging_next_leaf(&tables, &va, at[i] + 0x8000) != NULL);
+        CHECK_EQ(va, at[i]);
+        va = i > 0 ? at[i - 1] + PAGING_SIZE_2M : 0;
+        CHECK(paging_next_leaf(&tables, &va, at[i]) == NULL);
+    }
+}
+
 static uint8_t released[FRAMES];
 
 static void release(void *context, uint64_t frame)

@@ -243,7 +243,7 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
 static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, uint64_t end, bool shared,
                             uint64_t *pairs)
 {
-    struct msg_space_pair *pair = (struct msg_space_pair *)(void *)fork->buffer;
+    struct msg_space_pair *pair;
     uint64_t *child = NULL;
 
     for (uint32_t i = paging_index(start); start < end; start += PAGE_SIZE, i++) {

@@ -11,7 +11,8 @@ Q ?= @
 
 USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
-	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files
+	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
+	test-fork test-exec test-signals
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -32,9 +33,14 @@ USERLAND_PARTS_test-libc = tests/tap
 USERLAND_PARTS_test-memory = tests/tap
 USERLAND_PARTS_test-fork-memory = tests/tap tests/thread
 USERLAND_PARTS_test-migrate = tests/tap tests/visit $(addprefix tests/migrate_,mappings calls programs)
-USERLAND_PARTS_test-registers = tests/tap tests/registers
+USERLAND_PARTS_test-registers = tests/tap tests/registers tests/registers_random
 USERLAND_PARTS_test-threads = tests/tap tests/thread
 USERLAND_PARTS_test-files = tests/tap
+USERLAND_PARTS_case = tests/case tests/place tests/tap
+USERLAND_PARTS_test-fork = $(USERLAND_PARTS_case) tests/fork_wait tests/fork_clone
+USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case)
+USERLAND_PARTS_test-signals = $(USERLAND_PARTS_case) tests/registers tests/registers_random \
+	$(addprefix tests/signal_,info frame wait group)
 
 define USERLAND_LINK
 build/userland/$(1): $(2:%=$(USERLAND_OBJECTS)/%.o) $(LIBKETTLE)

@@ -35,6 +35,28 @@ static inline long machine_call3(long number, long a, long b, long c)
     return machine_call(number, a, b, c, 0, 0, 0);
 }
 
+/* clone3 of a thread, which stores 1 to *RAN and ends: there is no C for a thread that begins in the middle of a
+ * function on an empty stack. Returns what the caller gets. */
+static inline long machine_clone3_exit(const void *args, unsigned long size, volatile int *ran, long clone3_number,
+                                       long exit_number)
+{
+    long result;
+
+    __asm__ volatile("syscall\n\t"
+                     "testq %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "movl $1, (%[ran])\n\t"
+                     "movq %[end], %%rax\n\t"
+                     "xorl %%edi, %%edi\n\t"
+                     "syscall\n\t"
+                     "ud2\n"
+                     "1:"
+                     : "=a"(result)
+                     : "a"(clone3_number), "D"(args), "S"(size), [ran] "r"(ran), [end] "r"(exit_number)
+                     : "rcx", "r11", "memory", "cc");
+    return result;
+}
+
 /* Tells the CPU that this loop waits for another. */
 static inline void machine_pause(void)
 {
@@ -81,7 +103,39 @@ static inline uint32_t machine_sse_control(void)
     return value;
 }
 
+static inline void machine_float_control(uint16_t x87, uint32_t sse)
+{
+    __asm__ volatile("fldcw %0\n\tldmxcsr %1" : : "m"(x87), "m"(sse));
+}
+
+static inline uintptr_t machine_stack_pointer(void)
+{
+    uintptr_t value;
+
+    __asm__ volatile("movq %%rsp, %0" : "=r"(value));
+    return value;
+}
+
+/* Gives the XSAVE components their values of start; without XSAVE those of SSE. AREA is 4096 zero bytes, aligned to 64,
+ * but for MXCSR at offset 24. */
+static inline void machine_extended_clear(uint64_t components, const void *area)
+{
+    if (components == 0)
+        __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
+    else
+        __asm__ volatile("xrstor64 (%0)"
+                         :
+                         : "r"(area), "a"((uint32_t)components), "d"((uint32_t)(components >> 32))
+                         : "memory");
+}
+
 /* Instructions that a program must not survive. */
+
+/* A fault where no frame can be stored. */
+static inline void machine_lose_stack(void)
+{
+    __asm__ volatile("movq $0x100000, %%rsp\n\tmovb $1, (%0)" : : "r"(0ul) : "memory");
+}
 
 static inline void machine_null_read(void)
 {

@@ -171,7 +171,6 @@ void test_die_of_change(void)
     children_expect("protected");
 }
 
-/* A process is the parent of others on its home kernel only: see kettle_spawn. */
 void test_spawn_elsewhere(void)
 {
     if (!visit_begin(VISIT_FEW))
@@ -180,8 +179,8 @@ void test_spawn_elsewhere(void)
         if (visit.kernels[i] == visit.home)
             continue;
         visit_move(visit.kernels[i]);
-        EXPECT_ERROR(tap_spawn("where", "0"), ENOSYS);
-        EXPECT_ERROR(waitpid(-1, NULL, 0), ENOSYS);
+        EXPECT_EXIT("where", "0", visit.kernels[i]);
+        EXPECT_ERROR(waitpid(-1, NULL, 0), ECHILD);
     }
     visit_move(visit.home);
 }

@@ -1,0 +1,321 @@
+/* test-fork: other ways to make a process than fork. */
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userland/tests/case.h"
+#include "userland/tests/fork.h"
+#include "userland/tests/machine.h"
+#include "userland/tests/place.h"
+#include "userland/tests/tap.h"
+
+#define PAGE 4096
+#define STACK (16 * PAGE)
+
+/* What clone3 takes, in its first size; the C library has no header for it. */
+struct clone_args {
+    uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+};
+
+static volatile int lent;
+
+/* vfork may be called by name only in a function that changes no variable of its own afterwards. */
+static pid_t vfork_exit(pid_t parent)
+{
+    pid_t child = vfork();
+
+    if (child == 0) {
+        for (int turn = 0; turn < 100; turn++)
+            syscall(SYS_sched_yield);
+        lent = syscall(SYS_getppid) == parent ? 1 : 2;
+        _exit(33);
+    }
+    return child;
+}
+
+void case_vfork_exit(void)
+{
+    for (int i = 0; i < place_few(8); i++) {
+        pid_t child;
+
+        place_go(i);
+        lent = 0;
+        child = (pid_t)CALL(vfork_exit(getpid()));
+        CHECK(lent == 1, "the child left %d", lent);
+        EXITS(child, 33);
+    }
+}
+
+static pid_t vfork_exec(char *const arguments[])
+{
+    pid_t child = vfork();
+
+    if (child == 0) {
+        lent = 1;
+        syscall(SYS_execve, arguments[0], arguments, environ);
+        _exit(44);
+    }
+    return child;
+}
+
+void case_vfork_exec(void)
+{
+    char *arguments[] = {(char *)case_program(), "@seven", "argument", NULL};
+
+    for (int i = 0; i < place_few(8); i++) {
+        pid_t child;
+
+        place_go(i);
+        lent = 0;
+        child = (pid_t)CALL(vfork_exec(arguments));
+        CHECK(lent == 1, "the child left %d", lent);
+        EXITS(child, 7);
+    }
+}
+
+static char *stack_make(void)
+{
+    char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    MUST(stack != MAP_FAILED, "no stack");
+    return stack;
+}
+
+/* Runs on memory shared with the parent, which sleeps: system calls only. */
+static int child_lent(void *argument)
+{
+    lent = (int)(intptr_t)argument + 1;
+    return 12;
+}
+
+static int child_lent_exec(void *argument)
+{
+    char *arguments[] = {argument, "@seven", "argument", NULL};
+
+    lent = 50;
+    machine_call3(SYS_execve, (long)argument, (long)arguments, (long)environ);
+    return 13;
+}
+
+void case_clone_vfork(void)
+{
+    char *stack = stack_make();
+
+    for (int i = 0; i < place_few(8); i++) {
+        pid_t child;
+
+        place_go(i);
+        child = (pid_t)CALL(clone(child_lent, stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, (void *)(intptr_t)i));
+        CHECK(lent == i + 1, "the child left %d", lent);
+        EXITS(child, 12);
+        child = (pid_t)CALL(
+            clone(child_lent_exec, stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, (void *)case_program()));
+        CHECK(lent == 50, "the child left %d", lent);
+        EXITS(child, 7);
+    }
+    CALL(munmap(stack, STACK));
+}
+
+static long clone_raw(unsigned long flags, int *parent_tid, int *child_tid)
+{
+    long result = machine_call(SYS_clone, (long)flags, 0, (long)parent_tid, (long)child_tid, 0, 0);
+
+    if (result >= 0)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
+void case_clone_ids(void)
+{
+    volatile int *shared = case_share(PAGE);
+    volatile int parent_tid = -1;
+    volatile int child_tid = -1;
+
+    for (int i = 0; i < place_few(4); i++) {
+        long child;
+
+        place_go(i);
+        parent_tid = child_tid = -1;
+        child = CALL(
+            clone_raw(CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | SIGCHLD, (int *)&parent_tid, (int *)&child_tid));
+        if (child == 0) {
+            CHECK(child_tid == getpid(), "in the child: %d", child_tid);
+            _exit(0);
+        }
+        CHECK(parent_tid == child, "in the parent: %d", parent_tid);
+        CHECK(child_tid == -1, "the child's word in the parent: %d", child_tid);
+        EXITS((pid_t)child, 0);
+        /* The word is cleared when the child ends, and memory is shared still. */
+        child = CALL(clone_raw(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, NULL, (int *)shared));
+        if (child == 0) {
+            CHECK(*shared == getpid(), "in the child: %d", *shared);
+            _exit(0);
+        }
+        EXITS((pid_t)child, 0);
+        CHECK(*shared == 0 || *shared == child, "the shared word is %d", *shared);
+    }
+}
+
+void case_clone_parent(void)
+{
+    volatile pid_t *sibling = case_share(PAGE);
+    pid_t parent = getpid();
+    pid_t child = FORK();
+
+    if (child == 0) {
+        long made = CALL(clone_raw(CLONE_PARENT | SIGCHLD, NULL, NULL));
+
+        if (made == 0) {
+            CHECK(getppid() == parent, "%d", (int)getppid());
+            _exit(15);
+        }
+        *sibling = (pid_t)made;
+        FAILS(waitpid((pid_t)made, NULL, 0), ECHILD);
+        _exit(14);
+    }
+    EXITS(child, 14);
+    EXITS(*sibling, 15);
+}
+
+void case_clone_signal(void)
+{
+    static const int signals[] = {0, SIGUSR1};
+
+    signal(SIGUSR1, SIG_IGN);
+    for (size_t i = 0; i < CASE_COUNT(signals); i++) {
+        int status = -1;
+        long child = CALL(clone_raw((unsigned long)signals[i], NULL, NULL));
+
+        if (child == 0)
+            _exit(16);
+        FAILS(waitpid((pid_t)child, NULL, 0), ECHILD);
+        FAILS(waitpid(-1, NULL, 0), ECHILD);
+        CHECK(waitpid((pid_t)child, &status, i == 0 ? __WALL : __WCLONE) == child && status == 16 << 8, "status %#x",
+              (unsigned)status);
+    }
+    {
+        long child = FORK();
+
+        if (child == 0)
+            _exit(0);
+        FAILS(waitpid((pid_t)child, NULL, __WCLONE), ECHILD);
+        EXITS((pid_t)child, 0);
+    }
+}
+
+void case_clone_errors(void)
+{
+    FAILS(clone_raw(CLONE_THREAD, NULL, NULL), EINVAL);
+    FAILS(clone_raw(CLONE_THREAD | CLONE_VM, NULL, NULL), EINVAL);
+    FAILS(clone_raw(CLONE_SIGHAND | SIGCHLD, NULL, NULL), EINVAL);
+    FAILS(clone_raw(CLONE_FS | CLONE_NEWNS | SIGCHLD, NULL, NULL), EINVAL);
+    FAILS(waitpid(-1, NULL, 0), ECHILD);
+}
+
+static long clone3_raw(const struct clone_args *args, size_t size)
+{
+    long result = machine_call3(SYS_clone3, (long)args, (long)size, 0);
+
+    if (result >= 0)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
+void case_clone3_process(void)
+{
+    volatile int child_tid = 0;
+    volatile int parent_tid = 0;
+    struct clone_args args = {
+        .flags = CLONE_CHILD_SETTID | CLONE_PARENT_SETTID,
+        .child_tid = (uintptr_t)&child_tid,
+        .parent_tid = (uintptr_t)&parent_tid,
+        .exit_signal = SIGCHLD,
+    };
+
+    for (int i = 0; i < place_few(4); i++) {
+        long child;
+
+        place_go(i);
+        child = CALL(clone3_raw(&args, sizeof(args)));
+        if (child == 0) {
+            CHECK(child_tid == getpid(), "%d", child_tid);
+            _exit(17);
+        }
+        CHECK(parent_tid == child, "%d", parent_tid);
+        EXITS((pid_t)child, 17);
+    }
+    FAILS(clone3_raw(&args, 8), EINVAL);
+    FAILS(clone3_raw(TAP_UNMAPPED, sizeof(args)), EFAULT);
+    args.flags |= SIGCHLD;
+    FAILS(clone3_raw(&args, sizeof(args)), EINVAL);
+    args.flags = CLONE_THREAD;
+    FAILS(clone3_raw(&args, sizeof(args)), EINVAL);
+}
+
+/* A thread made by clone3 starts where the call returns, on a stack of its own; so it makes system calls from
+ * assembly and ends there. */
+static long clone3_thread(const struct clone_args *args, volatile int *ran)
+{
+    return machine_clone3_exit(args, sizeof(*args), ran, SYS_clone3, SYS_exit);
+}
+
+void case_clone3_thread(void)
+{
+    char *stack = stack_make();
+    volatile int ran = 0;
+    volatile int tid = -1;
+    struct clone_args args = {
+        .flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
+        .child_tid = (uintptr_t)&tid,
+        .parent_tid = (uintptr_t)&tid,
+        .stack = (uintptr_t)stack,
+        .stack_size = STACK,
+    };
+
+    for (int i = 0; i < place_few(4); i++) {
+        long made;
+
+        place_go(i);
+        ran = 0;
+        tid = -1;
+        made = clone3_thread(&args, &ran);
+        if (made < 0) {
+            errno = (int)-made;
+            made = -1;
+        }
+        CALL(made);
+        CHECK(made > 0 && made != getpid(), "clone3 returns %ld", made);
+        UNTIL(tid == 0, "the id of the ended thread to be cleared");
+        CHECK(ran == 1, "the thread left %d", ran);
+    }
+    FAILS(waitpid(-1, NULL, __WALL), ECHILD);
+    CALL(munmap(stack, STACK));
+}
+
+void case_posix_spawn(void)
+{
+    for (int i = 0; i < place_few(8); i++) {
+        char *good[] = {(char *)case_program(), "@seven", "argument", NULL};
+        char *bad[] = {(char *)case_program(), "@seven", "other", NULL};
+        pid_t child;
+        int error;
+
+        place_go(i);
+        error = posix_spawn(&child, case_program(), NULL, NULL, good, environ);
+        MUST(error == 0, "posix_spawn: %s", case_error(error));
+        EXITS(child, 7);
+        error = posix_spawn(&child, case_program(), NULL, NULL, bad, environ);
+        MUST(error == 0, "posix_spawn: %s", case_error(error));
+        EXITS(child, 1);
+        error = posix_spawn(&child, "/nowhere/at/all", NULL, NULL, good, environ);
+        CHECK(error == ENOENT, "posix_spawn: %s", case_error(error));
+    }
+}

@@ -1,0 +1,770 @@
+/* test-exec: execve replaces a program that has threads on all kernels, keeps what it must, and changes nothing when it
+ * fails. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userland/tests/case.h"
+#include "userland/tests/machine.h"
+#include "userland/tests/place.h"
+#include "userland/tests/tap.h"
+
+#define PAGE 4096
+#define STRING_MAX 131072 /* bytes of one argument with its NUL, Linux's limit */
+#define THREADS_MAX 16
+
+/* --- what is executed --- */
+
+/* @identity PID TID_WAS: exits with 0 when the process is PID, its only thread has the process's id, and the kernel
+ * knows no other thread. */
+static int child_identity(int argc, char **argv)
+{
+    pid_t pid = argc > 2 ? atoi(argv[2]) : 0;
+    pid_t old = argc > 3 ? atoi(argv[3]) : 0;
+
+    if (getpid() != pid)
+        return 1;
+    if (syscall(SYS_gettid) != pid)
+        return 2;
+    /* The id that the executing thread had is nobody's. */
+    if (old != 0 && old != pid && (syscall(SYS_tgkill, pid, old, 0) != -1 || errno != ESRCH))
+        return 3;
+    return 0;
+}
+
+/* @watched PIPE_OUT PIPE_IN: says that it runs, and exits with 0 when it is told to. */
+static int child_watched(int argc, char **argv)
+{
+    char byte = 'r';
+
+    if (argc < 4 || write(atoi(argv[2]), &byte, 1) != 1)
+        return 1;
+    return read(atoi(argv[3]), &byte, 1) == 1 ? 0 : 2;
+}
+
+/* @sum: exits with 0 when the standard input, a pipe, says how many arguments and variables there are and what the sum
+ * of their bytes is. */
+static int child_sum(int argc, char **argv)
+{
+    unsigned long expected[4];
+    unsigned long found[4] = {(unsigned long)argc, 0, 0, 0};
+
+    if (read(0, expected, sizeof(expected)) != sizeof(expected))
+        return 1;
+    for (int i = 0; i < argc; i++) {
+        for (const char *at = argv[i]; *at != '\0'; at++)
+            found[1] = found[1] * 31 + (unsigned char)*at;
+        found[1] = found[1] * 31 + 1;
+    }
+    for (char **entry = environ; *entry != NULL; entry++, found[2]++) {
+        for (const char *at = *entry; *at != '\0'; at++)
+            found[3] = found[3] * 31 + (unsigned char)*at;
+        found[3] = found[3] * 31 + 1;
+    }
+    if (argv[argc] != NULL)
+        return 2;
+    for (int i = 0; i < 4; i++) {
+        if (found[i] != expected[i])
+            return 10 + i;
+    }
+    return 0;
+}
+
+/* @signals: exits with 0 when dispositions, mask and pending signals are what case_signals left. */
+static int child_signals(int argc, char **argv)
+{
+    struct sigaction action;
+    sigset_t set;
+    stack_t stack;
+    siginfo_t info;
+    struct timespec none = {0, 0};
+
+    (void)argc;
+    (void)argv;
+    if (sigaction(SIGUSR1, NULL, &action) != 0 || action.sa_handler != SIG_DFL)
+        return 1;
+    if (sigaction(SIGUSR2, NULL, &action) != 0 || action.sa_handler != SIG_IGN)
+        return 2;
+    if (sigaction(SIGTERM, NULL, &action) != 0 || action.sa_handler != SIG_DFL)
+        return 3;
+    sigprocmask(SIG_SETMASK, NULL, &set);
+    if (sigismember(&set, SIGHUP) != 1 || sigismember(&set, SIGRTMIN + 1) != 1 || sigismember(&set, SIGINT) != 0)
+        return 4;
+    sigpending(&set);
+    if (sigismember(&set, SIGHUP) != 1 || sigismember(&set, SIGRTMIN + 1) != 1 || sigismember(&set, SIGINT) != 0)
+        return 5;
+    if (sigaltstack(NULL, &stack) != 0 || stack.ss_flags != SS_DISABLE)
+        return 6;
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN + 1);
+    if (sigtimedwait(&set, &info, &none) != SIGRTMIN + 1 || info.si_value.sival_int != 4711)
+        return 7;
+    if (sigtimedwait(&set, &info, &none) != SIGRTMIN + 1 || info.si_value.sival_int != 4712)
+        return 8;
+    return sigtimedwait(&set, &info, &none) == -1 && errno == EAGAIN ? 0 : 9;
+}
+
+/* @fresh: exits with 0 when registers, memory and name are those of a new program. */
+static int child_fresh(int argc, char **argv)
+{
+    char name[16] = "";
+
+    (void)argc;
+    (void)argv;
+    if (machine_x87_control() != 0x37f || machine_sse_control() != 0x1f80)
+        return 1;
+    if (prctl(PR_GET_NAME, name) != 0)
+        return 2;
+    return strncmp(name, "test-exec", 9) == 0 ? 0 : 3;
+}
+
+/* @family PID,PPID,PGID,SID: the exit status says which differ. */
+static int child_family(int argc, char **argv)
+{
+    int pids[4];
+
+    if (argc != 3 || sscanf(argv[2], "%d,%d,%d,%d", &pids[0], &pids[1], &pids[2], &pids[3]) != 4)
+        return 9;
+    return (getpid() != pids[0]) + (getppid() != pids[1]) * 2 + (getpgid(0) != pids[2]) * 4 +
+           (getsid(0) != pids[3]) * 8;
+}
+
+/* @alarmed: the alarm set before ends it. */
+static int child_alarmed(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    pause();
+    return 9;
+}
+
+/* @winner */
+static int child_winner(int argc, char **argv)
+{
+    return argc > 2 ? atoi(argv[2]) : 99;
+}
+
+/* --- threads of the program that is replaced --- */
+
+struct company {
+    atomic_int running;                   /* threads that have begun */
+    _Atomic(uint64_t) beats[THREADS_MAX]; /* each counts while it lives */
+};
+
+static struct company *company; /* shared, so that the parent sees it */
+static int company_pipe[2];
+
+static void *thread_beats(void *argument)
+{
+    int index = (int)(intptr_t)argument;
+
+    place_go(index);
+    atomic_fetch_add(&company->running, 1);
+    for (;;) {
+        atomic_fetch_add(&company->beats[index], 1);
+        /* Some compute, some call the kernel. */
+        if (index % 2 == 0)
+            machine_pause();
+        else
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void *thread_blocks(void *argument)
+{
+    int index = (int)(intptr_t)argument;
+    struct timespec hour = {3600, 0};
+    int word = 0;
+    char byte;
+
+    place_go(index);
+    atomic_fetch_add(&company->running, 1);
+    if (index % 4 == 0)
+        read(company_pipe[0], &byte, 1);
+    else if (index % 4 == 1)
+        syscall(SYS_futex, &word, 0, 0, NULL, NULL, 0);
+    else if (index % 4 == 2)
+        nanosleep(&hour, NULL);
+    else
+        pause();
+    atomic_fetch_add(&company->beats[index], 1);
+    return NULL;
+}
+
+static void company_start(int count, void *(*run)(void *))
+{
+    CALL(pipe2(company_pipe, O_CLOEXEC));
+    for (int i = 0; i < count; i++) {
+        pthread_t thread;
+
+        MUST(pthread_create(&thread, NULL, run, (void *)(intptr_t)i) == 0, "no thread %d", i);
+    }
+    UNTIL(atomic_load(&company->running) == count, "threads on all places");
+}
+
+static uint64_t company_beats(void)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < THREADS_MAX; i++)
+        sum += atomic_load(&company->beats[i]);
+    return sum;
+}
+
+/* --- cases --- */
+
+static _Noreturn void exec_identity(void)
+{
+    char pid[16];
+    char tid[16];
+
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    snprintf(tid, sizeof(tid), "%ld", syscall(SYS_gettid));
+    case_exec("identity", pid, tid);
+}
+
+static void case_main_thread(void)
+{
+    for (int i = 0; i < place_count(); i++) {
+        pid_t child = FORK();
+
+        if (child == 0) {
+            place_go(i);
+            exec_identity();
+        }
+        EXITS(child, 0);
+    }
+}
+
+static void *thread_execs(void *argument)
+{
+    place_go((int)(intptr_t)argument);
+    exec_identity();
+}
+
+/* The main thread computes, waits for its thread to end, or has ended itself. */
+static void case_second_thread(void)
+{
+    for (int i = 0; i < 3 * place_few(8); i++) {
+        pid_t child = FORK();
+
+        if (child == 0) {
+            pthread_t thread;
+
+            place_go(i / 2);
+            MUST(pthread_create(&thread, NULL, thread_execs, (void *)(intptr_t)(i / 3)) == 0, "no thread");
+            if (i % 3 == 0)
+                pthread_join(thread, NULL);
+            if (i % 3 == 1)
+                syscall(SYS_exit, 0);
+            for (;;)
+                machine_pause();
+        }
+        EXITS(child, 0);
+    }
+}
+
+struct watched {
+    int up[2];
+    int down[2];
+    int place;
+};
+
+static void *thread_execs_watched(void *argument)
+{
+    struct watched *watched = argument;
+    char first[16];
+    char second[16];
+
+    snprintf(first, sizeof(first), "%d", watched->up[1]);
+    snprintf(second, sizeof(second), "%d", watched->down[0]);
+    place_go(watched->place);
+    case_exec("watched", first, second);
+}
+
+/* One thread of many execs, at each place in turn; of the others none goes on behind it. */
+static void others_die(void *(*run)(void *), bool from_main)
+{
+    int count = 1 + place_few(7);
+
+    for (int i = 0; i < place_few(6); i++) {
+        struct watched watched = {.place = i};
+        uint64_t beats;
+        char byte = 0;
+        pid_t child;
+
+        CALL(pipe(watched.up));
+        CALL(pipe(watched.down));
+        company = case_share(PAGE);
+        child = FORK();
+        if (child == 0) {
+            pthread_t thread;
+
+            company_start(count, run);
+            if (from_main)
+                thread_execs_watched(&watched);
+            MUST(pthread_create(&thread, NULL, thread_execs_watched, &watched) == 0, "no thread");
+            for (;;)
+                machine_pause();
+        }
+        case_await("the executed program's first word");
+        MUST(read(watched.up[0], &byte, 1) == 1 && byte == 'r', "%s", case_error(errno));
+        beats = company_beats();
+        for (int turn = 0; turn < 200; turn++)
+            sched_yield();
+        CHECK(company_beats() == beats, "a thread lives on behind exec: %ld beats", (long)(company_beats() - beats));
+        CALL(write(watched.down[1], "x", 1));
+        EXITS(child, 0);
+        for (int k = 0; k < 2; k++) {
+            close(watched.up[k]);
+            close(watched.down[k]);
+        }
+    }
+}
+
+static void case_running_others(void)
+{
+    others_die(thread_beats, true);
+}
+
+static void case_running_others_thread(void)
+{
+    others_die(thread_beats, false);
+}
+
+static void case_waiting_others(void)
+{
+    others_die(thread_blocks, true);
+}
+
+static void case_waiting_others_thread(void)
+{
+    others_die(thread_blocks, false);
+}
+
+static atomic_int race_gate;
+
+static void *thread_races(void *argument)
+{
+    char status[16];
+
+    place_go((int)(intptr_t)argument);
+    snprintf(status, sizeof(status), "%d", 20 + (int)(intptr_t)argument);
+    atomic_fetch_sub(&race_gate, 1);
+    while (atomic_load(&race_gate) > 0)
+        machine_pause();
+    case_exec("winner", status, NULL);
+}
+
+/* Threads on all places exec at once: one program runs, and once. */
+static void case_race(void)
+{
+    int count = 2 + place_few(4);
+
+    for (int round = 0; round < 6; round++) {
+        pid_t child = FORK();
+        int status;
+
+        if (child == 0) {
+            atomic_store(&race_gate, count);
+            for (int i = 0; i < count; i++) {
+                pthread_t thread;
+
+                MUST(pthread_create(&thread, NULL, thread_races, (void *)(intptr_t)i) == 0, "no thread");
+            }
+            for (;;)
+                pause();
+        }
+        status = case_wait(child);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) >= 20 && WEXITSTATUS(status) < 20 + count, "status %#x",
+              (unsigned)status);
+    }
+}
+
+static void *thread_exits_group(void *argument)
+{
+    place_go((int)(intptr_t)argument);
+    atomic_fetch_sub(&race_gate, 1);
+    while (atomic_load(&race_gate) > 0)
+        machine_pause();
+    _exit(5);
+}
+
+/* exec against exit_group: the one or the other. */
+static void case_race_exit(void)
+{
+    for (int round = 0; round < 8; round++) {
+        pid_t child = FORK();
+        int status;
+
+        if (child == 0) {
+            pthread_t thread;
+
+            atomic_store(&race_gate, 2);
+            MUST(pthread_create(&thread, NULL, thread_races, (void *)1) == 0, "no thread");
+            MUST(pthread_create(&thread, NULL, thread_exits_group, (void *)(intptr_t)round) == 0, "no thread");
+            for (;;)
+                pause();
+        }
+        status = case_wait(child);
+        CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 21 || WEXITSTATUS(status) == 5), "status %#x",
+              (unsigned)status);
+    }
+}
+
+/* --- failing --- */
+
+static atomic_int handled;
+
+static void handler_counts(int signal)
+{
+    (void)signal;
+    atomic_fetch_add(&handled, 1);
+}
+
+/* A file of the test's own folder in the machine, or in the source tree. */
+static const char *file_find(const char *name)
+{
+    static char path[80];
+    static const char *const folders[] = {"/share/test", "userland/tests/files"};
+
+    for (size_t i = 0; i < CASE_COUNT(folders); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folders[i], name);
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+static void expect_failures(void)
+{
+    static char huge[STRING_MAX + 1];
+    static char long_path[5000];
+    char *few[] = {"name", NULL};
+    char *bad[] = {"name", (char *)TAP_UNMAPPED, NULL};
+    char *one[] = {"name", huge, NULL};
+    char *many[65];
+    char below[300];
+    const char *file;
+
+    FAILS(execve("/no/such/program", few, environ), ENOENT);
+    FAILS(execve("", few, environ), ENOENT);
+    FAILS(execve("/", few, environ), EACCES);
+    snprintf(below, sizeof(below), "%s/below", case_program());
+    FAILS(execve(below, few, environ), ENOTDIR);
+    memset(long_path, 'a', sizeof(long_path) - 1);
+    FAILS(execve(long_path, few, environ), ENAMETOOLONG);
+    file = file_find("small");
+    if (file != NULL)
+        FAILS(execve(file, few, environ), EACCES);
+    file = file_find("garbage");
+    if (file != NULL)
+        FAILS(execve(file, few, environ), ENOEXEC);
+    FAILS(execve(TAP_UNMAPPED, few, environ), EFAULT);
+    FAILS(execve(case_program(), (char **)TAP_UNMAPPED, environ), EFAULT);
+    FAILS(execve(case_program(), few, (char **)TAP_UNMAPPED), EFAULT);
+    FAILS(execve(case_program(), bad, environ), EFAULT);
+    FAILS(execve(case_program(), few, bad), EFAULT);
+    /* One string too long, and strings that are too many. */
+    memset(huge, 'a', STRING_MAX);
+    FAILS(execve(case_program(), one, environ), E2BIG);
+    huge[STRING_MAX - 1] = '\0';
+    for (int i = 0; i < 64; i++)
+        many[i] = huge;
+    many[64] = NULL;
+    FAILS(execve(case_program(), many, environ), E2BIG);
+}
+
+static void case_errors(void)
+{
+    struct sigaction action = {.sa_handler = handler_counts};
+    sigset_t set;
+    int descriptors[2];
+    uint64_t beats;
+    int count = place_few(4);
+    char *memory = malloc(PAGE);
+
+    CALL(sigaction(SIGUSR1, &action, NULL));
+    sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
+    CALL(sigprocmask(SIG_SETMASK, &set, NULL));
+    CALL(pipe2(descriptors, O_CLOEXEC));
+    company = case_share(PAGE);
+    company_start(count, thread_beats);
+    memory[9] = 7;
+    for (int i = 0; i < count; i++) {
+        place_go(i);
+        expect_failures();
+        /* Everything is as it was: the place, threads, handlers, the mask, descriptors, memory. */
+        CHECK(place_here() == i % place_count(), "at place %d", place_here());
+        beats = atomic_load(&company->beats[i]);
+        UNTIL(atomic_load(&company->beats[i]) > beats, "a thread to live on behind an exec that failed");
+        CALL(raise(SIGUSR1));
+        CHECK(atomic_load(&handled) == i + 1, "%d signals handled", atomic_load(&handled));
+        CALL(sigprocmask(SIG_SETMASK, NULL, &set));
+        CHECK(sigismember(&set, SIGHUP) == 1, "the mask differs");
+        CHECK(write(descriptors[1], "y", 1) == 1 && read(descriptors[0], memory, 1) == 1, "%s", case_error(errno));
+        CHECK(memory[9] == 7, "%d", memory[9]);
+    }
+}
+
+/* --- arguments --- */
+
+static void sum_strings(char *const *strings, unsigned long *count, unsigned long *sum)
+{
+    for (*count = *sum = 0; strings[*count] != NULL; (*count)++) {
+        for (const char *at = strings[*count]; *at != '\0'; at++)
+            *sum = *sum * 31 + (unsigned char)*at;
+        *sum = *sum * 31 + 1;
+    }
+}
+
+static void exec_sum(char **arguments, char **variables)
+{
+    unsigned long expected[4];
+    int descriptors[2];
+    pid_t child;
+
+    arguments[0] = (char *)case_program();
+    arguments[1] = "@sum";
+    sum_strings(arguments, &expected[0], &expected[1]);
+    sum_strings(variables, &expected[2], &expected[3]);
+    CALL(pipe(descriptors));
+    child = FORK();
+    if (child == 0) {
+        CALL(dup2(descriptors[0], 0));
+        CALL(execve(arguments[0], arguments, variables));
+    }
+    CALL(write(descriptors[1], expected, sizeof(expected)));
+    if (!EXITS(child, 0))
+        case_note("with %lu arguments and %lu variables", expected[0], expected[2]);
+    close(descriptors[0]);
+    close(descriptors[1]);
+}
+
+static void case_arguments(void)
+{
+    enum { COUNT = 4000 };
+    static char *arguments[COUNT + 1];
+    static char *variables[COUNT + 1];
+    static char big[STRING_MAX];
+    uint64_t random = 3;
+
+    /* None, empty ones, one of the greatest size. */
+    arguments[2] = NULL;
+    variables[0] = NULL;
+    exec_sum(arguments, variables);
+    arguments[2] = arguments[3] = "";
+    arguments[4] = NULL;
+    exec_sum(arguments, variables);
+    variables[0] = "";
+    variables[1] = "A=";
+    variables[2] = NULL;
+    exec_sum(arguments, variables);
+    memset(big, 'b', sizeof(big) - 1);
+    arguments[2] = big;
+    arguments[3] = NULL;
+    variables[0] = big;
+    variables[1] = NULL;
+    place_go(1);
+    exec_sum(arguments, variables);
+    /* Sizes around those of a page, from every place. */
+    for (int size = PAGE - 3; size < PAGE + 3; size++) {
+        place_go(size);
+        big[size] = '\0';
+        exec_sum(arguments, variables);
+        big[size] = 'b';
+    }
+    /* Many of random length. */
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            arguments[i] = big + sizeof(big) - 1 - tap_random(&random) % 60;
+            variables[i] = big + sizeof(big) - 1 - tap_random(&random) % 60;
+        }
+        arguments[COUNT >> round * 4] = NULL;
+        variables[COUNT >> (2 - round) * 4] = NULL;
+        place_go(round);
+        exec_sum(arguments, variables);
+    }
+}
+
+/* --- what is kept --- */
+
+static void case_signals(void)
+{
+    for (int i = 0; i < place_few(4); i++) {
+        pid_t child = FORK();
+
+        if (child == 0) {
+            struct sigaction action = {.sa_handler = handler_counts, .sa_flags = SA_RESTART};
+            static char stack[16 * PAGE];
+            stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
+            union sigval value = {.sival_int = 4711};
+            sigset_t set;
+
+            CALL(sigaction(SIGUSR1, &action, NULL));
+            CALL(sigaction(SIGTERM, &action, NULL));
+            action.sa_handler = SIG_IGN;
+            CALL(sigaction(SIGUSR2, &action, NULL));
+            CALL(sigaltstack(&alternate, NULL));
+            sigemptyset(&set);
+            sigaddset(&set, SIGHUP);
+            sigaddset(&set, SIGRTMIN + 1);
+            CALL(sigprocmask(SIG_SETMASK, &set, NULL));
+            CALL(kill(getpid(), SIGHUP));
+            place_go(i);
+            CALL(sigqueue(getpid(), SIGRTMIN + 1, value));
+            value.sival_int++;
+            CALL(sigqueue(getpid(), SIGRTMIN + 1, value));
+            case_exec("signals", NULL, NULL);
+        }
+        EXITS(child, 0);
+    }
+}
+
+static void case_fresh(void)
+{
+    for (int i = 0; i < place_few(4); i++) {
+        pid_t child = FORK();
+
+        if (child == 0) {
+            place_go(i);
+            machine_float_control(0x7f, 0x9fc0);
+            CALL(prctl(PR_SET_NAME, "another"));
+            case_exec("fresh", NULL, NULL);
+        }
+        EXITS(child, 0);
+    }
+}
+
+static void case_family(void)
+{
+    for (int way = 0; way < 3; way++) {
+        pid_t child = FORK();
+
+        if (child == 0) {
+            char pids[64];
+
+            if (way == 1)
+                CALL(setpgid(0, 0));
+            if (way == 2)
+                CALL(setsid());
+            snprintf(pids, sizeof(pids), "%d,%d,%d,%d", (int)getpid(), (int)getppid(), (int)getpgid(0), (int)getsid(0));
+            place_go(way);
+            case_exec("family", pids, NULL);
+        }
+        EXITS(child, 0);
+    }
+}
+
+/* After its child's exec a parent may no longer change its group. */
+static void case_group_of_child(void)
+{
+    struct watched watched = {.place = 1};
+    char byte;
+    pid_t child;
+
+    CALL(pipe(watched.up));
+    CALL(pipe(watched.down));
+    child = FORK();
+    if (child == 0)
+        thread_execs_watched(&watched);
+    MUST(read(watched.up[0], &byte, 1) == 1, "%s", case_error(errno));
+    FAILS(setpgid(child, child), EACCES);
+    CALL(write(watched.down[1], "x", 1));
+    EXITS(child, 0);
+}
+
+static void case_alarm(void)
+{
+    pid_t child = FORK();
+
+    if (child == 0) {
+        struct itimerval timer = {.it_value = {0, 200000}};
+
+        place_go(1);
+        CALL(setitimer(ITIMER_REAL, &timer, NULL));
+        case_exec("alarmed", NULL, NULL);
+    }
+    DIES(child, SIGALRM);
+}
+
+static void handler_execs(int signal)
+{
+    (void)signal;
+    exec_identity();
+}
+
+static void case_in_handler(void)
+{
+    for (int i = 0; i < place_few(4); i++) {
+        pid_t child = FORK();
+
+        if (child == 0) {
+            struct sigaction action = {.sa_handler = handler_execs};
+
+            place_go(i);
+            CALL(sigaction(SIGUSR1, &action, NULL));
+            CALL(raise(SIGUSR1));
+            _exit(66);
+        }
+        EXITS(child, 0);
+    }
+}
+
+static void case_at_once(void)
+{
+    pid_t children[12];
+
+    for (int i = 0; i < 12; i++) {
+        children[i] = FORK();
+        if (children[i] == 0) {
+            place_go(i);
+            exec_identity();
+        }
+    }
+    for (int i = 0; i < 12; i++)
+        EXITS(children[i], 0);
+}
+
+static const struct case_entry cases[] = {
+    {"main", "exec from the main thread on every place", case_main_thread},
+    {"thread", "exec from a second thread, which becomes the first", case_second_thread},
+    {"others", "exec ends the running threads of all places", case_running_others},
+    {"others-thread", "exec from a second thread ends the running threads of all places", case_running_others_thread},
+    {"blocked", "exec ends threads that wait on all places", case_waiting_others},
+    {"blocked-thread", "exec from a second thread ends threads that wait on all places", case_waiting_others_thread},
+    {"race", "of threads that exec at once one wins", case_race},
+    {"race-exit", "exec against exit_group: the one or the other", case_race_exit},
+    {"errors", "exec that fails leaves everything as it was", case_errors},
+    {"arguments", "arguments and variables of all sizes arrive", case_arguments},
+    {"signals", "handlers are reset; ignored, masked and pending signals are kept", case_signals},
+    {"fresh", "registers and name are a new program's", case_fresh},
+    {"family", "ids of process, parent, group and session are kept", case_family},
+    {"group-of-child", "setpgid of a child that has executed a program is EACCES", case_group_of_child},
+    {"alarm", "the timer is kept", case_alarm},
+    {"in-handler", "exec in a signal handler", case_in_handler},
+    {"at-once", "many processes exec at once on all places", case_at_once},
+};
+
+static const struct case_child children[] = {
+    {"identity", child_identity}, {"watched", child_watched}, {"sum", child_sum},         {"signals", child_signals},
+    {"fresh", child_fresh},       {"family", child_family},   {"alarmed", child_alarmed}, {"winner", child_winner},
+};
+
+static const struct case_set set = {"test-exec", cases, CASE_COUNT(cases), children, CASE_COUNT(children)};
+
+int main(int argc, char **argv)
+{
+    return case_main(argc, argv, &set);
+}

@@ -1,0 +1,359 @@
+/* test-signals: actions, masks and queues of signals; the rest of the table is in the files that signal.h names. */
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userland/tests/case.h"
+#include "userland/tests/place.h"
+#include "userland/tests/signal.h"
+#include "userland/tests/tap.h"
+
+atomic_int signal_count;
+siginfo_t signal_last;
+
+void signal_handle(int signal, void (*handler)(int, siginfo_t *, void *), int flags, const sigset_t *mask)
+{
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = flags | SA_SIGINFO};
+
+    if (mask != NULL)
+        action.sa_mask = *mask;
+    CALL(sigaction(signal, &action, NULL));
+}
+
+void signal_counts(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    signal_last = *info;
+    if (info->si_signo != signal)
+        signal_last.si_signo = -1;
+    atomic_fetch_add(&signal_count, 1);
+}
+
+sigset_t signal_set(int signal)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    return set;
+}
+
+/* --- actions --- */
+
+static void case_action(void)
+{
+    struct sigaction action = {.sa_flags = SA_RESTART | SA_SIGINFO | SA_NODEFER};
+    struct sigaction old;
+
+    action.sa_sigaction = signal_counts;
+    action.sa_mask = signal_set(SIGHUP);
+    for (int signal = 1; signal <= 64; signal++) {
+        if (signal == SIGKILL || signal == SIGSTOP || (signal > 31 && signal < SIGRTMIN))
+            continue;
+        place_go(signal);
+        CALL(sigaction(signal, &action, NULL));
+        memset(&old, 0, sizeof(old));
+        place_go(signal + 1);
+        CALL(sigaction(signal, NULL, &old));
+        CHECK(old.sa_sigaction == signal_counts && sigismember(&old.sa_mask, SIGHUP) == 1 &&
+                  (old.sa_flags & (SA_RESTART | SA_SIGINFO | SA_NODEFER)) == action.sa_flags,
+              "signal %d", signal);
+    }
+    CALL(sigaction(SIGKILL, NULL, &old));
+    CHECK(old.sa_handler == SIG_DFL, "SIGKILL");
+    FAILS(sigaction(SIGKILL, &action, NULL), EINVAL);
+    FAILS(sigaction(SIGSTOP, &action, NULL), EINVAL);
+    FAILS(syscall(SYS_rt_sigaction, 65, NULL, NULL, 8), EINVAL);
+    FAILS(syscall(SYS_rt_sigaction, 0, NULL, NULL, 8), EINVAL);
+    FAILS(syscall(SYS_rt_sigaction, SIGHUP, NULL, NULL, 16), EINVAL);
+    FAILS(syscall(SYS_rt_sigaction, SIGHUP, TAP_UNMAPPED, NULL, 8), EFAULT);
+    FAILS(syscall(SYS_rt_sigaction, SIGHUP, NULL, TAP_UNMAPPED, 8), EFAULT);
+}
+
+/* Default actions, on every place. */
+static void case_default(void)
+{
+    static const int ignored[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
+    static const int deadly[] = {SIGHUP, SIGUSR1, SIGALRM, SIGPIPE, SIGVTALRM, SIGPROF, SIGIO, SIGTERM, 40, 64};
+
+    for (size_t i = 0; i < CASE_COUNT(ignored); i++) {
+        place_go((int)i);
+        CALL(raise(ignored[i]));
+    }
+    for (size_t i = 0; i < CASE_COUNT(deadly); i++) {
+        pid_t child = FORK();
+
+        if (child == 0) {
+            place_go((int)i);
+            raise(deadly[i]);
+            _exit(1);
+        }
+        DIES(child, deadly[i]);
+    }
+}
+
+static void case_ignore(void)
+{
+    sigset_t mask = signal_set(SIGUSR1);
+    sigset_t pending;
+
+    signal(SIGUSR1, SIG_IGN);
+    for (int i = 0; i < place_few(4); i++) {
+        place_go(i);
+        CALL(raise(SIGUSR1));
+        CALL(kill(getpid(), SIGUSR1));
+    }
+    /* A pending one goes when it becomes ignored. */
+    signal(SIGUSR1, SIG_DFL);
+    CALL(sigprocmask(SIG_BLOCK, &mask, NULL));
+    CALL(raise(SIGUSR1));
+    CALL(kill(getpid(), SIGUSR1));
+    CALL(sigpending(&pending));
+    CHECK(sigismember(&pending, SIGUSR1) == 1, "not pending");
+    signal(SIGUSR1, SIG_IGN);
+    CALL(sigpending(&pending));
+    CHECK(sigismember(&pending, SIGUSR1) == 0, "still pending");
+    signal(SIGUSR1, SIG_DFL);
+    CALL(sigprocmask(SIG_UNBLOCK, &mask, NULL));
+}
+
+/* --- the time of a handler --- */
+
+static int depth;
+static int depth_most;
+static char order[64];
+static int order_length;
+
+static void handler_nests(int signal, siginfo_t *info, void *context)
+{
+    (void)info;
+    (void)context;
+    if (++depth > depth_most)
+        depth_most = depth;
+    order[order_length++] = (char)('a' + signal % 26);
+    if (order_length < 6)
+        raise(signal);
+    order[order_length++] = (char)('A' + signal % 26);
+    depth--;
+}
+
+static void case_defer(void)
+{
+    signal_handle(SIGUSR1, handler_nests, 0, NULL);
+    CALL(raise(SIGUSR1));
+    CHECK(depth_most == 1 && depth == 0, "its own signal interrupts a handler: %d deep", depth_most);
+    CHECK(order_length == 8, "%d", order_length);
+    depth_most = order_length = 0;
+    signal_handle(SIGUSR1, handler_nests, SA_NODEFER, NULL);
+    place_go(1);
+    CALL(raise(SIGUSR1));
+    CHECK(depth_most == 6 && depth == 0 && order_length == 12, "with SA_NODEFER %d deep", depth_most);
+}
+
+static void case_reset(void)
+{
+    struct sigaction action;
+
+    signal_handle(SIGUSR1, signal_counts, (int)SA_RESETHAND, NULL);
+    CALL(raise(SIGUSR1));
+    CHECK(atomic_load(&signal_count) == 1, "%d", atomic_load(&signal_count));
+    CALL(sigaction(SIGUSR1, NULL, &action));
+    CHECK(action.sa_handler == SIG_DFL, "the action is not reset");
+}
+
+static void handler_raises_other(int signal, siginfo_t *info, void *context)
+{
+    (void)info;
+    (void)context;
+    order[order_length++] = (char)('a' + signal);
+    if (signal == SIGHUP)
+        raise(SIGINT);
+    order[order_length++] = (char)('A' + signal);
+}
+
+static void case_sa_mask(void)
+{
+    sigset_t mask = signal_set(SIGINT);
+
+    /* Not masked: nested. Masked: afterwards. */
+    signal_handle(SIGINT, handler_raises_other, 0, NULL);
+    signal_handle(SIGHUP, handler_raises_other, 0, NULL);
+    CALL(raise(SIGHUP));
+    CHECK(memcmp(order, (char[]){'a' + SIGHUP, 'a' + SIGINT, 'A' + SIGINT, 'A' + SIGHUP}, 4) == 0, "order %.4s", order);
+    order_length = 0;
+    signal_handle(SIGHUP, handler_raises_other, 0, &mask);
+    place_go(1);
+    CALL(raise(SIGHUP));
+    CHECK(memcmp(order, (char[]){'a' + SIGHUP, 'A' + SIGHUP, 'a' + SIGINT, 'A' + SIGINT}, 4) == 0, "order %.4s", order);
+}
+
+/* --- masks and pending signals --- */
+
+static void case_mask(void)
+{
+    sigset_t all;
+    sigset_t found;
+
+    sigfillset(&all);
+    CALL(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &(uint64_t){~0ul}, NULL, 8));
+    for (int i = 0; i < place_few(4); i++) {
+        uint64_t mask = 0;
+
+        place_go(i);
+        CALL(syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, 8));
+        CHECK(mask == ~(1ul << (SIGKILL - 1) | 1ul << (SIGSTOP - 1)), "%#lx", mask);
+    }
+    CALL(syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &(uint64_t){0xf0}, NULL, 8));
+    CALL(sigprocmask(SIG_BLOCK, NULL, &found));
+    CHECK(sigismember(&found, 4) == 1 && sigismember(&found, 5) == 0 && sigismember(&found, 8) == 0, "SIG_UNBLOCK");
+    FAILS(syscall(SYS_rt_sigprocmask, 3, &all, NULL, 8), EINVAL);
+    FAILS(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 4), EINVAL);
+    FAILS(syscall(SYS_rt_sigprocmask, SIG_BLOCK, TAP_UNMAPPED, NULL, 8), EFAULT);
+    FAILS(syscall(SYS_rt_sigpending, TAP_UNMAPPED, 8), EFAULT);
+    FAILS(syscall(SYS_rt_sigpending, &all, 16), EINVAL);
+    /* SIGKILL has no mask. */
+    {
+        pid_t child = FORK();
+
+        if (child == 0) {
+            kill(getpid(), SIGKILL);
+            _exit(1);
+        }
+        DIES(child, SIGKILL);
+    }
+}
+
+static void case_collapse(void)
+{
+    sigset_t mask = signal_set(SIGUSR1);
+    sigset_t pending;
+
+    signal_handle(SIGUSR1, signal_counts, 0, NULL);
+    CALL(sigprocmask(SIG_BLOCK, &mask, NULL));
+    for (int i = 0; i < 5; i++) {
+        place_go(i);
+        CALL(kill(getpid(), SIGUSR1));
+    }
+    CHECK(atomic_load(&signal_count) == 0, "a masked signal is handled");
+    CALL(sigpending(&pending));
+    CHECK(sigismember(&pending, SIGUSR1) == 1 && sigismember(&pending, SIGUSR2) == 0, "sigpending");
+    CALL(sigprocmask(SIG_UNBLOCK, &mask, NULL));
+    CHECK(atomic_load(&signal_count) == 1, "%d of 5 equal standard signals", atomic_load(&signal_count));
+    /* One of the thread and one of the process are two. */
+    CALL(sigprocmask(SIG_BLOCK, &mask, NULL));
+    for (int i = 0; i < 3; i++) {
+        CALL(kill(getpid(), SIGUSR1));
+        CALL(raise(SIGUSR1));
+    }
+    CALL(sigprocmask(SIG_UNBLOCK, &mask, NULL));
+    CHECK(atomic_load(&signal_count) == 3, "%d", atomic_load(&signal_count) - 1);
+}
+
+static int values[64];
+static int value_signals[64];
+static atomic_int value_count;
+
+static void handler_values(int signal, siginfo_t *info, void *context)
+{
+    int place = atomic_fetch_add(&value_count, 1);
+
+    (void)context;
+    if (place < 64) {
+        values[place] = info->si_value.sival_int;
+        value_signals[place] = signal;
+    }
+}
+
+/* Real-time signals: all, with their values; the lowest number first, equal ones in the order sent. */
+static void case_queue(void)
+{
+    sigset_t mask;
+    int expected = 0;
+
+    sigfillset(&mask);
+    for (int k = 0; k < 3; k++)
+        signal_handle(SIGRTMIN + k, handler_values, 0, &mask);
+    CALL(sigprocmask(SIG_SETMASK, &mask, NULL));
+    for (int i = 0; i < 30; i++) {
+        union sigval value = {.sival_int = i};
+
+        place_go(i / 7);
+        CALL(sigqueue(getpid(), SIGRTMIN + 2 - i % 3, value));
+    }
+    sigemptyset(&mask);
+    CALL(sigprocmask(SIG_SETMASK, &mask, NULL));
+    CHECK(atomic_load(&value_count) == 30, "%d of 30 queued signals", atomic_load(&value_count));
+    for (int k = 0; k < 3; k++) {
+        for (int i = 2 - k; i < 30; i += 3, expected++)
+            CHECK(values[expected] == i && value_signals[expected] == SIGRTMIN + k, "number %d is signal %d value %d",
+                  expected, value_signals[expected], values[expected]);
+    }
+}
+
+static const struct case_entry cases[] = {
+    {"action", "actions are what was set, for all threads", case_action},
+    {"default", "default actions end or do nothing", case_default},
+    {"ignore", "ignored signals are forgotten", case_ignore},
+    {"defer", "a signal waits for its own handler, not with SA_NODEFER", case_defer},
+    {"reset", "SA_RESETHAND resets the action", case_reset},
+    {"sa-mask", "a handler's mask defers others", case_sa_mask},
+    {"mask", "masks are kept and SIGKILL is in none", case_mask},
+    {"collapse", "equal standard signals that wait are one", case_collapse},
+    {"queue", "real-time signals queue in order with values", case_queue},
+    {"info-kill", "kill from every place tells the sender", case_info_kill},
+    {"info-queue", "sigqueue tells sender and value", case_info_queue},
+    {"info-thread", "tkill and tgkill say so", case_info_thread},
+    {"info-child", "SIGCHLD tells how the child ended", case_info_child},
+    {"fault-segv", "SIGSEGV tells address and reason", case_fault_segv},
+    {"fault-bus", "SIGBUS tells the address behind a file's end", case_fault_bus},
+    {"fault-others", "SIGFPE, SIGILL and SIGTRAP tell where", case_fault_others},
+    {"context", "a handler may change where the program goes on", case_context},
+    {"forced", "a fault whose signal is masked or ignored ends the process", case_forced},
+    {"altstack", "handlers with SA_ONSTACK run on the alternate stack", case_altstack},
+    {"overflow", "an overflown stack is handled on the alternate one", case_altstack_overflow},
+    {"disarm", "SS_AUTODISARM disarms the alternate stack meanwhile", case_altstack_disarm},
+    {"stack-errors", "alternate stacks that cannot be are refused", case_altstack_errors},
+    {"stack-thread", "the alternate stack is the thread's", case_altstack_thread},
+    {"longjmp", "a handler may be left by siglongjmp", case_longjmp},
+    {"migrate", "a handler may move its thread, also nested", case_migrate},
+    {"registers-call", "all registers survive a handler after a system call", case_registers_call},
+    {"registers-code", "all registers survive handlers that interrupt program code", case_registers_code},
+    {"mask-restored", "the mask after a handler is the one before, or what it put into its context",
+     case_mask_restored},
+    {"restart-read", "SA_RESTART continues a read of a pipe", case_restart_read},
+    {"eintr-read", "a read of a pipe is interrupted", case_interrupt_read},
+    {"restart-wait", "SA_RESTART continues wait4 and waitid", case_restart_wait},
+    {"eintr-wait", "wait4 and waitid are interrupted", case_interrupt_wait},
+    {"eintr-sleep", "an interrupted sleep tells the time left", case_interrupt_sleep},
+    {"restart-futex", "a futex wait is continued or interrupted", case_restart_futex},
+    {"eintr-pause", "pause ends with the handler", case_interrupt_pause},
+    {"suspend", "sigsuspend swaps the mask and waits at once", case_suspend},
+    {"timedwait", "sigtimedwait takes what is pending, without handlers", case_timedwait},
+    {"timedwait-waits", "sigtimedwait waits for a signal or its time", case_timedwait_waits},
+    {"timedwait-eintr", "sigtimedwait is interrupted by other handlers", case_timedwait_interrupted},
+    {"thread-masks", "each thread has its own mask", case_thread_masks},
+    {"thread-kill", "threads on all places signal each other", case_thread_kill},
+    {"group-any", "a process's signal goes to the thread that does not mask it", case_group_any},
+    {"group-later", "a process's signal waits until some thread unmasks it", case_group_later},
+    {"storm", "queued signals between all places: none lost, none doubled, in order", case_storm},
+    {"stop", "SIGSTOP stops the threads of all places, SIGCONT continues them", case_stop_group},
+    {"stop-handled", "SIGCONT continues and is handled", case_stop_handled},
+    {"stop-cancels", "stop and continue signals cancel each other", case_stop_cancels},
+    {"child-stops", "SIGCHLD of stops and continues, not with SA_NOCLDSTOP", case_child_stops},
+    {"child-ignored", "with SIGCHLD ignored or SA_NOCLDWAIT children leave no zombie", case_child_ignored},
+    {"kill-groups", "kill of process groups on all places", case_kill_groups},
+    {"kill-errors", "kill refuses what is not there", case_kill_errors},
+    {"sessions", "setsid makes a session and a group", case_sessions},
+    {"group-errors", "setpgid refuses what it must", case_group_errors},
+    {"alarm", "alarm ends pause and tells the time left", case_alarm},
+    {"timer", "setitimer repeats", case_timer},
+};
+
+static const struct case_set set = {"test-signals", cases, CASE_COUNT(cases), NULL, 0};
+
+int main(int argc, char **argv)
+{
+    return case_main(argc, argv, &set);
+}

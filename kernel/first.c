@@ -10,8 +10,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
-#include "tasks/exec.h"
-#include "tasks/sched.h"
+#include "tasks/spawn.h"
 
 #define QEMU_EXIT_PORT 0xf4
 #define QEMU_EXIT_VALUE 0x2a
@@ -82,7 +81,7 @@ void first_process_start(void)
     const char *path = DEFAULT_PROGRAM;
     struct cpio_entry entry;
     struct file_table *files;
-    struct thread *thread;
+    struct spawn_program program;
     char name[NAME_MAX + 1];
     bool folder;
     int64_t error;
@@ -96,10 +95,10 @@ void first_process_start(void)
     files = file_table_create(NULL);
     if (error == 0 && files == NULL)
         error = -ENOMEM;
-    if (error == 0)
-        error = exec_create(entry.data, entry.size, path, &strings, NULL, files, &thread);
-    if (error != 0)
-        panic("kernel: the first program, %s, cannot be started (error %d)", path, (int)error);
+    program = (struct spawn_program){.file = entry.data, .size = entry.size, .path = path, .strings = &strings};
     log_event("user");
-    sched_start(thread);
+    if (error == 0)
+        error = spawn_process(0, &program, files, NULL);
+    if (error < 0)
+        panic("kernel: the first program, %s, cannot be started (error %d)", path, (int)error);
 }

@@ -23,7 +23,9 @@
 #include "msg/channel.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
+#include "tasks/locate.h"
 #include "tasks/migrate.h"
+#include "tasks/process.h"
 #include "tasks/sched.h"
 #include "tasks/watch.h"
 #include "tasks/work.h"
@@ -231,6 +233,9 @@ void kernel_main(void *unused)
     space_init();
     group_init();
     exit_init();
+    process_init();
+    signal_init();
+    locate_init();
     migrate_init();
     work_init();
     watch_start();

@@ -14,6 +14,7 @@
 #include "msg/channel.h"
 #include "tasks/exit.h"
 #include "tasks/sched.h"
+#include "tasks/signal.h"
 #include "tasks/thread.h"
 
 static const char *const exception_names[32] = {
@@ -48,23 +49,41 @@ static _Noreturn void panic_in_kernel(const struct trap_frame *frame)
     panic_at(frame->rbp, frame->rip, text);
 }
 
-static uint32_t signal_of(uint64_t vector)
+/* The signal of an exception in a program, and its si_code. */
+static struct signal_info signal_of(const struct trap_frame *frame)
 {
-    switch (vector) {
+    struct signal_info info = {.signal = SIGSEGV, .code = SI_KERNEL};
+
+    switch (frame->vector) {
     case TRAP_DIVIDE:
+        info.signal = SIGFPE;
+        info.code = FPE_INTDIV;
+        break;
     case TRAP_X87:
     case TRAP_SIMD:
-        return SIGFPE;
+        info.signal = SIGFPE;
+        info.code = fpu_fault_code(frame->vector == TRAP_SIMD);
+        break;
     case TRAP_DEBUG:
+        info.signal = SIGTRAP;
+        info.code = TRAP_TRACE;
+        break;
     case TRAP_BREAKPOINT:
-        return SIGTRAP;
+        info.signal = SIGTRAP;
+        return info; /* as Linux: SI_KERNEL, and no address */
     case TRAP_OPCODE:
-        return SIGILL;
+        info.signal = SIGILL;
+        info.code = ILL_ILLOPN;
+        break;
     case TRAP_ALIGNMENT:
-        return SIGBUS;
+        info.signal = SIGBUS;
+        info.code = BUS_ADRALN;
+        return info;
     default:
-        return SIGSEGV;
+        return info;
     }
+    info.value = frame->rip;
+    return info;
 }
 
 static uint32_t access_of(uint64_t error)
@@ -72,18 +91,6 @@ static uint32_t access_of(uint64_t error)
     if ((error & PAGE_FAULT_FETCH) != 0)
         return AREA_EXEC;
     return (error & PAGE_FAULT_WRITE) != 0 ? AREA_WRITE : AREA_READ;
-}
-
-static _Noreturn void kill_program(const struct trap_frame *frame, uint64_t address, uint32_t signal)
-{
-    const struct thread *thread = thread_current();
-    const char *name = frame->vector < 32 ? exception_names[frame->vector] : NULL;
-
-    log_line("kernel: thread %u:%u %s dies of signal %u: %s (error %lx) at rip %lx, address %lx",
-             thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->context.name, signal,
-             name != NULL ? name : "exception", (unsigned long)frame->error, (unsigned long)frame->rip,
-             (unsigned long)address);
-    exit_group(EXIT_SIGNAL(signal));
 }
 
 static bool in_user_copy(const struct trap_frame *frame)
@@ -107,14 +114,23 @@ static void page_fault(struct trap_frame *frame)
     error = space_fault(group_space(thread->group), address, access_of(frame->error));
     if (error == -ENOMEM) {
         log_line("mm: kernel %u is out of memory: the program that asked for more is killed", machine_kernel());
-        kill_program(frame, address, SIGKILL);
+        exit_group(EXIT_SIGNAL(SIGKILL));
     }
-    if (error != 0 && !group_exiting(thread->group))
-        kill_program(frame, address, SIGSEGV);
+    if (error != 0) {
+        struct signal_info info = {.signal = SIGSEGV, .code = SEGV_MAPERR, .value = address};
+
+        if (address >= USER_END)
+            info.code = SI_KERNEL;
+        else if (space_has_area(group_space(thread->group), address))
+            info.code = SEGV_ACCERR;
+        signal_force(&info);
+    }
 }
 
 static void exception(struct trap_frame *frame)
 {
+    struct signal_info info;
+
     if (frame->vector == TRAP_PAGE_FAULT) {
         page_fault(frame);
         return;
@@ -126,7 +142,8 @@ static void exception(struct trap_frame *frame)
         }
         panic_in_kernel(frame);
     }
-    kill_program(frame, 0, signal_of(frame->vector));
+    info = signal_of(frame);
+    signal_force(&info);
 }
 
 static void interrupt(const struct trap_frame *frame)

@@ -236,6 +236,16 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
     return result;
 }
 
+bool space_has_area(struct space *space, uint64_t address)
+{
+    bool found;
+
+    spin_lock(&space->lock);
+    found = area_find(&space->areas, address) != NULL;
+    spin_unlock(&space->lock);
+    return found;
+}
+
 int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot)
 {
     int error;

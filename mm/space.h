@@ -100,6 +100,9 @@ void space_join(struct space *space, uint32_t kernel);
  * frame. Waits for other kernels. */
 int space_fault(struct space *space, uint64_t address, uint32_t access);
 
+/* This kernel knows of an area at ADDRESS. */
+bool space_has_area(struct space *space, uint64_t address);
+
 /* As Linux's mmap (anonymous), munmap, mprotect and brk; arguments checked. They wait. FIXED replaces what is there.
  * PROT may have AREA_SHARED when mapping. space_discard is madvise's MADV_DONTNEED; shared pages keep what they have.
  */

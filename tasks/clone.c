@@ -1,88 +1,246 @@
-/* New threads. See the header. */
+/* New threads and processes. See the header. */
 #include "tasks/clone.h"
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/string.h"
-#include "msg/call.h"
-#include "tasks/group.h"
+#include "mm/heap.h"
+#include "mm/space.h"
+#include "tasks/balance.h"
+#include "tasks/exit.h"
+#include "tasks/process_internal.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
-#define CLONE_VM 0x100u
-#define CLONE_FS 0x200u
-#define CLONE_FILES 0x400u
-#define CLONE_SIGHAND 0x800u
-#define CLONE_THREAD 0x10000u
-#define CLONE_SYSVSEM 0x40000u
-#define CLONE_SETTLS 0x80000u
-#define CLONE_PARENT_SETTID 0x100000u
-#define CLONE_CHILD_CLEARTID 0x200000u
-#define CLONE_DETACHED 0x400000u /* ignored by Linux; musl sets it */
-#define CLONE_CHILD_SETTID 0x1000000u
-
 #define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
-#define OPTIONAL_FLAGS                                                                                                 \
-    (CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_CHILD_SETTID)
+#define ID_FLAGS (CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID)
+#define KNOWN_FLAGS                                                                                                    \
+    (THREAD_FLAGS | ID_FLAGS | CLONE_SYSVSEM | CLONE_DETACHED | CLONE_VFORK | CLONE_PARENT | CLONE_CLEAR_SIGHAND)
 
-/* The home counts the threads of a group; it must know of this one before it can exit. */
-static int count_at_home(struct group *group, uint32_t tid)
-{
-    struct msg_thread message = {.group = group->id, .thread = tid};
-    int error;
-
-    if (group->home == instance.kernel)
-        return group_count_thread(group);
-    error = msg_call(group->home, MSG_THREAD_NEW, &message, sizeof(message), NULL, 0, "leave to start a thread",
-                     group->id);
-    return error < 0 ? error : 0;
-}
-
-int64_t clone_thread(const struct trap_frame *frame, uint64_t flags, uint64_t stack, uint64_t parent_tid,
-                     uint64_t child_tid, uint64_t tls)
+/* THREAD begins as a copy of the current one. */
+static void copy_state(struct thread *thread, const struct trap_frame *frame, const struct clone_arguments *arguments)
 {
     struct thread *self = thread_current();
+    uint64_t start_ns = thread->context.start_ns;
+
+    *thread_frame(thread) = *frame;
+    thread_frame(thread)->rax = 0;
+    if (arguments->stack != 0)
+        thread_frame(thread)->rsp = arguments->stack;
+    if (cpu_self()->fpu_owner == self)
+        fpu_save(self->fpu);
+    memcpy(thread->fpu, self->fpu, cpu_features.fpu_size);
+    thread->context = self->context;
+    thread->context.start_ns = start_ns;
+    thread->context.user_ns = thread->context.system_ns = thread->context.moves = 0;
+    thread->context.robust_list = 0;
+    thread->context.interrupted = 0;
+    thread->context.flags = 0;
+    thread->context.clear_child_tid = (arguments->flags & CLONE_CHILD_CLEARTID) != 0 ? arguments->child_tid : 0;
+    if ((arguments->flags & CLONE_SETTLS) != 0)
+        thread->context.fs_base = arguments->tls;
+    if ((arguments->flags & CLONE_VM) != 0) {
+        thread->context.rseq = thread->context.rseq_size = thread->context.rseq_signature = 0;
+        if ((arguments->flags & CLONE_VFORK) == 0)
+            thread->context.stack_base = thread->context.stack_size = thread->context.stack_flags = 0;
+    }
+}
+
+/* Where THREAD, which has not run yet, goes first. */
+static void place(struct thread *thread, enum balance_event event)
+{
+    uint32_t kernel = balance_place(thread_current(), thread->context.affinity, event);
+
+    if (kernel == instance.kernel)
+        return;
+    spin_lock(&thread->group->lock);
+    thread->target = kernel;
+    thread->due |= THREAD_DUE_MOVE;
+    spin_unlock(&thread->group->lock);
+}
+
+static int64_t clone_thread(const struct trap_frame *frame, const struct clone_arguments *arguments)
+{
+    struct thread *self = thread_current();
+    uint32_t tid = thread_new_tid();
     struct thread *thread;
-    uint32_t tid;
     int error;
 
-    if (((flags & CLONE_THREAD) != 0 && (flags & CLONE_SIGHAND) == 0) ||
-        ((flags & CLONE_SIGHAND) != 0 && (flags & CLONE_VM) == 0))
-        return -EINVAL;
-    if ((flags & CLONE_THREAD) == 0)
-        return -ENOSYS;
-    if ((flags & THREAD_FLAGS) != THREAD_FLAGS || (flags & ~(uint64_t)(THREAD_FLAGS | OPTIONAL_FLAGS)) != 0 ||
-        ((flags & CLONE_SETTLS) != 0 && tls >= USER_END))
-        return -EINVAL;
-    tid = thread_new_tid();
-    if ((flags & CLONE_PARENT_SETTID) != 0 && user_write(parent_tid, &tid, sizeof(tid)) != 0)
+    if ((arguments->flags & CLONE_PARENT_SETTID) != 0 && user_write(arguments->parent_tid, &tid, sizeof(tid)) != 0)
         return -EFAULT;
-    if ((flags & CLONE_CHILD_SETTID) != 0 && user_write(child_tid, &tid, sizeof(tid)) != 0)
+    if ((arguments->flags & CLONE_CHILD_SETTID) != 0 && user_write(arguments->child_tid, &tid, sizeof(tid)) != 0)
         return -EFAULT;
     thread = thread_create_user(tid, self->group);
     if (thread == NULL)
         return -ENOMEM;
-    *thread_frame(thread) = *frame;
-    thread_frame(thread)->rax = 0;
-    if (stack != 0)
-        thread_frame(thread)->rsp = stack;
-    if (cpu_self()->fpu_owner == self)
-        fpu_save(self->fpu);
-    memcpy(thread->fpu, self->fpu, cpu_features.fpu_size);
-    memcpy(thread->context.name, self->context.name, sizeof(thread->context.name));
-    thread->context.fs_base = (flags & CLONE_SETTLS) != 0 ? tls : self->context.fs_base;
-    thread->context.gs_base = self->context.gs_base;
-    thread->context.signal_mask = self->context.signal_mask;
-    thread->context.clear_child_tid = (flags & CLONE_CHILD_CLEARTID) != 0 ? child_tid : 0;
+    copy_state(thread, frame, arguments);
     /* The second is refused only when all of the group is dying: then the count dies too. */
-    error = count_at_home(self->group, tid);
+    error = group_count_thread(self->group);
     if (error == 0)
-        error = group_add_thread(self->group, thread);
+        error = self->doomed ? -EAGAIN : group_add_thread(self->group, thread);
     if (error != 0) {
         thread_free(thread);
         return error == -ESRCH ? -EAGAIN : error;
     }
+    if (self->group->host == NULL)
+        place(thread, BALANCE_CLONE);
     sched_start(thread);
     return tid;
+}
+
+/* The memory of the new GROUP: a copy of the caller's, or the same. */
+static int give_memory(struct group *group, uint64_t flags)
+{
+    struct group *own = thread_current()->group;
+    struct group *host = own->host != NULL ? own->host : own;
+    int error;
+
+    if ((flags & CLONE_VM) == 0) {
+        group->space = space_create(group->id, instance.kernel);
+        if (group->space == NULL)
+            return -ENOMEM;
+        error = space_fork(own->space, group->space);
+        if (error != 0) {
+            space_destroy(group->space);
+            group->space = NULL;
+        }
+        return error;
+    }
+    spin_lock(&host->lock);
+    error = host->exiting ? -EAGAIN : 0;
+    if (error == 0)
+        host->count++;
+    spin_unlock(&host->lock);
+    if (error == 0) {
+        group_get(host);
+        group->host = host;
+        group->space = host->space;
+    }
+    return error;
+}
+
+/* A child that nobody knows yet but its parent's home. */
+static int make_child(const struct clone_arguments *arguments, uint32_t tid, struct thread **out)
+{
+    struct group *own = thread_current()->group;
+    struct msg_process_state *state = heap_alloc(sizeof(*state));
+    struct group *group = group_create(tid, instance.kernel, NULL);
+    struct thread *thread = group != NULL ? thread_create_user(tid, group) : NULL;
+    uint32_t parent = own->id;
+    void *files = NULL;
+    int error = thread == NULL || state == NULL ? -ENOMEM : 0;
+    bool begun = false;
+
+    if (error == 0 && (arguments->flags & CLONE_PARENT) != 0) {
+        struct msg_process_call call = {.id = own->id, .operation = PROCESS_PARENT};
+        struct msg_process_result result;
+
+        parent = (uint32_t)process_call(&call, &result);
+    }
+    if (error == 0) {
+        error = process_begin_child(parent, tid, (uint32_t)arguments->exit_signal, state);
+        begun = error == 0;
+    }
+    if (error == 0)
+        error = process_create(group, state);
+    if (error == 0) {
+        group->process->exit_signal = (uint32_t)arguments->exit_signal;
+        if ((arguments->flags & CLONE_CLEAR_SIGHAND) != 0)
+            process_reset_actions(group->process);
+        error = group_hooks.fork_files(own, &files);
+    }
+    heap_free(state, sizeof(*state));
+    if (error == 0)
+        error = give_memory(group, arguments->flags);
+    if (error == 0) {
+        group->files = files;
+        *out = thread;
+        return 0;
+    }
+    if (files != NULL)
+        group_hooks.release_files(files);
+    if (begun)
+        process_cancel_child(parent, tid);
+    if (thread != NULL)
+        thread_free(thread);
+    if (group != NULL)
+        group_abandon(group);
+    return error;
+}
+
+/* Waits until the child GROUP gives the memory back, or until the caller is to die. */
+static void wait_for_child(struct group *group, struct completion *done)
+{
+    struct wait_reason reason = {.what = "end or exec of a child (vfork)", .kernel = -1, .key = group->id};
+    bool signalled;
+
+    if (completion_wait_until(done, &reason, WAIT_KILLABLE, 0))
+        return;
+    spin_lock(&group->lock);
+    signalled = group->process->vfork_done == NULL;
+    group->process->vfork_done = NULL;
+    spin_unlock(&group->lock);
+    if (signalled)
+        completion_wait(done, &reason);
+}
+
+static int64_t clone_process(const struct trap_frame *frame, const struct clone_arguments *arguments)
+{
+    bool waits = (arguments->flags & CLONE_VFORK) != 0;
+    uint32_t tid = thread_new_tid();
+    struct completion done;
+    struct thread *thread;
+    struct group *group;
+    int error;
+
+    if ((arguments->flags & CLONE_PARENT_SETTID) != 0 && user_write(arguments->parent_tid, &tid, sizeof(tid)) != 0)
+        return -EFAULT;
+    error = make_child(arguments, tid, &thread);
+    if (error != 0)
+        return error;
+    group = thread->group;
+    copy_state(thread, frame, arguments);
+    thread->child_tid = (arguments->flags & CLONE_CHILD_SETTID) != 0 ? arguments->child_tid : 0;
+    completion_init(&done);
+    if (waits)
+        group->process->vfork_done = &done;
+    group->process->live = 1;
+    group_add_thread(group, thread);
+    group_get(group);
+    if (group->host == NULL)
+        space_publish(group->space);
+    group_publish(group);
+    if (group->host == NULL)
+        place(thread, BALANCE_FORK);
+    sched_start(thread);
+    if (waits)
+        wait_for_child(group, &done);
+    group_put(group);
+    return tid;
+}
+
+static bool flags_valid(const struct clone_arguments *arguments)
+{
+    uint64_t flags = arguments->flags;
+
+    if ((flags & ~(uint64_t)KNOWN_FLAGS) != 0 || arguments->exit_signal > SIGNALS ||
+        ((flags & CLONE_SETTLS) != 0 && arguments->tls >= USER_END))
+        return false;
+    if (((flags & CLONE_THREAD) != 0 && (flags & CLONE_SIGHAND) == 0) ||
+        ((flags & CLONE_SIGHAND) != 0 && (flags & CLONE_VM) == 0) ||
+        ((flags & CLONE_SIGHAND) != 0 && (flags & CLONE_CLEAR_SIGHAND) != 0))
+        return false;
+    if ((flags & CLONE_THREAD) != 0)
+        return (flags & THREAD_FLAGS) == THREAD_FLAGS && (flags & CLONE_VFORK) == 0;
+    return (flags & (CLONE_FILES | CLONE_SIGHAND)) == 0; /* each process has its own */
+}
+
+int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments *arguments)
+{
+    if (!flags_valid(arguments))
+        return -EINVAL;
+    if ((arguments->flags & CLONE_THREAD) != 0)
+        return clone_thread(frame, arguments);
+    return clone_process(frame, arguments);
 }

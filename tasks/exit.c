@@ -11,26 +11,30 @@
 #include "kernel/lib/panic.h"
 #include "mm/heap.h"
 #include "msg/channel.h"
+#include "tasks/post.h"
+#include "tasks/process_internal.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
 static void run_end(struct work *work);
 static void run_free(struct work *work);
 
-/* Every thread here has to look: shadows wake to die, waits that may be interrupted end, running ones pass the check on
- * the way to user mode. A thread that is leaving dies when its answer comes. */
+/* THREAD has to look: a shadow wakes to die, a wait that may be ended ends, a running thread passes the check on the
+ * way to user mode. A thread that is leaving dies when its answer comes. */
+static void kick_locked(struct thread *thread)
+{
+    if (thread->presence == THREAD_SHADOW) {
+        thread->disposition = DISPOSITION_EXIT;
+        sched_wake(thread);
+    } else {
+        sched_kick(thread);
+    }
+}
+
 static void kick_threads_locked(struct group *group)
 {
-    list_for_each(node, &group->threads) {
-        struct thread *thread = container_of(node, struct thread, group_node);
-
-        if (thread->presence == THREAD_SHADOW) {
-            thread->disposition = DISPOSITION_EXIT;
-            sched_wake(thread);
-        } else {
-            sched_kick(thread);
-        }
-    }
+    list_for_each(node, &group->threads)
+        kick_locked(container_of(node, struct thread, group_node));
 }
 
 /* Home: the group is to end. The rest is done by a worker, which may wait. */
@@ -42,11 +46,15 @@ static void begin_end(struct group *group, uint32_t status)
     first = !group->exiting;
     if (first) {
         __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
-        group->status = status;
+        group->process->status = status;
         group->work.run = run_end;
-        if (group->count == 0)
-            completion_signal(&group->quiet);
+        if (!group->process->pruning) { /* else the thread that prunes waits, and leads the end afterwards */
+            group->quiet_count = 0;
+            if (group->count == 0)
+                completion_signal(&group->quiet);
+        }
         kick_threads_locked(group);
+        first = !group->process->pruning;
     }
     spin_unlock(&group->lock);
     if (first) {
@@ -62,29 +70,13 @@ static void end_started(struct group *group, uint32_t status)
 {
     bool started;
 
+    if (group->process == NULL)
+        return;
     spin_lock(&group->lock);
-    started = group->live > 0;
+    started = group->process->live > 0;
     spin_unlock(&group->lock);
     if (started)
         begin_end(group, status);
-}
-
-static void tell_parent(struct group *group)
-{
-    struct group *parent = group->parent;
-
-    spin_lock(&parent->lock);
-    list_for_each(node, &parent->children) {
-        struct child *child = container_of(node, struct child, node);
-
-        if (child->id == group->id) {
-            child->status = group->status;
-            child->ended = true;
-        }
-    }
-    waitq_wake_all(&parent->child_wait);
-    spin_unlock(&parent->lock);
-    group_put(parent);
 }
 
 static void check_answer(void *context, uint32_t kernel, const void *reply, int length)
@@ -96,38 +88,135 @@ static void check_answer(void *context, uint32_t kernel, const void *reply, int 
         panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
 }
 
-static void run_end(struct work *work)
+/* Two rounds over the kernels that host members besides this one: no thread runs, then nothing is left. In between this
+ * kernel's own threads die, down to quiet_count. */
+static void end_elsewhere(struct group *group)
 {
-    struct group *group = container_of(work, struct group, work);
     struct msg_group message = {.group = group->id};
     struct wait_reason reason = {.what = "end of a group's threads here", .kernel = -1, .key = group->id};
-    kernel_set others = group->space->members & ~(1ull << instance.kernel); /* nobody joins an exiting group */
+    kernel_set others = 0;
 
+    if (group->host == NULL)                                         /* else they are its host's */
+        others = group->space->members & ~(1ull << instance.kernel); /* nobody joins a group that ends or prunes */
     msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
                group->id);
     completion_wait(&group->quiet, &reason);
     msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_answer, group, "end of a group", group->id);
+}
+
+void exit_leave_host(struct group *group)
+{
+    struct group *host;
+    bool answer;
+
+    spin_lock(&group->lock);
+    host = group->host;
+    group->host = NULL;
+    if (group->process->vfork_done != NULL)
+        completion_signal(group->process->vfork_done);
+    group->process->vfork_done = NULL;
+    spin_unlock(&group->lock);
+    if (host == NULL)
+        return;
+    spin_lock(&host->lock);
+    group_count_down_locked(host, &answer);
+    spin_unlock(&host->lock);
+    exit_answer(host, answer);
+    group_put(host);
+}
+
+/* Gives back what the group has besides its threads and its process. */
+static void release(struct group *group)
+{
+    struct space *space;
+    bool lodges;
+
     if (group->files != NULL)
         group_hooks.release_files(group->files);
-    space_destroy(group->space);
-    group_forget(group);
-    if (group->parent != NULL)
-        tell_parent(group);
-    else
-        group_hooks.first_ended(group->status);
+    spin_lock(&group->lock);
+    space = group->space;
+    lodges = group->host != NULL;
+    group->space = NULL;
+    group->files = NULL;
+    spin_unlock(&group->lock);
+    if (!lodges)
+        space_destroy(space);
+    exit_leave_host(group);
+}
+
+static void run_end(struct work *work)
+{
+    struct group *group = container_of(work, struct group, work);
+
+    end_elsewhere(group);
+    release(group);
+    process_ended(group);
     group_put(group);
 }
 
-/* Home: one thread less; with the last one the group ends. */
-static void count_down(struct group *group, uint32_t tid, uint32_t status)
+int exit_others(void)
 {
+    struct thread *self = thread_current();
+    struct group *group = self->group;
+    struct process *process = group->process;
+    bool end;
+
+    spin_lock(&group->lock);
+    if (group->exiting || process->pruning || self->doomed) {
+        spin_unlock(&group->lock);
+        return -EAGAIN;
+    }
+    process->pruning = true;
+    completion_init(&group->quiet);
+    group->quiet_count = 1;
+    if (group->count == 1)
+        completion_signal(&group->quiet);
+    list_for_each(node, &group->threads) {
+        struct thread *thread = container_of(node, struct thread, group_node);
+
+        if (thread == self)
+            continue;
+        thread->doomed = true;
+        kick_locked(thread);
+    }
+    spin_unlock(&group->lock);
+    end_elsewhere(group);
+    spin_lock(&group->lock);
+    process->pruning = false;
+    process->live = 1;
+    completion_init(&group->quiet);
+    group->quiet_count = 0;
+    end = group->exiting;
+    self->visited = 1ull << instance.kernel;
+    if (group->host == NULL) {
+        spin_lock(&group->space->lock);
+        group->space->members = 1ull << instance.kernel;
+        spin_unlock(&group->space->lock);
+    }
+    spin_unlock(&group->lock);
+    if (end) { /* a kill came meanwhile, and left the end to us */
+        group_hooks.ending();
+        group_get(group);
+        work_submit(&group->work);
+        return -EAGAIN;
+    }
+    return 0;
+}
+
+/* Home: one thread less; with the last one the group ends. */
+static void count_down(struct group *group, const struct msg_thread *gone)
+{
+    struct process *process = group->process;
+    uint32_t status;
     bool last;
 
     spin_lock(&group->lock);
-    if (tid == group->id)
-        group->leader_status = status;
-    last = --group->live == 0;
-    status = group->leader_status;
+    if (gone->thread == group->id)
+        process->leader_status = gone->status;
+    process->user_ns += gone->user_ns;
+    process->system_ns += gone->system_ns;
+    last = --process->live == 0;
+    status = process->leader_status;
     spin_unlock(&group->lock);
     if (last)
         begin_end(group, status);
@@ -145,16 +234,16 @@ void exit_group_other(struct group *group, uint32_t status)
     if (group->home == instance.kernel)
         end_started(group, status);
     else
-        msg_notify(group->home, MSG_GROUP_EXIT, &message, sizeof(message));
+        post(group->home, MSG_GROUP_EXIT, &message, sizeof(message));
 }
 
 void exit_group(uint32_t status)
 {
-    struct group *group = thread_current()->group;
+    struct thread *thread = thread_current();
     static const struct wait_reason reason = {.what = "own end", .kernel = -1};
 
-    exit_group_other(group, status);
-    while (!group_exiting(group)) /* away from home: until GROUP_KILL comes */
+    exit_group_other(thread->group, status);
+    while (!thread_dying(thread)) /* away from home: until GROUP_KILL comes */
         sched_block(NULL, &reason, WAIT_KILLABLE, 0);
     exit_killed();
 }
@@ -163,16 +252,23 @@ void exit_thread(uint32_t code)
 {
     struct thread *thread = thread_current();
     struct group *group = thread->group;
-    struct msg_thread message = {.group = group->id, .thread = thread->tid, .status = EXIT_STATUS(code)};
+    struct msg_thread message = {.group = group->id,
+                                 .thread = thread->tid,
+                                 .status = EXIT_STATUS(code),
+                                 .user_ns = thread->context.user_ns,
+                                 .system_ns = thread->context.system_ns};
     uint32_t zero = 0;
 
     if (thread->context.clear_child_tid != 0)
         /* the program's own business if it cannot be written */
         user_write(thread->context.clear_child_tid, &zero, sizeof(zero));
+    thread->context.signal_mask = ~0ull;
+    if (group->signal_hint != 0)
+        signal_retarget(group, ~0ull);
     for (kernel_set rest = thread->visited & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
         msg_notify((uint32_t)__builtin_ctzll(rest), MSG_THREAD_GONE, &message, sizeof(message));
     if (group->home == instance.kernel)
-        count_down(group, thread->tid, message.status);
+        count_down(group, &message);
     else
         msg_notify(group->home, MSG_THREAD_EXIT, &message, sizeof(message));
     sched_die();
@@ -184,29 +280,36 @@ static void kept_done(struct msg_kept *kept)
     group_put(container_of(kept, struct group, kept));
 }
 
+void exit_answer(struct group *group, bool answer)
+{
+    if (answer)
+        msg_kept_reply(&group->kept, NULL, 0, kept_done);
+}
+
 void exit_reap(struct thread *thread)
 {
     struct group *group = thread->group;
-    bool answer = false;
+    struct stop_request *stop = NULL;
+    bool answer = false, stopped;
 
-    if (group != NULL) {
-        group_get(group);
-        spin_lock(&group->lock);
-        list_remove(&thread->group_node);
-        thread_forget(thread); /* a handler may look for it as soon as the lock is free */
-        if (--group->count == 0 && group->exiting) {
-            answer = group->kill_waits;
-            group->kill_waits = false;
-            if (group->home == instance.kernel)
-                completion_signal(&group->quiet);
-        }
-        spin_unlock(&group->lock);
+    if (group == NULL) {
+        thread_free(thread);
+        return;
     }
+    group_get(group);
+    spin_lock(&group->lock);
+    list_remove(&thread->group_node);
+    signal_queue_remove(&thread->signals, ~0ull);
+    thread_forget(thread); /* a handler may look for it as soon as the lock is free */
+    stopped = stop_look_locked(group, &stop);
+    group_count_down_locked(group, &answer);
+    spin_unlock(&group->lock);
     thread_free(thread);
-    if (answer)
-        msg_kept_reply(&group->kept, NULL, 0, kept_done); /* the reference taken above is the answer's */
-    else if (group != NULL)
-        group_put(group);
+    if (stopped)
+        stop_answer(group, stop);
+    watch_event(&group->moves);
+    exit_answer(group, answer);
+    group_put(group);
 }
 
 static void handle_group_exit(const struct msg *m)
@@ -214,11 +317,11 @@ static void handle_group_exit(const struct msg *m)
     const struct msg_group_exit *message = m->data;
     struct group *group = group_find(message->group);
 
-    if (group == NULL)
-        return; /* it has ended meanwhile */
-    if (group->home == instance.kernel)
+    if (group != NULL) { /* else it has ended meanwhile */
         end_started(group, message->status);
-    group_put(group);
+        group_put(group);
+    }
+    msg_reply(&m->ticket, NULL, 0);
 }
 
 static void handle_thread_exit(const struct msg *m)
@@ -228,8 +331,8 @@ static void handle_thread_exit(const struct msg *m)
 
     if (group == NULL)
         return;
-    if (group->home == instance.kernel)
-        count_down(group, message->thread, message->status);
+    if (group->process != NULL)
+        count_down(group, message);
     group_put(group);
 }
 
@@ -257,18 +360,10 @@ static void handle_group_kill(const struct msg *m)
     struct group *group = group_find(message->group);
     bool answer = true;
 
-    if (group == NULL) {
-        /* A member that has not arrived yet: the tombstone makes its migration fail. */
-        group = group_create(message->group, m->ticket.kernel, false);
-        if (group == NULL) {
-            msg_reply_error(&m->ticket, -ENOMEM);
-            return;
-        }
-        group_get(group);
-    }
-    if (group->home != m->ticket.kernel) {
+    if (group == NULL || group->home != m->ticket.kernel) {
         msg_reply_error(&m->ticket, -EPROTO);
-        group_put(group);
+        if (group != NULL)
+            group_put(group);
         return;
     }
     spin_lock(&group->lock);
@@ -289,8 +384,7 @@ static void run_free(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
 
-    if (group->space != NULL)
-        space_destroy(group->space);
+    space_destroy(group->space);
     group_forget(group);
     msg_kept_reply(&group->kept, NULL, 0, kept_done);
 }

@@ -16,6 +16,14 @@ void exit_init(void);
 _Noreturn void exit_thread(uint32_t code);
 /* exit_group(2), or death by a signal: the current thread's group ends with STATUS, on every kernel. */
 _Noreturn void exit_group(uint32_t status);
+/* The current thread is to be the only one of its group, whose home this kernel is, in the whole machine, and its
+ * memory on this kernel alone: every other thread dies. -EAGAIN: the group is ending, or another thread is at it; then
+ * the current thread is to die, too. Waits for all member kernels. */
+int exit_others(void);
+/* The group no longer uses its parent's memory (vfork), if it did: the parent goes on. */
+void exit_leave_host(struct group *group);
+/* See group_count_down_locked. */
+void exit_answer(struct group *group, bool answer);
 /* The current thread's group is exiting: the thread dies. */
 _Noreturn void exit_killed(void);
 /* Ends the group GROUP from outside, with STATUS. Tasks only. */

@@ -6,6 +6,7 @@
 #include "kernel/lib/panic.h"
 #include "mm/heap.h"
 #include "msg/channel.h"
+#include "tasks/process.h"
 #include "tasks/wire.h"
 
 #define BUCKETS 64u
@@ -14,37 +15,82 @@ struct group_hooks group_hooks;
 
 static struct spinlock table_lock;
 static struct list table[BUCKETS]; /* [k] table_lock */
+static uint32_t published;         /* [k] table_lock: groups in the table */
 
 static struct list *bucket_of(uint32_t id)
 {
     return &table[(id ^ id >> TID_KERNEL_SHIFT) % BUCKETS];
 }
 
-struct group *group_create(uint32_t id, uint32_t home, bool space)
+struct group *group_create(uint32_t id, uint32_t home, struct space *space)
 {
     struct group *group = heap_alloc(sizeof(*group));
 
     if (group == NULL)
         return NULL;
-    if (space)
-        group->space = space_create(id, home);
-    if (space && group->space == NULL) {
-        heap_free(group, sizeof(*group));
-        return NULL;
-    }
-    if (space)
-        space_publish(group->space);
     group->references = 1;
     group->id = id;
     group->home = home;
+    group->space = space;
+    list_init(&group->node);
     list_init(&group->threads);
-    list_init(&group->children);
-    waitq_init(&group->child_wait);
+    list_init(&group->arrivals);
+    waitq_init(&group->stop_wait);
     completion_init(&group->quiet);
-    spin_lock(&table_lock);
-    list_append(bucket_of(id), &group->node);
-    spin_unlock(&table_lock);
+    watch_init(&group->moves);
     return group;
+}
+
+void group_publish(struct group *group)
+{
+    spin_lock(&table_lock);
+    list_append(bucket_of(group->id), &group->node);
+    published++;
+    spin_unlock(&table_lock);
+}
+
+void group_abandon(struct group *group)
+{
+    process_free(group->process);
+    heap_free(group, sizeof(*group));
+}
+
+void group_each(bool (*each)(struct group *group, void *context), void *context)
+{
+    struct group **all;
+    uint32_t count = 0, room;
+    bool more = true;
+
+    spin_lock(&table_lock);
+    room = published;
+    spin_unlock(&table_lock);
+    all = heap_alloc((room + 1) * sizeof(*all));
+    if (all == NULL)
+        return;
+    spin_lock(&table_lock);
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &table[i]) {
+            if (count == room)
+                break; /* it came after we had counted */
+            all[count] = container_of(node, struct group, node);
+            all[count++]->references++;
+        }
+    }
+    spin_unlock(&table_lock);
+    for (uint32_t i = 0; i < count; i++) {
+        more = more && each(all[i], context);
+        group_put(all[i]);
+    }
+    heap_free(all, (room + 1) * sizeof(*all));
+}
+
+bool group_exists(uint32_t id)
+{
+    struct group *group = group_find(id);
+
+    if (group != NULL)
+        group_put(group);
+    return group != NULL;
 }
 
 struct group *group_find(uint32_t id)
@@ -81,8 +127,7 @@ void group_put(struct group *group)
     spin_unlock(&table_lock);
     if (!last)
         return;
-    list_for_each_safe(node, &group->children)
-        heap_free(container_of(node, struct child, node), sizeof(struct child));
+    process_free(group->process);
     heap_free(group, sizeof(*group));
 }
 
@@ -90,6 +135,7 @@ void group_forget(struct group *group)
 {
     spin_lock(&table_lock);
     list_remove(&group->node);
+    published--;
     spin_unlock(&table_lock);
     group_put(group);
 }
@@ -99,58 +145,62 @@ struct space *group_space(struct group *group)
     return group != NULL ? group->space : NULL;
 }
 
+int group_add_thread_locked(struct group *group, struct thread *thread)
+{
+    if (group->exiting)
+        return -ESRCH;
+    list_append(&group->threads, &thread->group_node);
+    group->count++;
+    return 0;
+}
+
 int group_add_thread(struct group *group, struct thread *thread)
 {
-    int error = 0;
+    int error;
 
     spin_lock(&group->lock);
-    if (group->exiting) {
-        error = -ESRCH;
-    } else {
-        list_append(&group->threads, &thread->group_node);
-        group->count++;
+    error = group_add_thread_locked(group, thread);
+    spin_unlock(&group->lock);
+    return error;
+}
+
+void group_count_down_locked(struct group *group, bool *answer)
+{
+    group->count--;
+    *answer = group->count == 0 && group->kill_waits;
+    if (*answer) {
+        group->kill_waits = false;
+        group_get(group);
     }
-    spin_unlock(&group->lock);
-    return error;
+    if (group->process != NULL && (group->exiting || group->process->pruning) && group->count == group->quiet_count)
+        completion_signal(&group->quiet);
 }
 
-int group_count_thread(struct group *group)
+/* Home: one thread more in the machine, so that its exit cannot be the last. */
+static int count_thread(struct group *group)
 {
+    struct process *process = group->process;
     int error = 0;
 
+    if (process == NULL)
+        return -EPROTO;
     spin_lock(&group->lock);
-    if (group->exiting)
-        error = -ESRCH;
+    if (group->exiting || process->pruning)
+        error = -EAGAIN;
     else
-        group->live++;
+        process->live++;
     spin_unlock(&group->lock);
     return error;
 }
 
-int group_join(struct group *group, uint32_t kernel)
+static void handle_new_thread(const struct msg *m)
 {
-    int error = 0;
-
-    if (kernel >= instance.kernels)
-        return -EINVAL;
-    spin_lock(&group->lock);
-    if (group->exiting)
-        error = -ESRCH;
-    else
-        space_join(group->space, kernel);
-    spin_unlock(&group->lock);
-    return error;
-}
-
-/* Runs WHAT on the group that a message names, if this kernel is its home, and answers. */
-static void answer_at_home(const struct msg *m, uint32_t id, int (*what)(struct group *group, uint32_t argument),
-                           uint32_t argument)
-{
-    struct group *group = group_find(id);
-    int error = -ESRCH;
+    const struct msg_thread *message = m->data;
+    struct group *group = group_find(message->group);
+    int error = -EAGAIN;
 
     if (group != NULL) {
-        error = group->home == instance.kernel ? what(group, argument) : -EPROTO;
+        error = count_thread(group);
         group_put(group);
     }
     if (error != 0)
@@ -159,30 +209,21 @@ static void answer_at_home(const struct msg *m, uint32_t id, int (*what)(struct 
         msg_reply(&m->ticket, NULL, 0);
 }
 
-static void handle_join(const struct msg *m)
+int group_count_thread(struct group *group)
 {
-    const struct msg_group_join *join = m->data;
+    struct msg_thread message = {.group = group->id};
+    int error;
 
-    answer_at_home(m, join->group, group_join, join->kernel);
-}
-
-static int count_thread(struct group *group, uint32_t unused)
-{
-    (void)unused;
-    return group_count_thread(group);
-}
-
-static void handle_new_thread(const struct msg *m)
-{
-    const struct msg_thread *thread = m->data;
-
-    answer_at_home(m, thread->group, count_thread, 0);
+    if (group->home == instance.kernel)
+        return count_thread(group);
+    error = msg_call(group->home, MSG_THREAD_NEW, &message, sizeof(message), NULL, 0, "leave to start a thread",
+                     group->id);
+    return error < 0 ? error : 0;
 }
 
 void group_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
-    msg_register(MSG_GROUP_JOIN, handle_join, sizeof(struct msg_group_join), 0);
     msg_register(MSG_THREAD_NEW, handle_new_thread, sizeof(struct msg_thread), 0);
 }

@@ -1,6 +1,7 @@
 /* Thread groups: a process. Each kernel that hosts a member has a struct group; the one on the group's home, the kernel
- * it began on, also knows who else hosts members, how many threads there are, the children, and decides the end.
- * tasks/migration.md and tasks/exit.md have the protocols.
+ * it began on, has the process besides (tasks/process.h): who else hosts members, how many threads there are, the
+ * children, the signals of the group; it decides stop and end. tasks/migration.md, tasks/exit.md and tasks/process.md
+ * have the protocols.
  *
  * Marks: [i] set once, [g] under group->lock. Lock order: group->lock, then space->lock, then run queues. */
 #ifndef TASKS_GROUP_H
@@ -13,55 +14,70 @@
 #include "msg/channel.h"
 #include "tasks/thread.h"
 #include "tasks/waitq.h"
+#include "tasks/watch.h"
 #include "tasks/work.h"
+
+struct process;
 
 struct group {
     struct list node;    /* in the table of groups */
     uint32_t references; /* under the table's lock */
     uint32_t id;         /* [i] thread id of the first thread */
     uint32_t home;       /* [i] kernel */
-    struct space *space; /* [i] NULL in a tombstone: a kernel told of the end before it hosted a member */
+    struct space *space; /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
+    struct group *host;  /* [g] whose space that is, with a reference and counted among its threads, or NULL */
     struct spinlock lock;
     struct list threads;   /* [g] those on this kernel, present and shadow */
-    uint32_t count;        /* [g] how many, until their last CPU has left their stacks */
+    uint32_t count;        /* [g] how many, until their last CPU has left their stacks, and lodgers in our space */
     volatile bool exiting; /* [g] written; read without: every thread here is to die */
     struct msg_kept kept;  /* [g] GROUP_KILL, to be answered when count is 0; later GROUP_FREE */
     bool kill_waits;       /* [g] the first is there */
     struct work work;      /* the end of the group runs here */
+    uint32_t quiet_count;  /* [g] home: quiet is signalled when count has come down to this */
+    struct completion quiet;
 
-    /* home only */
-    uint32_t live;           /* [g] threads in the whole machine */
-    uint32_t status;         /* [g] of the end, as waitpid's; valid once exiting */
-    uint32_t leader_status;  /* [g] what the first thread left, if it went by itself */
-    struct completion quiet; /* signalled when count is 0 and exiting */
-    struct group *parent;    /* [i] with a reference, or NULL */
-    struct list children;    /* [g] struct child: what waitpid finds */
-    struct waitq child_wait; /* [g] */
-    void *files;             /* [i] descriptors, owned by the file system */
-};
+    /* joining: the first member has arrived, and the home has been asked (tasks/join.c) */
+    bool joining;              /* [g] */
+    struct list arrivals;      /* [g] threads that wait for the answer */
+    struct watch_source moves; /* counts arrivals and departures of its threads here */
 
-struct child {
-    struct list node; /* in the parent's children */
-    uint32_t id;
-    uint32_t status;
-    bool ended;
+    uint64_t signal_hint;              /* [g] signals that may be pending for the group at its home: a superset */
+    bool stopped;                      /* [g] its threads here are to stand still */
+    uint32_t stop_round;               /* [g] the home's number of the stop or continue that said so */
+    struct waitq stop_wait;            /* [g] where they stand */
+    bool stop_waits;                   /* [g] somebody is to be told when all stand */
+    struct stop_request *stop_request; /* [g] the home, by this; NULL: this is the home */
+
+    struct process *process; /* [i] at the home, else NULL */
+    void *files;             /* [i] at the home: descriptors, owned by the file system */
 };
 
 /* What the parts above are told. */
 struct group_hooks {
-    void (*ending)(void);                 /* some group here is to end: end waits on its behalf */
-    void (*release_files)(void *files);   /* the group is over */
+    void (*ending)(void);               /* some group here is to end: end waits on its behalf */
+    void (*release_files)(void *files); /* the group is over */
+    void (*exec_files)(void *files);    /* it runs another program: what is closed then */
+    /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is. Waits. */
+    int (*fork_files)(struct group *parent, void **out);
     void (*first_ended)(uint32_t status); /* the machine's first process is over */
 };
 extern struct group_hooks group_hooks; /* [i] */
 
 void group_init(void);
 
-/* Makes group ID with a space of its own (SPACE false: a tombstone) on this kernel, with one reference, the table's.
- * NULL without memory. */
-struct group *group_create(uint32_t id, uint32_t home, bool space);
+/* Makes group ID with SPACE, which may be NULL and set later, on this kernel, with one reference, the table's; it is
+ * not in the table yet. NULL without memory. */
+struct group *group_create(uint32_t id, uint32_t home, struct space *space);
+/* Puts it into the table: messages find it. */
+void group_publish(struct group *group);
+/* Frees one that was never published, without its space. */
+void group_abandon(struct group *group);
+/* Calls EACH for every group here with a reference held and no lock, until it returns false. */
+void group_each(bool (*each)(struct group *group, void *context), void *context);
 /* The group ID on this kernel with a reference taken, or NULL. */
 struct group *group_find(uint32_t id);
+/* There is a group ID here, perhaps one that has ended and is not yet waited for. */
+bool group_exists(uint32_t id);
 void group_get(struct group *group);
 void group_put(struct group *group);
 /* Takes the group out of the table. */
@@ -75,9 +91,12 @@ static inline bool group_exiting(const struct group *group)
 
 /* Puts THREAD into its group. -ESRCH when the group is exiting. */
 int group_add_thread(struct group *group, struct thread *thread);
-/* Home only: counts one thread more in the machine. -ESRCH when the group is exiting. */
+int group_add_thread_locked(struct group *group, struct thread *thread);
+/* The home counts one thread more in the machine. -EAGAIN: the group is ending, or about to run another program. Waits
+ * for the home. */
 int group_count_thread(struct group *group);
-/* Home only: KERNEL is about to host members. -ESRCH when the group is exiting, -EINVAL: there is no such kernel. */
-int group_join(struct group *group, uint32_t kernel);
+/* One thread (or lodger) less, with the group's lock held. *ANSWER: the kept GROUP_KILL is to be answered (exit_answer)
+ * once the lock is free; a reference for that was taken. */
+void group_count_down_locked(struct group *group, bool *answer);
 
 #endif

@@ -14,8 +14,17 @@
 #include "msg/channel.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
+#include "tasks/join.h"
+#include "tasks/pack.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
+
+#define CONTEXT_WORDS (sizeof(struct thread_context) / 8)
+#define FRAME_WORDS (sizeof(struct trap_frame) / 8)
+#define RUNS_MAX (2 + FPU_PARTS_MAX)
+#define NEAR_BYTES 960u /* a departure of this size needs no second allocation */
+
+_Static_assert(sizeof(struct thread_context) % 8 == 0, "packed by words");
 
 /* A departure and its message. It names the thread, so that an answer that comes late, when the thread is back or gone
  * again, changes nothing. */
@@ -23,31 +32,17 @@ struct departure {
     uint32_t group;
     uint32_t tid;
     uint32_t move;
-    uint32_t length; /* bytes of MESSAGE */
+    uint32_t size; /* bytes of MESSAGE if it is not NEAR */
     struct msg_migrate *message;
     struct msg_asking asking;
+    uint64_t near[NEAR_BYTES / 8];
 };
 
 static void departure_free(struct departure *departure)
 {
-    if (departure == NULL)
-        return;
-    heap_free(departure->message, departure->length);
+    if ((uint64_t *)departure->message != departure->near)
+        heap_free(departure->message, departure->size);
     heap_free(departure, sizeof(*departure));
-}
-
-static struct departure *departure_create(void)
-{
-    struct departure *departure = heap_alloc(sizeof(*departure));
-
-    if (departure == NULL)
-        return NULL;
-    departure->length = (uint32_t)sizeof(struct msg_migrate) + cpu_features.fpu_size;
-    departure->message = heap_alloc(departure->length);
-    if (departure->message != NULL)
-        return departure;
-    heap_free(departure, sizeof(*departure));
-    return NULL;
 }
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
@@ -55,6 +50,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     struct departure *departure = context;
     struct group *group = group_find(departure->group);
     uint32_t tid = departure->tid, move = departure->move;
+    struct stop_request *stop = NULL;
+    bool stopped = false;
     struct thread *thread;
 
     (void)kernel;
@@ -72,64 +69,85 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
             sched_wake(thread);
         } else {
             thread->presence = THREAD_SHADOW;
-            if (group->exiting) {
+            stopped = stop_look_locked(group, &stop);
+            if (group->exiting || thread->doomed) {
                 thread->disposition = DISPOSITION_EXIT;
                 sched_wake(thread);
             }
         }
     }
     spin_unlock(&group->lock);
+    if (stopped)
+        stop_answer(group, stop);
+    watch_event(&group->moves);
     group_put(group);
 }
 
-/* Makes sure that the home counts KERNEL among the members before anything of the group can be there. */
-static int join(struct group *group, uint32_t kernel)
+/* Everything of THREAD that packing leaves zeros out of. */
+static uint32_t runs_of(struct thread *thread, struct pack_run runs[RUNS_MAX], uint32_t *words)
 {
-    struct msg_group_join message = {.group = group->id, .kernel = kernel};
-    bool known;
-    int error;
+    uint32_t count = 0;
 
-    spin_lock(&group->space->lock);
-    known = (group->space->members >> kernel & 1) != 0;
-    spin_unlock(&group->space->lock);
-    if (known)
-        return 0;
-    if (group->home == instance.kernel)
-        return group_join(group, kernel);
-    error = msg_call(group->home, MSG_GROUP_JOIN, &message, sizeof(message), NULL, 0, "leave to host a group",
-                     group->id);
-    if (error >= 0)
-        space_join(group->space, kernel);
-    return error < 0 ? error : 0;
+    runs[count++] = (struct pack_run){(uint64_t *)&thread->context, CONTEXT_WORDS};
+    runs[count++] = (struct pack_run){(uint64_t *)thread_frame(thread), FRAME_WORDS};
+    for (uint32_t i = 0; i < fpu_part_count; i++)
+        runs[count++] = (struct pack_run){(uint64_t *)((uint8_t *)thread->fpu + fpu_parts[i].offset),
+                                          fpu_parts[i].size / 8};
+    *words = 0;
+    for (uint32_t i = 0; i < count; i++)
+        *words += runs[i].count;
+    return count;
 }
 
-static void pack(struct msg_migrate *message, struct thread *thread, uint32_t kernel)
+/* Packs THREAD, whose registers are all in its structures, for its way to KERNEL. The group's lock is held. NULL
+ * without memory. */
+static struct departure *departure_create_locked(struct thread *thread, uint32_t kernel)
 {
+    struct departure *departure = heap_alloc(sizeof(*departure));
+    struct pack_run runs[RUNS_MAX];
+    uint32_t words, count = runs_of(thread, runs, &words);
     struct group *group = thread->group;
+    struct msg_migrate *message;
+    uint32_t size = (uint32_t)sizeof(*message) + pack_bound(words) * 8 +
+                    thread->signals.count * (uint32_t)sizeof(struct signal_info);
+    uint64_t *packed;
 
+    if (departure == NULL)
+        return NULL;
+    departure->message = (struct msg_migrate *)departure->near;
+    if (size > sizeof(departure->near)) {
+        departure->message = heap_alloc(size);
+        departure->size = size;
+        if (departure->message == NULL) {
+            heap_free(departure, sizeof(*departure));
+            return NULL;
+        }
+    }
+    message = departure->message;
     message->group = group->id;
     message->home = group->home;
     message->thread = thread->tid;
-    message->fpu_size = cpu_features.fpu_size;
     message->visited = thread->visited | 1ull << kernel;
-    spin_lock(&group->space->lock);
-    message->members = group->space->members;
-    spin_unlock(&group->space->lock);
     message->clock = clock_now();
-    message->context = thread->context;
-    message->context.moves++;
-    message->frame = *thread_frame(thread);
-    message->frame.rax = 0;
-    if (cpu_self()->fpu_owner == thread)
-        fpu_save(thread->fpu);
-    cpu_self()->fpu_owner = NULL; /* from now on only its return writes the area */
-    memcpy(message + 1, thread->fpu, cpu_features.fpu_size);
+    message->signal_hint = group->signal_hint;
+    message->signals = thread->signals.count;
+    packed = (uint64_t *)(message + 1);
+    message->packed = pack(runs, count, packed);
+    signal_queue_list(&thread->signals, (struct signal_info *)(packed + message->packed), message->signals);
+    departure->group = group->id;
+    departure->tid = thread->tid;
+    return departure;
 }
 
-/* Sleeps as a shadow until there is a disposition. */
-static enum thread_disposition sleep_as_shadow(struct thread *thread, uint32_t kernel)
+static uint32_t message_length(const struct msg_migrate *message)
 {
-    struct wait_reason reason = {.what = "its return (shadow)", .kernel = (int32_t)kernel, .key = thread->tid};
+    return (uint32_t)sizeof(*message) + message->packed * 8 + message->signals * (uint32_t)sizeof(struct signal_info);
+}
+
+/* Sleeps as a shadow until there is a disposition, and goes on as that says. */
+static int sleep_as_shadow(struct thread *thread)
+{
+    struct wait_reason reason = {.what = "its return (shadow)", .kernel = (int32_t)thread->went_to, .key = thread->tid};
     struct group *group = thread->group;
     enum thread_disposition disposition;
 
@@ -142,65 +160,89 @@ static enum thread_disposition sleep_as_shadow(struct thread *thread, uint32_t k
     thread->disposition = DISPOSITION_NONE;
     if (disposition != DISPOSITION_EXIT)
         thread->presence = THREAD_PRESENT;
+    if (group->stopped)
+        __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
     spin_unlock(&group->lock);
-    return disposition;
+    if (disposition == DISPOSITION_EXIT)
+        exit_killed();
+    thread_reload(thread); /* others have run here while it was away */
+    signal_mask_changed(thread);
+    watch_event(&group->moves);
+    return disposition == DISPOSITION_RETURN ? 1 : thread->fail_error;
 }
 
-int migrate_thread(int64_t kernel)
+int migrate_thread(uint32_t kernel)
 {
     struct thread *thread = thread_current();
     struct group *group = thread->group;
     struct departure *departure;
-    int error;
 
-    if (kernel < 0 || kernel >= instance.kernels)
+    if (kernel >= instance.kernels)
         return -EINVAL;
     if (kernel == instance.kernel)
         return 0;
-    if (!msg_peer_started((uint32_t)kernel))
+    if (!msg_peer_started(kernel))
         return -EAGAIN;
-    error = join(group, (uint32_t)kernel);
-    if (error != 0)
-        return error;
-    departure = departure_create();
+    if (group->host != NULL)
+        return -EBUSY;
+    if (cpu_self()->fpu_owner == thread)
+        fpu_save(thread->fpu);
+    spin_lock(&group->lock);
+    departure = departure_create_locked(thread, kernel);
+    if (departure != NULL) {
+        cpu_self()->fpu_owner = NULL; /* from now on only its return writes the area */
+        thread->presence = THREAD_LEAVING;
+        thread->went_to = kernel;
+        departure->move = ++thread->move;
+    }
+    spin_unlock(&group->lock);
     if (departure == NULL)
         return -ENOMEM;
-    pack(departure->message, thread, (uint32_t)kernel);
-    spin_lock(&group->lock);
-    thread->presence = THREAD_LEAVING;
-    thread->move++;
-    departure->group = group->id;
-    departure->tid = thread->tid;
-    departure->move = thread->move;
-    spin_unlock(&group->lock);
-    msg_ask(&departure->asking, (uint32_t)kernel, MSG_MIGRATE, departure->message, departure->length, take_answer,
-            departure);
+    msg_ask(&departure->asking, kernel, MSG_MIGRATE, departure->message, message_length(departure->message),
+            take_answer, departure);
+    return sleep_as_shadow(thread);
+}
 
-    switch (sleep_as_shadow(thread, (uint32_t)kernel)) {
-    case DISPOSITION_RETURN:
-        thread_reload(thread);
-        return 1;
-    case DISPOSITION_FAIL:
-        thread_reload(thread); /* others have run here while it was on its way */
-        return thread->fail_error;
-    default:
-        exit_killed();
-    }
+void migrate_order_locked(struct thread *thread, uint32_t kernel)
+{
+    thread->target = kernel;
+    thread_set_due(thread, THREAD_DUE_MOVE);
+}
+
+void migrate_ordered(struct thread *thread)
+{
+    uint32_t target;
+
+    thread_clear_due(thread, THREAD_DUE_MOVE);
+    spin_lock(&thread->group->lock);
+    target = thread->target;
+    spin_unlock(&thread->group->lock);
+    if (migrate_thread(target) < 0)
+        watch_event(&thread->group->moves); /* whoever ordered it looks again */
 }
 
 /* Puts the state of MESSAGE into THREAD, which does not run; what would fault in the kernel is brought into range. */
-static void install(struct thread *thread, const struct msg_migrate *message)
+static bool install(struct thread *thread, const struct msg_migrate *message)
 {
+    const uint64_t *packed = (const uint64_t *)(message + 1);
+    const struct signal_info *infos = (const struct signal_info *)(packed + message->packed);
     struct trap_frame *frame = thread_frame(thread);
+    struct pack_run runs[RUNS_MAX];
+    uint32_t words, count = runs_of(thread, runs, &words);
 
-    *frame = message->frame;
+    if (!unpack(runs, count, packed, message->packed) || !fpu_area_valid(thread->fpu) || frame->rip >= USER_END ||
+        thread->context.fs_base >= USER_END || thread->context.gs_base >= USER_END)
+        return false;
     frame->cs = SELECTOR_USER_CODE;
     frame->ss = SELECTOR_USER_DATA;
     frame->rflags = (frame->rflags & RFLAGS_USER_MASK) | RFLAGS_USER_DEFAULT;
     thread->visited = message->visited;
-    thread->context = message->context;
+    thread->context.moves++;
+    signal_queue_remove(&thread->signals, ~0ull); /* what its shadow kept in case it could not leave */
     thread->context.name[THREAD_NAME_MAX - 1] = '\0';
-    memcpy(thread->fpu, message + 1, cpu_features.fpu_size);
+    for (uint32_t i = 0; i < message->signals; i++)
+        signal_queue_add(&thread->signals, &infos[i]); /* without memory for one it is lost, as if the queue was full */
+    return true;
 }
 
 static bool set_valid(kernel_set set)
@@ -212,92 +254,206 @@ static bool message_valid(const struct msg *m)
 {
     const struct msg_migrate *message = m->data;
 
-    return set_valid(message->visited) && set_valid(message->members) &&
-           m->length == sizeof(*message) + cpu_features.fpu_size && message->fpu_size == cpu_features.fpu_size &&
-           fpu_area_valid(message + 1) && message->home < instance.kernels && message->frame.rip < USER_END &&
-           message->context.fs_base < USER_END && message->context.gs_base < USER_END;
+    const struct signal_info *infos;
+
+    if (!set_valid(message->visited) || message->home >= instance.kernels || message->signals > SIGNAL_QUEUE_MAX ||
+        message->packed > MSG_MAX / 8 || m->length != message_length(message))
+        return false;
+    infos = (const struct signal_info *)((const uint64_t *)(message + 1) + message->packed);
+    for (uint32_t i = 0; i < message->signals; i++) {
+        if (infos[i].signal == 0 || infos[i].signal > SIGNALS)
+            return false;
+    }
+    return true;
 }
 
 /* A thread that was here before: its shadow takes the state and wakes. */
 static int refill_locked(struct thread *thread, const struct msg_migrate *message)
 {
-    if (thread->presence == THREAD_PRESENT || thread->disposition != DISPOSITION_NONE)
+    if (thread->presence == THREAD_PRESENT || thread->disposition != DISPOSITION_NONE || !install(thread, message))
         return -EPROTO;
-    install(thread, message);
     thread->disposition = DISPOSITION_RETURN;
     sched_wake(thread);
     return 0;
+}
+
+/* A thread that waits until its kernel may host its group, and the request to be answered then. */
+struct arrival {
+    struct list node; /* [g] in group->arrivals */
+    struct thread *thread;
+    struct msg_kept kept;
+};
+
+static void arrival_done(struct msg_kept *kept)
+{
+    heap_free(container_of(kept, struct arrival, kept), sizeof(struct arrival));
+}
+
+void migrate_joined(struct group *group, const struct msg_group_joined *joined, int error)
+{
+    struct list arrivals;
+
+    list_init(&arrivals);
+    spin_lock(&group->lock);
+    group->joining = false;
+    if (error == 0) {
+        spin_lock(&group->space->lock);
+        group->space->members |= joined->members;
+        spin_unlock(&group->space->lock);
+        group->signal_hint |= joined->signal_hint;
+        if ((int32_t)(joined->stop_round - group->stop_round) >= 0) {
+            group->stop_round = joined->stop_round;
+            group->stopped = joined->stopped != 0;
+        }
+    } else {
+        group->exiting = true; /* a tombstone, until the last reference goes */
+    }
+    while (!list_empty(&group->arrivals)) {
+        struct list *node = group->arrivals.next;
+
+        list_remove(node);
+        list_append(&arrivals, node);
+    }
+    spin_unlock(&group->lock);
+    while (!list_empty(&arrivals)) {
+        struct arrival *arrival = container_of(arrivals.next, struct arrival, node);
+        struct thread *thread = arrival->thread;
+
+        list_remove(&arrival->node);
+        if (error == 0) {
+            if (group->stopped)
+                __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
+            signal_mask_changed(thread);
+            sched_start(thread);
+            msg_kept_reply(&arrival->kept, NULL, 0, arrival_done);
+        } else {
+            spin_lock(&group->lock);
+            list_remove(&thread->group_node);
+            thread_forget(thread);
+            group->count--;
+            spin_unlock(&group->lock);
+            thread_free(thread);
+            msg_kept_reply_error(&arrival->kept, error, arrival_done);
+        }
+    }
+    watch_event(&group->moves);
 }
 
 /* The group of an arriving thread, made if its first member arrives here, with a reference taken; NULL and *ERROR. */
 static struct group *group_of(const struct msg_migrate *message, int *error)
 {
     struct group *group = group_find(message->group);
+    struct space *space;
 
-    *error = -ENOMEM;
-    if (group == NULL) {
-        if (message->home == instance.kernel) { /* the home knows its groups until they have ended */
-            *error = -ESRCH;
-            return NULL;
-        }
-        group = group_create(message->group, message->home, true);
-        if (group != NULL)
-            group_get(group);
-    } else if (group->home != message->home) {
+    if (group != NULL) {
+        if (group->home == message->home)
+            return group;
         *error = -EPROTO;
         group_put(group);
-        group = NULL;
+        return NULL;
     }
+    *error = -ESRCH;
+    if (message->home == instance.kernel) /* the home knows its groups until they have ended */
+        return NULL;
+    *error = -ENOMEM;
+    space = space_create(message->group, message->home);
+    group = space != NULL ? group_create(message->group, message->home, space) : NULL;
+    if (group == NULL) {
+        if (space != NULL)
+            space_destroy(space);
+        return NULL;
+    }
+    group->joining = true;
+    group_get(group);
+    space_publish(space);
+    group_publish(group);
     return group;
 }
 
-static int arrive(struct group *group, const struct msg_migrate *message)
+/* A thread that was not here before. The group's lock is held; it is free afterwards. *KEPT: the answer comes later. */
+static int settle_locked(struct group *group, const struct msg *m, bool *kept)
 {
+    const struct msg_migrate *message = m->data;
+    bool joining = group->joining;
+    struct arrival *arrival = NULL;
     struct thread *thread;
-    int error = -ESRCH;
-    bool refill = false;
+    int error;
 
-    spin_lock(&group->lock);
-    thread = group->exiting ? NULL : thread_find(message->thread);
-    if (thread != NULL) {
-        refill = true;
-        error = thread->group == group ? refill_locked(thread, message) : -EPROTO;
-    }
-    spin_unlock(&group->lock);
-    if (refill || group_exiting(group))
-        return error;
+    spin_unlock(
+        &group->lock); /* handlers run one at a time: no other arrival, and no end of the joining, comes between */
     thread = thread_create_user(message->thread, group);
-    if (thread == NULL)
+    if (joining)
+        arrival = heap_alloc(sizeof(*arrival));
+    if (thread == NULL || (joining && arrival == NULL)) {
+        if (thread != NULL)
+            thread_free(thread);
+        heap_free(arrival, sizeof(*arrival));
         return -ENOMEM;
-    install(thread, message);
-    error = group_add_thread(group, thread);
+    }
+    error = install(thread, message) ? group_add_thread(group, thread) : -EPROTO;
     if (error != 0) {
         thread_free(thread);
+        heap_free(arrival, sizeof(*arrival));
         return error;
     }
+    if (joining) {
+        arrival->thread = thread;
+        msg_keep(m, &arrival->kept, NULL);
+        spin_lock(&group->lock);
+        list_append(&group->arrivals, &arrival->node);
+        spin_unlock(&group->lock);
+        *kept = true;
+        return 0;
+    }
+    if (group->stopped)
+        __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
+    signal_mask_changed(thread);
     sched_start(thread);
     return 0;
 }
 
-static void handle_migrate(const struct msg *m)
+static int arrive(struct group *group, const struct msg *m, bool *kept)
 {
     const struct msg_migrate *message = m->data;
+    struct thread *thread;
+    int error;
+
+    spin_lock(&group->lock);
+    group->signal_hint |= message->signal_hint;
+    if (group->exiting) {
+        spin_unlock(&group->lock);
+        return -ESRCH;
+    }
+    thread = thread_find(message->thread);
+    if (thread == NULL)
+        return settle_locked(group, m, kept);
+    error = thread->group == group ? refill_locked(thread, message) : -EPROTO;
+    spin_unlock(&group->lock);
+    return error;
+}
+
+static void handle_migrate(const struct msg *m)
+{
     struct group *group;
+    bool kept = false, first;
     int error = -EPROTO;
 
     if (message_valid(m)) {
-        group = group_of(message, &error);
+        group = group_of(m->data, &error);
         if (group != NULL) {
-            clock_advance_to(message->clock);
-            if (group->space != NULL) {
-                spin_lock(&group->space->lock);
-                group->space->members |= message->members;
-                spin_unlock(&group->space->lock);
-            }
-            error = arrive(group, message);
+            clock_advance_to(((const struct msg_migrate *)m->data)->clock);
+            first = group->joining && list_empty(&group->arrivals);
+            error = arrive(group, m, &kept);
+            if (kept && first)
+                join_ask(group);
+            else if (first)
+                join_undo(group); /* nobody came */
+            watch_event(&group->moves);
             group_put(group);
         }
     }
+    if (kept)
+        return;
     if (error != 0)
         msg_reply_error(&m->ticket, error);
     else
@@ -307,4 +463,5 @@ static void handle_migrate(const struct msg *m)
 void migrate_init(void)
 {
     msg_register(MSG_MIGRATE, handle_migrate, sizeof(struct msg_migrate), 0);
+    join_init();
 }

@@ -463,3 +463,13 @@ void sched_dump_waits(void)
     if (locked)
         spin_unlock(&queue->lock);
 }
+
+void sched_affinity_changed(struct thread *thread)
+{
+    (void)thread;
+}
+
+void sched_set_nice(struct thread *thread, int nice)
+{
+    thread->context.nice = (int16_t)nice;
+}

@@ -31,6 +31,10 @@ void sched_kick(struct thread *thread);
  * What END names ends the wait, or lets it not start. DEADLINE in clock_now nanoseconds, or 0. */
 void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
 
+/* Its affinity or nice value (-20 to 19) has changed. */
+void sched_affinity_changed(struct thread *thread);
+void sched_set_nice(struct thread *thread, int nice);
+
 /* Lets other ready threads run first. */
 void sched_yield(void);
 /* Ends the current thread; its memory is freed, and its group told, when the CPU has left its stack. */

@@ -3,6 +3,7 @@
 
 #include "boot/instance.h"
 #include "boot/window.h"
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -10,6 +11,9 @@
 #include "mm/heap.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
+#include "tasks/migrate.h"
+#include "tasks/place.h"
+#include "tasks/process.h"
 #include "tasks/sched.h"
 
 #define BUCKETS 256u
@@ -53,7 +57,7 @@ uint32_t thread_new_tid(void)
     do {
         tid = instance.kernel << TID_KERNEL_SHIFT | next_number;
         next_number = next_number % 0xffff + 1;
-    } while (find_locked(tid) != NULL);
+    } while (tid == PROCESS_INIT || find_locked(tid) != NULL || group_exists(tid));
     spin_unlock(&lock);
     return tid;
 }
@@ -144,11 +148,16 @@ struct thread *thread_create_kernel(const char *name, void (*function)(void *), 
     return thread;
 }
 
-static void run_user_thread(void *argument)
+static void run_user_thread(void *unused)
 {
-    (void)argument;
+    struct thread *thread = thread_current();
+
+    (void)unused;
     sched_after_switch();
-    thread_reload(thread_current());
+    thread_reload(thread);
+    if (thread->child_tid != 0)
+        user_write(thread->child_tid, &thread->tid, sizeof(thread->tid)); /* the program's business if it cannot */
+    thread->child_tid = 0;
     thread_enter_user();
 }
 
@@ -171,6 +180,9 @@ struct thread *thread_create_user(uint32_t tid, struct group *group)
     thread_frame(thread)->ss = SELECTOR_USER_DATA;
     thread_frame(thread)->rflags = RFLAGS_USER_DEFAULT;
     thread_frame(thread)->vector = TRAP_SYSCALL;
+    thread->context.start_ns = clock_now();
+    place_mask_all(thread->context.affinity);
+    signal_queue_init(&thread->signals);
     thread->group = group;
     group_get(group);
     spin_lock(&lock);
@@ -214,6 +226,46 @@ struct thread *thread_find(uint32_t tid)
     found = find_locked(tid);
     spin_unlock(&lock);
     return found;
+}
+
+struct thread *thread_lock(uint32_t tid)
+{
+    struct thread *thread;
+    struct group *group = NULL;
+
+    spin_lock(&lock);
+    thread = find_locked(tid);
+    if (thread != NULL) {
+        group = thread->group;
+        group_get(group);
+    }
+    spin_unlock(&lock);
+    if (group == NULL)
+        return NULL;
+    spin_lock(&group->lock);
+    thread = thread_find(tid);
+    if (thread != NULL && thread->group == group)
+        return thread;
+    spin_unlock(&group->lock);
+    group_put(group);
+    return NULL;
+}
+
+void thread_unlock(struct thread *thread)
+{
+    struct group *group = thread->group;
+
+    spin_unlock(&group->lock);
+    group_put(group);
+}
+
+void thread_rename(struct thread *thread, uint32_t tid)
+{
+    spin_lock(&lock);
+    list_remove(&thread->table_node);
+    thread->tid = tid;
+    list_append(bucket_of(tid), &thread->table_node);
+    spin_unlock(&lock);
 }
 
 struct thread *thread_current(void)
@@ -261,8 +313,26 @@ void thread_before_user(void)
     for (;;) {
         if (thread_dying(thread))
             exit_killed();
+        if ((thread->due & THREAD_DUE_MOVE) != 0) {
+            migrate_ordered(thread);
+            continue;
+        }
+        if ((thread->due & THREAD_DUE_STOP) != 0) {
+            stop_stand(thread);
+            continue;
+        }
+        if ((thread->due & THREAD_DUE_SIGNAL) != 0) {
+            signal_deliver(thread);
+            continue;
+        }
         if (cpu_self()->resched) {
             sched_yield();
+            continue;
+        }
+        if ((thread->context.flags & CONTEXT_RESTORE_MASK) != 0) { /* no handler has run that would do it */
+            thread->context.flags &= ~CONTEXT_RESTORE_MASK;
+            thread->context.signal_mask = thread->context.signal_saved_mask;
+            signal_mask_changed(thread);
             continue;
         }
         if (thread->context.interrupted != 0)

@@ -14,6 +14,7 @@
 #include "kernel/lib/completion.h"
 #include "kernel/lib/list.h"
 #include "msg/call.h"
+#include "tasks/signal.h"
 
 struct group;
 
@@ -30,13 +31,14 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
 
 /* What is due for a thread before it goes back to user mode. */
 #define THREAD_DUE_SIGNAL 1u /* there may be a signal to take: tasks/signal.c */
-#define THREAD_DUE_MOVE 2u   /* it is to go on at context.target: tasks/migrate.c */
+#define THREAD_DUE_MOVE 2u   /* it is to go on at thread->target: tasks/migrate.c */
 #define THREAD_DUE_STOP 4u   /* its group is stopped: tasks/signal.c */
 
 /* A system call that could not finish because its wait was interrupted, and has changed nothing, returns one of these
  * in place of a negative errno; programs never see them. The number, the arguments and what the call keeps in
  * context.restart_* move with the thread, so it may begin again on another kernel. Values as in Linux. */
 #define ERESTARTSYS 512    /* begins again, unless a handler without SA_RESTART runs: then EINTR */
+#define ERESTARTNOINTR 513 /* begins again in any case */
 #define ERESTARTNOHAND 514 /* begins again, unless a handler runs: then EINTR */
 #define ERESTART_RESTARTBLOCK                                                                                          \
     516 /* goes on as restart_syscall(2), which calls context.restart_function; handler: EINTR */
@@ -48,7 +50,6 @@ enum thread_restart { RESTART_NONE, RESTART_NANOSLEEP, RESTART_FUTEX, RESTART_PO
 struct thread_context {
     uint64_t fs_base, gs_base;
     uint64_t signal_mask;             /* bit s - 1 is signal s */
-    uint64_t signal_pending;          /* sent while in the mask */
     uint64_t signal_saved_mask;       /* with CONTEXT_RESTORE_MASK: what signal_mask is to be afterwards */
     uint64_t stack_base, stack_size;  /* sigaltstack(2): bytes; size 0: none */
     uint64_t clear_child_tid;         /* user address, or 0 */
@@ -90,10 +91,16 @@ struct thread {
     enum thread_disposition disposition; /* [g] */
     int fail_error;                      /* [g] with DISPOSITION_FAIL */
     uint32_t move;                       /* [g] counts departures, so that a late answer is recognised */
+    uint32_t went_to;                    /* [g] unless PRESENT: kernel */
     kernel_set visited;                  /* [o] kernels that hold a shadow, or this one */
 
-    volatile uint32_t due; /* [a] THREAD_DUE_*: to be looked at before it goes back to user mode */
-    volatile bool doomed;  /* [a] dies, though its group goes on (exec) */
+    struct signal_queue signals; /* [g] sent to it alone */
+    volatile uint64_t awaited;   /* [o] blocked signals that it waits for in sigtimedwait(2) */
+    bool stands;                 /* [g] it stands still: its group is stopped */
+    uint32_t target;             /* [g] with THREAD_DUE_MOVE: kernel */
+    uint64_t child_tid;          /* [o] a new thread of another process: where it writes its id first, or 0 */
+    volatile uint32_t due;       /* [a] THREAD_DUE_*: to be looked at before it goes back to user mode */
+    volatile bool doomed;        /* [a] dies, though its group goes on (exec) */
 
     void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
     struct thread_context context; /* [o] */
@@ -119,6 +126,11 @@ void thread_forget(struct thread *thread);
 /* The thread TID on this kernel, present or shadow, or NULL. Stays valid while the caller holds its group's lock or
  * is the thread itself. */
 struct thread *thread_find(uint32_t tid);
+/* The same with its group's lock taken and a reference to the group, for a caller that does not know the group. */
+struct thread *thread_lock(uint32_t tid);
+void thread_unlock(struct thread *thread);
+/* The current thread, alone in its group, is TID from now on. */
+void thread_rename(struct thread *thread, uint32_t tid);
 
 /* The running thread. */
 struct thread *thread_current(void);

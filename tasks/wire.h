@@ -6,6 +6,8 @@
 
 #include "kernel/arch/x86_64/traps.h"
 #include "msg/message.h"
+#include "tasks/process.h"
+#include "tasks/signal.h"
 #include "tasks/thread.h"
 
 struct msg_group { /* GROUP_KILL, GROUP_FREE */
@@ -13,9 +15,9 @@ struct msg_group { /* GROUP_KILL, GROUP_FREE */
     uint32_t pad;
 };
 
-struct msg_group_join { /* GROUP_JOIN */
+struct msg_group_join { /* GROUP_JOIN: the sender is about to host members */
     uint32_t group;
-    uint32_t kernel; /* is about to host members */
+    uint32_t pad;
 };
 
 struct msg_group_exit { /* GROUP_EXIT */
@@ -28,6 +30,117 @@ struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */
     uint32_t thread;
     uint32_t status; /* THREAD_EXIT: as waitpid's */
     uint32_t pad;
+    uint64_t user_ns, system_ns; /* THREAD_EXIT: CPU time it has used */
+};
+
+struct msg_group_joined { /* the answer to GROUP_JOIN */
+    uint64_t members;
+    uint64_t signal_hint;
+    uint32_t stop_round;
+    uint32_t stopped;
+};
+
+struct msg_group_hint { /* GROUP_HINT */
+    uint64_t signals;
+    uint32_t group;
+    uint32_t forget; /* 1: they are ignored from now on: what threads have of them is dropped */
+};
+
+struct msg_group_stop { /* GROUP_STOP */
+    uint32_t group;
+    uint32_t round;
+    uint32_t stopped; /* 1: stand still, 0: go on */
+    uint32_t pad;
+};
+
+struct msg_process_call { /* PROCESS_CALL */
+    uint32_t id;
+    uint32_t operation; /* enum process_operation */
+    union {
+        struct {
+            uint64_t a, b, c;
+        };
+        struct {
+            struct signal_info info;
+            uint32_t session;
+            uint32_t pad;
+        };
+        struct { /* PROCESS_SET_ACTION */
+            struct signal_action action;
+            uint32_t signal;
+            uint32_t sets; /* 0: only asks */
+        };
+    };
+};
+
+struct msg_process_result {
+    int64_t value; /* or a negative errno */
+    union {
+        struct { /* PROCESS_WAIT */
+            uint64_t user_ns, system_ns;
+            uint64_t events; /* of the children, when this was looked up */
+            uint32_t child;  /* 0: none yet */
+            uint32_t status, code;
+            uint32_t reaped; /* 1: the caller has to send PROCESS_REAPED to the child, before it says that it waited */
+        };
+        uint32_t parent; /* PROCESS_SET_GROUP, PROCESS_SET_SESSION: the caller has to send it PROCESS_CHILD_GROUP */
+        struct {         /* PROCESS_TAKE_SIGNAL: value 1 when there was one */
+            struct signal_info info;
+            uint64_t hint; /* what is left */
+        };
+        struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the one before */
+        uint64_t interval;           /* PROCESS_ALARM: what was set before */
+    };
+};
+
+struct msg_process_begin { /* PROCESS_BEGIN */
+    uint32_t parent;
+    uint32_t child;
+    uint32_t exit_signal;
+    uint32_t pad;
+};
+
+struct msg_process_state { /* its answer: what a child inherits */
+    uint32_t parent;
+    uint32_t process_group;
+    uint32_t session;
+    uint32_t command_size;
+    char name[THREAD_NAME_MAX];
+    char command[PROCESS_COMMAND_MAX];
+    struct signal_action actions[SIGNALS];
+};
+
+struct msg_process_group { /* PROCESS_GROUP */
+    uint32_t operation;    /* enum process_group_operation */
+    uint32_t group;        /* process group, or 0: every process */
+    uint32_t except;       /* process */
+    uint32_t session;      /* of the caller */
+    struct signal_info info;
+};
+
+struct msg_process_group_found {
+    uint32_t count;   /* processes here that fit */
+    uint32_t session; /* of one of them */
+};
+
+struct msg_thread_call { /* THREAD_CALL */
+    uint32_t thread;
+    uint32_t operation; /* enum thread_operation */
+    union {
+        uint64_t words[5];
+        struct {
+            struct signal_info info;
+            uint32_t group; /* the thread must be of this one, 0: of any */
+            uint32_t pad;
+        };
+    };
+};
+
+struct msg_thread_result {
+    int64_t value; /* or a negative errno; THREAD_ELSEWHERE: ask KERNEL */
+    uint64_t words[4];
+    uint32_t kernel;
+    uint32_t group; /* its process */
 };
 
 struct msg_watch { /* WATCH */
@@ -37,20 +150,26 @@ struct msg_watch { /* WATCH */
     uint32_t pad;
 };
 
-/* MIGRATE; the FPU state area follows. */
+/* MIGRATE. Behind it: PACKED words, made by pack() of the context, the register frame and the parts of the FPU state;
+ * then SIGNALS structs signal_info. */
 struct msg_migrate {
     uint32_t group;
     uint32_t home;
     uint32_t thread;
-    uint32_t fpu_size; /* bytes that follow */
+    uint32_t packed;
     uint64_t visited;
-    uint64_t members; /* as the sender knows them */
-    uint64_t clock;   /* nanoseconds: what the thread may have seen */
-    struct thread_context context;
-    struct trap_frame frame;
+    uint64_t clock; /* nanoseconds: what the thread may have seen */
+    uint64_t signal_hint;
+    uint32_t signals;
+    uint32_t pad;
 };
 
-_Static_assert(sizeof(struct msg_migrate) == 16 + 3 * 8 + sizeof(struct thread_context) + 22 * 8, "wire format");
+_Static_assert(sizeof(struct msg_migrate) == 48, "wire format");
+_Static_assert(sizeof(struct msg_process_call) == MSG_SHORT && sizeof(struct msg_process_result) == MSG_SHORT,
+               "one slot");
+_Static_assert(sizeof(struct msg_thread_call) == MSG_SHORT && sizeof(struct msg_thread_result) == MSG_SHORT,
+               "one slot");
+_Static_assert(sizeof(struct msg_process_group) == MSG_SHORT, "one slot");
 _Static_assert(sizeof(struct msg_thread) <= MSG_SHORT, "a notice of one slot");
 
 #endif

@@ -66,7 +66,8 @@ void syscall_dispatch(struct trap_frame *frame)
     int64_t result = function != NULL ? function(&call) : refuse(frame->rax);
 
     if (!call.replaced) {
-        if (result == -ERESTARTSYS || result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK) {
+        if (result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
+            result == -ERESTART_RESTARTBLOCK) {
             thread_current()->context.interrupted = (uint16_t)-result;
             result = -EINTR;
         }

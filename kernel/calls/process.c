@@ -1,30 +1,24 @@
 /* System calls on threads and processes. */
+#include "tasks/process.h"
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/string.h"
-#include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/clone.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
+#include "tasks/locate.h"
 #include "tasks/sched.h"
 #include "tasks/thread.h"
+#include "tasks/wire.h"
 
 #define ARCH_SET_GS 0x1001u
 #define ARCH_SET_FS 0x1002u
 #define ARCH_GET_FS 0x1003u
 #define ARCH_GET_GS 0x1004u
-#define SIG_DFL 0u
-#define SIG_IGN 1u
-#define SIG_BLOCK 0u
-#define SIG_UNBLOCK 1u
-#define SIG_SETMASK 2u
-#define SIGSET_SIZE 8u
-#define SIGNAL_BIT(signal) (1ull << ((signal)-1))
-#define WNOHANG 1u
 
 int64_t call_exit(struct call *c)
 {
@@ -38,7 +32,65 @@ int64_t call_exit_group(struct call *c)
 
 int64_t call_clone(struct call *c)
 {
-    return clone_thread(c->frame, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
+    struct clone_arguments arguments = {.flags = c->a[0] & ~0xffull & UINT32_MAX,
+                                        .exit_signal = c->a[0] & 0xff,
+                                        .stack = c->a[1],
+                                        .parent_tid = c->a[2],
+                                        .child_tid = c->a[3],
+                                        .tls = c->a[4]};
+
+    return clone_task(c->frame, &arguments);
+}
+
+int64_t call_fork(struct call *c)
+{
+    struct clone_arguments arguments = {.exit_signal = SIGCHLD};
+
+    return clone_task(c->frame, &arguments);
+}
+
+int64_t call_vfork(struct call *c)
+{
+    struct clone_arguments arguments = {.flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD};
+
+    return clone_task(c->frame, &arguments);
+}
+
+struct linux_clone_args { /* clone3(2) */
+    uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+    uint64_t set_tid, set_tid_size, cgroup;
+};
+
+int64_t call_clone3(struct call *c)
+{
+    struct linux_clone_args given = {0};
+    struct clone_arguments arguments;
+    uint64_t size = c->a[1];
+
+    if (size < 64)
+        return -EINVAL;
+    if (size > PAGE_SIZE)
+        return -E2BIG;
+    if (user_read(&given, c->a[0], size < sizeof(given) ? size : sizeof(given)) != 0)
+        return -EFAULT;
+    for (uint64_t at = sizeof(given); at < size; at++) {
+        uint8_t byte;
+
+        if (user_read(&byte, c->a[0] + at, 1) != 0)
+            return -EFAULT;
+        if (byte != 0)
+            return -E2BIG;
+    }
+    if (given.set_tid_size != 0 || given.cgroup != 0 || (given.stack == 0) != (given.stack_size == 0) ||
+        (given.flags & 0xff) != 0 || ((given.flags & (CLONE_THREAD | CLONE_PARENT)) != 0 && given.exit_signal != 0))
+        return -EINVAL;
+    arguments = (struct clone_arguments){.flags = given.flags,
+                                         .exit_signal = given.exit_signal,
+                                         .stack = given.stack + given.stack_size,
+                                         .parent_tid = given.parent_tid,
+                                         .child_tid = given.child_tid,
+                                         .tls = given.tls};
+    return clone_task(c->frame, &arguments);
 }
 
 int64_t call_getpid(struct call *c)
@@ -53,15 +105,82 @@ int64_t call_gettid(struct call *c)
     return thread_current()->tid;
 }
 
+/* An operation without results but its value on the process ID; 0: the caller's. */
+static int64_t process_value(uint32_t id, uint32_t operation)
+{
+    struct msg_process_call call = {.id = id != 0 ? id : thread_current()->group->id, .operation = operation};
+    struct msg_process_result result;
+
+    return process_call(&call, &result);
+}
+
 int64_t call_getppid(struct call *c)
 {
-    const struct group *group = thread_current()->group;
+    (void)c;
+    return process_value(0, PROCESS_PARENT);
+}
+
+int64_t call_getpgid(struct call *c)
+{
+    return process_value((uint32_t)c->a[0], PROCESS_GET_GROUP);
+}
+
+int64_t call_getpgrp(struct call *c)
+{
+    (void)c;
+    return process_value(0, PROCESS_GET_GROUP);
+}
+
+int64_t call_getsid(struct call *c)
+{
+    return process_value((uint32_t)c->a[0], PROCESS_GET_SESSION);
+}
+
+/* A parent waits for children by process group: it learns of the new one before anybody can know of it from us. */
+static void tell_parent(uint32_t parent, uint32_t child, uint32_t group)
+{
+    struct msg_process_call call = {.id = parent, .operation = PROCESS_CHILD_GROUP, .a = child, .b = group};
+    struct msg_process_result result;
+
+    if (parent != PROCESS_INIT)
+        process_call(&call, &result);
+}
+
+int64_t call_setpgid(struct call *c)
+{
+    uint32_t self = thread_current()->group->id;
+    uint32_t id = (uint32_t)c->a[0] != 0 ? (uint32_t)c->a[0] : self;
+    uint32_t wanted = (uint32_t)c->a[1] != 0 ? (uint32_t)c->a[1] : id;
+    struct msg_process_call call = {.id = id, .operation = PROCESS_SET_GROUP, .a = wanted, .b = self};
+    struct msg_process_result result;
+    struct msg_process_group_found found = {0};
+    int64_t error;
+
+    if ((int32_t)c->a[1] < 0)
+        return -EINVAL;
+    if (wanted != id)
+        process_group_call(PROCESS_GROUP_FIND, wanted, 0, NULL, &found);
+    call.c = found.session | (uint64_t)process_value(0, PROCESS_GET_SESSION) << 32;
+    error = process_call(&call, &result);
+    if (error == 0)
+        tell_parent(result.parent, id, wanted);
+    return error;
+}
+
+int64_t call_setsid(struct call *c)
+{
+    uint32_t self = thread_current()->group->id;
+    struct msg_process_call call = {.id = self, .operation = PROCESS_SET_SESSION};
+    struct msg_process_group_found found;
+    struct msg_process_result result;
+    int64_t value;
 
     (void)c;
-    /* Only the home knows the parent; away from it, the first process has none and others began on kernel 0 too. */
-    if (group->home != instance.kernel)
-        return -ENOSYS;
-    return group->parent != NULL ? group->parent->id : 0;
+    process_group_call(PROCESS_GROUP_FIND, self, 0, NULL, &found);
+    value = found.count > 0 ? -EPERM : process_call(&call, &result);
+    if (value > 0)
+        tell_parent(result.parent, self, self);
+    return value;
 }
 
 int64_t call_get_root_id(struct call *c)
@@ -121,181 +240,44 @@ int64_t call_getcpu(struct call *c)
     return 0;
 }
 
+static uint64_t affinity_size(void)
+{
+    return (instance.plan.cpu_count + 63) / 64 * 8;
+}
+
 int64_t call_sched_getaffinity(struct call *c)
 {
-    uint64_t mask[CPUS_MAX / 64] = {0};
-    uint64_t size = (instance.plan.cpu_count + 63) / 64 * 8;
+    struct msg_thread_call call = {.thread = c->a[0] != 0 ? (uint32_t)c->a[0] : thread_current()->tid,
+                                   .operation = THREAD_GET_AFFINITY};
+    struct msg_thread_result result;
+    int64_t error;
 
-    if ((int32_t)c->a[0] != 0 && (uint32_t)c->a[0] != thread_current()->tid)
-        return -ESRCH;
-    if (c->a[1] < size || (c->a[1] & 7) != 0)
+    if (c->a[1] < affinity_size() || (c->a[1] & 7) != 0)
         return -EINVAL;
-    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
-        if (instance.plan.cpus[i].kernel >= 0)
-            mask[i / 64] |= 1ull << (i % 64);
-    }
-    return user_write(c->a[2], mask, size) != 0 ? -EFAULT : (int64_t)size;
+    error = thread_call(&call, &result, NULL);
+    if (error < 0)
+        return error;
+    return user_write(c->a[2], result.words, affinity_size()) != 0 ? -EFAULT : (int64_t)affinity_size();
 }
 
-static bool ends_process(uint64_t signal)
+/* Returns when the thread no longer runs where it may not. */
+int64_t call_sched_setaffinity(struct call *c)
 {
-    return signal != SIGCHLD && signal != SIGCONT && signal != SIGURG && signal != SIGWINCH && signal != SIGSTOP &&
-           signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU;
-}
+    struct thread *self = thread_current();
+    struct msg_thread_call call = {.thread = c->a[0] != 0 ? (uint32_t)c->a[0] : self->tid,
+                                   .operation = THREAD_SET_AFFINITY};
+    struct msg_thread_result result;
+    uint64_t size = c->a[1] < sizeof(result.words) ? c->a[1] : sizeof(result.words);
+    uint64_t words[CPUS_MAX / 64] = {0};
+    int64_t moves;
 
-/* Signals that were sent while they were masked take effect now: all have their default action. */
-static void deliver_pending(struct thread *thread)
-{
-    uint64_t due = thread->context.signal_pending & ~thread->context.signal_mask;
-
-    thread->context.signal_pending &= ~due;
-    for (uint32_t signal = 1; signal <= SIGNALS; signal++) {
-        if ((due & SIGNAL_BIT(signal)) != 0 && ends_process(signal))
-            exit_group(EXIT_SIGNAL(signal));
-    }
-}
-
-int64_t call_rt_sigprocmask(struct call *c)
-{
-    struct thread *thread = thread_current();
-    uint64_t old = thread->context.signal_mask;
-    uint64_t set = 0;
-
-    if (c->a[3] != SIGSET_SIZE)
-        return -EINVAL;
-    if (c->a[1] != 0) {
-        if (user_read(&set, c->a[1], sizeof(set)) != 0)
-            return -EFAULT;
-        set &= ~(SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP));
-        switch (c->a[0]) {
-        case SIG_BLOCK:
-            set |= old;
-            break;
-        case SIG_UNBLOCK:
-            set = old & ~set;
-            break;
-        case SIG_SETMASK:
-            break;
-        default:
-            return -EINVAL;
-        }
-        thread->context.signal_mask = set;
-    }
-    if (c->a[2] != 0 && user_write(c->a[2], &old, sizeof(old)) != 0)
+    if (user_read(words, c->a[2], size) != 0)
         return -EFAULT;
-    deliver_pending(thread);
-    return 0;
-}
-
-int64_t call_rt_sigaction(struct call *c)
-{
-    uint64_t action[4] = {0}; /* handler, flags, restorer, mask */
-
-    if (c->a[0] < 1 || c->a[0] > SIGNALS || c->a[3] != SIGSET_SIZE)
-        return -EINVAL;
-    if (c->a[1] != 0) {
-        if (user_read(action, c->a[1], sizeof(action)) != 0)
-            return -EFAULT;
-        if (c->a[0] == SIGKILL || c->a[0] == SIGSTOP)
-            return -EINVAL;
-        if (action[0] != SIG_DFL)
-            return -ENOSYS; /* neither handlers nor ignoring are there */
-    }
-    memset(action, 0, sizeof(action));
-    return c->a[2] != 0 ? user_write(c->a[2], action, sizeof(action)) : 0;
-}
-
-/* A signal from the calling thread to itself or its process: it has its default action, now or when it is unmasked. */
-static int64_t signal_own(uint64_t signal)
-{
-    struct thread *thread = thread_current();
-
-    if (signal > SIGNALS)
-        return -EINVAL;
-    if (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
-        return -ENOSYS; /* stopping is not there */
-    if (signal == 0)
-        return 0;
-    thread->context.signal_pending |= SIGNAL_BIT(signal);
-    deliver_pending(thread);
-    return 0;
-}
-
-int64_t call_kill(struct call *c)
-{
-    struct group *group;
-
-    if ((uint32_t)c->a[0] == thread_current()->group->id || (int32_t)c->a[0] == 0)
-        return signal_own(c->a[1]);
-    if ((int32_t)c->a[0] < 0 || c->a[1] > SIGNALS)
-        return (int32_t)c->a[0] < 0 ? -ENOSYS : -EINVAL;
-    group = group_find((uint32_t)c->a[0]);
-    if (group == NULL)
-        return -ESRCH;
-    if (c->a[1] != 0 && ends_process(c->a[1]))
-        exit_group_other(group, EXIT_SIGNAL(c->a[1]));
-    group_put(group);
-    return 0;
-}
-
-int64_t call_tkill(struct call *c)
-{
-    return (uint32_t)c->a[0] == thread_current()->tid ? signal_own(c->a[1]) : -ENOSYS;
-}
-
-int64_t call_tgkill(struct call *c)
-{
-    if ((uint32_t)c->a[0] != thread_current()->group->id)
-        return -ESRCH;
-    return (uint32_t)c->a[1] == thread_current()->tid ? signal_own(c->a[2]) : -ENOSYS;
-}
-
-/* The child that fits PID (-1: any) and, if any, has ended; NULL when there is no such child at all. */
-static struct child *find_child_locked(struct group *group, int32_t pid, bool *exists)
-{
-    *exists = false;
-    list_for_each(node, &group->children) {
-        struct child *child = container_of(node, struct child, node);
-
-        if (pid != -1 && (uint32_t)pid != child->id)
-            continue;
-        *exists = true;
-        if (child->ended)
-            return child;
-    }
-    return NULL;
-}
-
-int64_t call_wait4(struct call *c)
-{
-    struct group *group = thread_current()->group;
-    struct wait_reason reason = {.what = "end of a child", .kernel = -1, .key = c->a[0]};
-    struct child *child;
-    uint32_t id, status;
-    bool exists;
-
-    if (group->home != instance.kernel)
-        return -ENOSYS; /* children are known at the home only */
-    if ((int32_t)c->a[0] < -1 || c->a[0] == 0 || (c->a[2] & ~(uint64_t)WNOHANG) != 0 || c->a[3] != 0)
-        return -EINVAL;
-    spin_lock(&group->lock);
-    for (;;) {
-        child = find_child_locked(group, (int32_t)c->a[0], &exists);
-        if (child != NULL || !exists || (c->a[2] & WNOHANG) != 0 || wait_ops.ended(WAIT_INTERRUPTIBLE))
-            break;
-        waitq_wait(&group->child_wait, &group->lock, &reason, WAIT_INTERRUPTIBLE, 0);
-    }
-    if (child != NULL)
-        list_remove(&child->node);
-    spin_unlock(&group->lock);
-    if (child == NULL)
-        return !exists ? -ECHILD : (c->a[2] & WNOHANG) != 0 ? 0 : -ERESTARTSYS;
-    id = child->id;
-    status = child->status;
-    heap_free(child, sizeof(*child));
-    if (c->a[1] != 0 && user_write(c->a[1], &status, sizeof(status)) != 0)
-        return -EFAULT;
-    return id;
+    memcpy(call.words, words, sizeof(words));
+    moves = thread_call(&call, &result, NULL);
+    if (moves != 1)
+        return moves;
+    return call.thread == self->tid ? 0 : thread_wait_settled(call.thread); /* our own order is next on our way out */
 }
 
 int64_t call_uname(struct call *c)

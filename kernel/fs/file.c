@@ -51,8 +51,21 @@ const struct file_kind file_memory_kind = {.read = memory_read, .seekable = true
 static const struct file_kind terminal_kind = {.read = terminal_read, .write = terminal_write, .terminal = true};
 static const struct file_kind directory_kind = {.seekable = true};
 
+static int fork_files(struct group *parent, void **out)
+{
+    *out = file_table_create(parent->files);
+    return *out == NULL ? -ENOMEM : 0;
+}
+
+static void exec_files(void *files)
+{
+    (void)files;
+}
+
 void file_init(void)
 {
+    group_hooks.fork_files = fork_files;
+    group_hooks.exec_files = exec_files;
     group_hooks.release_files = file_table_free;
     group_hooks.ending = serial_wake_readers;
 }

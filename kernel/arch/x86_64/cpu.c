@@ -1,7 +1,9 @@
 /* CPU features, descriptor tables and FPU state (Intel SDM volume 3, chapters 3, 6, 8 and 13). */
 #include "kernel/arch/x86_64/cpu.h"
 
+#include "kernel/abi/signal.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 
 struct cpu_features cpu_features;
@@ -50,6 +52,31 @@ void cpu_detect(void)
     memcpy(&mxcsr_mask, area + 28, sizeof(mxcsr_mask));
     if (mxcsr_mask == 0)
         mxcsr_mask = 0xffbf;
+}
+
+struct fpu_part fpu_parts[FPU_PARTS_MAX];
+uint32_t fpu_part_count;
+
+/* FXSAVE without what the CPU leaves to software, XSTATE_BV, then every component that is switched on (Intel SDM 1,
+ * 13.4; CPUID leaf 0xd). */
+static void fpu_find_parts(void)
+{
+    uint32_t count = 0;
+
+    fpu_parts[count++] = (struct fpu_part){0, 416};
+    if (cpu_features.xsave)
+        fpu_parts[count++] = (struct fpu_part){XSAVE_HEADER, 8};
+    for (uint32_t component = 2; component < 63 && cpu_features.xsave; component++) {
+        struct cpuid_result leaf;
+
+        if ((cpu_features.xcr0 >> component & 1) == 0)
+            continue;
+        leaf = cpuid(0xd, component);
+        if (count == FPU_PARTS_MAX || leaf.ebx % 8 != 0)
+            panic("cpu: state component %u cannot be handled", component);
+        fpu_parts[count++] = (struct fpu_part){leaf.ebx, (leaf.eax + 7) & ~7u};
+    }
+    fpu_part_count = count;
 }
 
 static void gdt_fill(struct cpu *cpu)
@@ -101,6 +128,8 @@ void cpu_init(struct cpu *cpu)
         xsetbv(cpu_features.xcr0);
         cpu_features.fpu_size = cpuid(0xd, 0).ebx;
     }
+    if (fpu_part_count == 0)
+        fpu_find_parts();
 }
 
 void cpu_set_kernel_stack(uint64_t top)
@@ -141,6 +170,28 @@ void fpu_restore(const void *area)
         xrstor(area);
     else
         fxrstor(area);
+}
+
+int32_t fpu_fault_code(bool simd)
+{
+    uint8_t area[FXSAVE_SIZE] __attribute__((aligned(16)));
+    uint16_t control, status;
+    uint32_t mxcsr, raised;
+
+    fxsave(area);
+    memcpy(&control, area, sizeof(control));
+    memcpy(&status, area + 2, sizeof(status));
+    memcpy(&mxcsr, area + 24, sizeof(mxcsr));
+    raised = simd ? mxcsr & ~(mxcsr >> 7) & 0x3f : status & ~(uint32_t)control & 0x3f;
+    if ((raised & 1) != 0)
+        return FPE_FLTINV;
+    if ((raised & 4) != 0)
+        return FPE_FLTDIV;
+    if ((raised & 8) != 0)
+        return FPE_FLTOVF;
+    if ((raised & 0x12) != 0)
+        return FPE_FLTUND;
+    return FPE_FLTRES;
 }
 
 bool fpu_area_valid(const void *area)

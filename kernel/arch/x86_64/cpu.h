@@ -97,7 +97,17 @@ void cpu_relax(void);
 void fpu_init_area(void *area);
 void fpu_save(void *area);
 void fpu_restore(const void *area);
+/* Which of FPE_* an x87 (or SIMD) exception of the running program was; the registers hold its state. */
+int32_t fpu_fault_code(bool simd);
 /* Checks a state area that came from elsewhere, so that restoring it cannot fault. */
 bool fpu_area_valid(const void *area);
+
+/* The parts of a state area that hold state, in order: bytes, multiples of 8. What lies between means nothing. */
+struct fpu_part {
+    uint32_t offset, size;
+};
+#define FPU_PARTS_MAX 16
+extern struct fpu_part fpu_parts[FPU_PARTS_MAX]; /* [i] */
+extern uint32_t fpu_part_count;                  /* [i] */
 
 #endif

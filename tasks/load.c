@@ -1,5 +1,5 @@
 /* Loading a program. See the header. System V ABI, AMD64 supplement, 3.4.1 (initial stack and auxiliary vector). */
-#include "tasks/exec.h"
+#include "tasks/load.h"
 
 #include "boot/instance.h"
 #include "boot/options.h"
@@ -9,7 +9,6 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "tasks/elf.h"
-#include "tasks/sched.h"
 
 #define STACK_TOP USER_END
 #define USER_STACK_SIZE (8ull << 20)
@@ -167,8 +166,8 @@ static int build_stack(struct space *space, const struct elf_image *image, uint6
     return 0;
 }
 
-static int load(struct group *group, const void *file, size_t size, const char *path,
-                const struct exec_strings *strings, uint64_t *entry, uint64_t *stack)
+int load_program(struct space *space, const void *file, size_t size, const char *path,
+                 const struct exec_strings *strings, struct load_start *start)
 {
     struct elf_image *image = heap_alloc(sizeof(*image));
     uint64_t bias = 0, mapped_end = 0;
@@ -180,72 +179,19 @@ static int load(struct group *group, const void *file, size_t size, const char *
     if (error == 0 && image->position_independent)
         bias = PIE_BASE - image->low;
     for (uint32_t i = 0; i < image->segment_count && error == 0; i++)
-        error = load_segment(group->space, file, &image->segments[i], bias, &mapped_end);
+        error = load_segment(space, file, &image->segments[i], bias, &mapped_end);
     if (error == 0) {
-        space_set_break(group->space, mapped_end);
-        error = build_stack(group->space, image, bias, path, strings, stack);
+        space_set_break(space, mapped_end);
+        error = build_stack(space, image, bias, path, strings, &start->stack);
     }
-    *entry = image->entry + bias;
+    start->entry = image->entry + bias;
     heap_free(image, sizeof(*image));
     return error;
 }
 
-static const char *base_name(const char *path)
+const char *load_name(const char *path)
 {
     for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(path, '/'))
         path = slash + 1;
     return path;
-}
-
-static int add_child(struct group *parent, uint32_t id)
-{
-    struct child *child = heap_alloc(sizeof(*child));
-
-    if (child == NULL)
-        return -ENOMEM;
-    child->id = id;
-    spin_lock(&parent->lock);
-    list_append(&parent->children, &child->node);
-    spin_unlock(&parent->lock);
-    return 0;
-}
-
-int exec_create(const void *file, size_t size, const char *path, const struct exec_strings *strings,
-                struct group *parent, void *files, struct thread **out)
-{
-    uint32_t tid = thread_new_tid();
-    struct group *group = group_create(tid, instance.kernel, true);
-    struct thread *thread = NULL;
-    uint64_t entry, stack;
-    int error = -ENOMEM;
-
-    if (group == NULL)
-        return -ENOMEM;
-    error = load(group, file, size, path, strings, &entry, &stack);
-    if (error == 0) {
-        thread = thread_create_user(tid, group);
-        error = thread == NULL ? -ENOMEM : 0;
-    }
-    if (error == 0 && parent != NULL)
-        error = add_child(parent, tid);
-    if (error != 0) {
-        if (thread != NULL)
-            thread_free(thread);
-        space_destroy(group->space);
-        group_forget(group);
-        return error;
-    }
-    if (parent != NULL) {
-        group_get(parent);
-        group->parent = parent;
-    }
-    group->files = files;
-    thread_frame(thread)->rip = entry;
-    thread_frame(thread)->rsp = stack;
-    memcpy(thread->context.name, base_name(path), strnlen(base_name(path), sizeof(thread->context.name) - 1));
-    /* before it is counted: from then on a kill may find the group, and the thread in it */
-    group_add_thread(group, thread);
-    group_count_thread(group);
-    *out = thread;
-    return 0;
 }

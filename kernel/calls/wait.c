@@ -1,0 +1,130 @@
+/* wait4(2) and waitid(2). Looking and taking is one step at the home of the caller's process; waiting for a change of
+ * the children has no effect, so it may be interrupted, and begin again elsewhere, at any time. */
+#include "kernel/abi/errno.h"
+#include "kernel/calls/calls.h"
+#include "kernel/lib/string.h"
+#include "mm/space.h"
+#include "tasks/process.h"
+#include "tasks/thread.h"
+#include "tasks/watch.h"
+#include "tasks/wire.h"
+
+#define P_ALL 0
+#define P_PID 1
+#define P_PGID 2
+#define WNOHANG 1u
+#define WUNTRACED 2u
+#define WCONTINUED 8u
+
+static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_process_result *result)
+{
+    uint32_t id = thread_current()->group->id;
+    struct msg_process_call call = {.id = id, .operation = PROCESS_WAIT, .a = selector, .b = options};
+
+    for (;;) {
+        int64_t error = process_call(&call, result);
+
+        if (result->reaped != 0) {
+            struct msg_process_call reap = {.id = result->child, .operation = PROCESS_REAPED};
+            struct msg_process_result none;
+
+            process_call(&reap, &none);
+        }
+        if (error != 0 || result->child != 0 || (options & WAIT_NO_HANG) != 0)
+            return error;
+        error = watch_wait_at(process_home(id), WATCH_CHILDREN, id, result->events, "change of a child", 0);
+        if (error != 0)
+            return error;
+    }
+}
+
+struct linux_rusage {
+    int64_t user_s, user_us, system_s, system_us;
+    int64_t rest[14];
+};
+
+static int64_t give_rusage(uint64_t address, uint64_t user_ns, uint64_t system_ns)
+{
+    struct linux_rusage usage = {.user_s = (int64_t)(user_ns / 1000000000u),
+                                 .user_us = (int64_t)(user_ns % 1000000000u / 1000),
+                                 .system_s = (int64_t)(system_ns / 1000000000u),
+                                 .system_us = (int64_t)(system_ns % 1000000000u / 1000)};
+
+    return user_write(address, &usage, sizeof(usage));
+}
+
+int64_t call_wait4(struct call *c)
+{
+    struct msg_process_result result;
+    int32_t pid = (int32_t)c->a[0];
+    uint64_t options = WAIT_EXITED | (c->a[2] & (WAIT_NO_THREAD | WAIT_ALL | WAIT_CLONE)) |
+                       ((c->a[2] & WNOHANG) != 0 ? WAIT_NO_HANG : 0) | ((c->a[2] & WUNTRACED) != 0 ? WAIT_STOPPED : 0) |
+                       ((c->a[2] & WCONTINUED) != 0 ? WAIT_CONTINUED : 0);
+    uint64_t selector = (uint64_t)SELECT_ANY << 32;
+    int64_t error;
+
+    if ((c->a[2] & UINT32_MAX & ~(WNOHANG | WUNTRACED | WCONTINUED | WAIT_NO_THREAD | WAIT_ALL | WAIT_CLONE)) != 0)
+        return -EINVAL;
+    if (pid == INT32_MIN)
+        return -ESRCH;
+    if (pid > 0)
+        selector = (uint64_t)SELECT_PROCESS << 32 | (uint32_t)pid;
+    else if (pid != -1)
+        selector = (uint64_t)SELECT_GROUP << 32 | (uint32_t)-pid;
+    error = wait_child(selector, options, &result);
+    if (error != 0 || result.child == 0)
+        return error;
+    if (c->a[1] != 0 && user_write(c->a[1], &result.status, sizeof(result.status)) != 0)
+        return -EFAULT;
+    if (c->a[3] != 0 && give_rusage(c->a[3], result.user_ns, result.system_ns) != 0)
+        return -EFAULT;
+    return result.child;
+}
+
+int64_t call_waitid(struct call *c)
+{
+    const uint64_t known = WAIT_NO_HANG | WAIT_STOPPED | WAIT_EXITED | WAIT_CONTINUED | WAIT_NO_REAP | WAIT_NO_THREAD |
+                           WAIT_ALL | WAIT_CLONE;
+    struct msg_process_result result;
+    uint64_t options = c->a[3] & UINT32_MAX;
+    uint64_t selector;
+    uint8_t user[128] = {0};
+    int64_t error;
+
+    if ((options & ~known) != 0 || (options & (WAIT_STOPPED | WAIT_EXITED | WAIT_CONTINUED)) == 0)
+        return -EINVAL;
+    switch (c->a[0]) {
+    case P_ALL:
+        selector = (uint64_t)SELECT_ANY << 32;
+        break;
+    case P_PID:
+        if ((int32_t)c->a[1] <= 0)
+            return -EINVAL;
+        selector = (uint64_t)SELECT_PROCESS << 32 | (uint32_t)c->a[1];
+        break;
+    case P_PGID:
+        if ((int32_t)c->a[1] < 0)
+            return -EINVAL;
+        selector = (uint64_t)SELECT_GROUP << 32 | (uint32_t)c->a[1];
+        break;
+    default:
+        return -EINVAL;
+    }
+    error = wait_child(selector, options, &result);
+    if (error != 0)
+        return error;
+    if (result.child != 0) {
+        struct signal_info info = {.signal = SIGCHLD, .code = (int32_t)result.code, .pid = result.child};
+
+        info.value = result.code == CLD_EXITED || result.code == CLD_STOPPED ? result.status >> 8 & 0xff
+                                                                             : result.status & 0x7f;
+        if (result.code == CLD_CONTINUED)
+            info.value = SIGCONT;
+        signal_info_to_user(&info, user);
+    }
+    if (c->a[2] != 0 && user_write(c->a[2], user, sizeof(user)) != 0)
+        return -EFAULT;
+    if (c->a[4] != 0 && result.child != 0 && give_rusage(c->a[4], result.user_ns, result.system_ns) != 0)
+        return -EFAULT;
+    return 0;
+}

@@ -1,0 +1,14 @@
+/* Placement. See the header. */
+#include "tasks/balance.h"
+
+#include "boot/instance.h"
+#include "tasks/place.h"
+
+uint32_t balance_place(const struct thread *parent, const uint64_t affinity[CPUS_MAX / 64], enum balance_event event)
+{
+    int64_t kernel = place_allowed(affinity, instance.kernel) ? instance.kernel : place_nearest(affinity);
+
+    (void)parent;
+    (void)event;
+    return kernel < 0 ? instance.kernel : (uint32_t)kernel;
+}

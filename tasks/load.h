@@ -1,0 +1,33 @@
+/* Loading a static executable into an address space that does not run yet, with its first stack. */
+#ifndef TASKS_LOAD_H
+#define TASKS_LOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mm/space.h"
+
+#define EXEC_STRINGS_MAX 65536u /* bytes of arguments and environment together */
+
+/* Arguments and environment, NUL-terminated one after another. */
+struct exec_strings {
+    const char *argv;
+    uint32_t argc;
+    const char *envp;
+    uint32_t envc;
+    size_t argv_size; /* bytes with the NULs */
+    size_t envp_size;
+};
+
+struct load_start {
+    uint64_t entry, stack; /* user addresses */
+};
+
+/* Fills SPACE, which is new and this kernel's alone, with the executable FILE (SIZE bytes), known as PATH. -ENOEXEC:
+ * not a static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
+int load_program(struct space *space, const void *file, size_t size, const char *path,
+                 const struct exec_strings *strings, struct load_start *start);
+/* The last component of PATH. */
+const char *load_name(const char *path);
+
+#endif

@@ -1,0 +1,167 @@
+/* Operations on a thread wherever it is. See the header. */
+#include "tasks/locate.h"
+
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+#include "tasks/group.h"
+#include "tasks/migrate.h"
+#include "tasks/place.h"
+#include "tasks/process.h"
+#include "tasks/sched.h"
+#include "tasks/wire.h"
+
+/* Where THREAD may go on when its affinity has no CPU of this kernel: -1 when it may stay, else a kernel; -EINVAL: none
+ * that runs. */
+static int64_t wanted_kernel(const struct thread *thread)
+{
+    return place_allowed(thread->context.affinity, instance.kernel) ? -1 : place_nearest(thread->context.affinity);
+}
+
+static int64_t set_affinity_locked(struct thread *thread, const uint64_t words[CPUS_MAX / 64])
+{
+    uint64_t old[CPUS_MAX / 64];
+    int64_t kernel;
+
+    memcpy(old, thread->context.affinity, sizeof(old));
+    place_mask(thread->context.affinity, words);
+    kernel = wanted_kernel(thread);
+    if (kernel == -EINVAL) {
+        memcpy(thread->context.affinity, old, sizeof(old));
+        return -EINVAL;
+    }
+    if (kernel < 0) {
+        sched_affinity_changed(thread);
+        return 0;
+    }
+    if (thread->group->host != NULL)
+        return 0; /* once it has its own memory */
+    migrate_order_locked(thread, (uint32_t)kernel);
+    return 1;
+}
+
+/* THREAD is present here and its group's lock is held. */
+static int64_t operate_locked(struct thread *thread, const struct msg_thread_call *call,
+                              struct msg_thread_result *result)
+{
+    int64_t value;
+
+    switch (call->operation) {
+    case THREAD_SIGNAL:
+        if (call->info.signal > SIGNALS)
+            return -EINVAL;
+        if (call->group != 0 && call->group != thread->group->id)
+            return -ESRCH;
+        return call->info.signal == 0 ? 0 : signal_send_thread_locked(thread, &call->info);
+    case THREAD_GET_AFFINITY:
+        memcpy(result->words, thread->context.affinity, sizeof(result->words));
+        return 0;
+    case THREAD_SET_AFFINITY:
+        result->words[0] = watch_events(&thread->group->moves);
+        return set_affinity_locked(thread, call->words);
+    case THREAD_SETTLED:
+        result->words[0] = watch_events(&thread->group->moves);
+        return (thread->due & THREAD_DUE_MOVE) != 0 && !thread->stands ? 1 : 0;
+    case THREAD_GET_NICE:
+        return thread->context.nice + 20;
+    case THREAD_SET_NICE:
+        if (call->words[0] > 39)
+            return -EINVAL;
+        sched_set_nice(thread, (int)call->words[0] - 20);
+        return 0;
+    case THREAD_GROUP:
+        return thread->group->id;
+    case THREAD_SCHEDULE:
+        value = thread->context.policy;
+        if ((int64_t)call->words[0] >= 0)
+            thread->context.policy = (uint16_t)call->words[0];
+        return value;
+    default:
+        return -EPROTO;
+    }
+}
+
+static int64_t operate_here(const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    struct thread *thread = thread_lock(call->thread);
+    int64_t value;
+
+    if (thread == NULL) {
+        if (process_home(call->thread) == instance.kernel)
+            return -ESRCH;
+        result->kernel = process_home(call->thread); /* it has not come, or is over: begin again */
+        return THREAD_ELSEWHERE;
+    }
+    result->group = thread->group->id;
+    if (thread->presence == THREAD_PRESENT && !thread_dying(thread)) {
+        value = operate_locked(thread, call, result);
+    } else if (thread_dying(thread)) {
+        value = -ESRCH;
+    } else {
+        result->kernel = thread->disposition == DISPOSITION_NONE ? thread->went_to : instance.kernel;
+        value = THREAD_ELSEWHERE;
+    }
+    thread_unlock(thread);
+    return value;
+}
+
+static void handle_call(const struct msg *m)
+{
+    struct msg_thread_result result;
+
+    memset(&result, 0, sizeof(result));
+    result.value = operate_here(m->data, &result);
+    msg_reply(&m->ticket, &result, sizeof(result));
+}
+
+int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
+{
+    uint32_t at = instance.kernel; /* threads of one's own process are often near, and a shadow knows the way */
+    uint32_t steps = 0;
+
+    if (process_home(call->thread) >= instance.kernels)
+        return -ESRCH;
+    for (;;) {
+        memset(result, 0, sizeof(*result));
+        if (at == instance.kernel) {
+            result->value = operate_here(call, result);
+        } else if (msg_call(at, MSG_THREAD_CALL, call, sizeof(*call), result, sizeof(*result), "answer about a thread",
+                            call->thread) != (int)sizeof(*result)) {
+            return -ESRCH;
+        }
+        if (result->value != THREAD_ELSEWHERE) {
+            if (kernel != NULL)
+                *kernel = at;
+            return result->value;
+        }
+        at = result->kernel < instance.kernels ? result->kernel : process_home(call->thread);
+        if (++steps % (instance.kernels + 1) == 0)
+            sched_yield(); /* it moves as fast as we follow; or it is on its way to us and has to run here */
+        if (wait_ops.ended(WAIT_KILLABLE))
+            return -ESRCH;
+    }
+}
+
+int64_t thread_wait_settled(uint32_t tid)
+{
+    struct msg_thread_call call = {.thread = tid, .operation = THREAD_SETTLED};
+    struct msg_thread_result result;
+    uint32_t kernel;
+
+    for (;;) {
+        int error;
+
+        if (thread_call(&call, &result, &kernel) != 1)
+            return 0;
+        error = watch_wait_at(kernel, WATCH_THREAD, result.group, result.words[0], "move of a thread", 0);
+        if (error != 0)
+            return error;
+    }
+}
+
+void locate_init(void)
+{
+    msg_register(MSG_THREAD_CALL, handle_call, sizeof(struct msg_thread_call), sizeof(struct msg_thread_result));
+}

@@ -1,0 +1,35 @@
+/* Operations on a thread wherever it is. Its birth kernel, which its id names, has its shadow or knows that it is over;
+ * each shadow knows where the thread went last, so following them leads to it. Nothing is told when a thread moves.
+ * tasks/migration.md has the protocol. */
+#ifndef TASKS_LOCATE_H
+#define TASKS_LOCATE_H
+
+#include <stdint.h>
+
+#include "tasks/signal.h"
+
+enum thread_operation {
+    THREAD_SIGNAL = 1,   /* info, group */
+    THREAD_GET_AFFINITY, /* -> words: the mask */
+    THREAD_SET_AFFINITY, /* words: the mask, ANDed with the machine's CPUs. -> value 1: the thread is on its way to a
+                            CPU of it; words[0]: events of its group's moves here; -EINVAL: no CPU of it runs */
+    THREAD_SETTLED,      /* is it where it may be? -> value 1: not yet; words[0] as above */
+    THREAD_GET_NICE,     /* -> value: nice + 20 */
+    THREAD_SET_NICE,     /* words[0]: nice + 20 */
+    THREAD_GROUP,        /* -> group */
+    THREAD_SCHEDULE,     /* words[0]: policy, or -1 to ask. -> value: the policy before */
+};
+
+#define THREAD_ELSEWHERE 1000000 /* value of a result: RESULT->kernel may know more */
+
+struct msg_thread_call;
+struct msg_thread_result;
+
+void locate_init(void);
+/* Does CALL to the thread that it names. Returns the result's value, -ESRCH when there is no such thread. KERNEL,
+ * unless NULL: where the thread was then. Tasks only; waits for the kernels that it asks. */
+int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel);
+/* Waits until thread TID, which was on its way, has arrived where it may be, or is over. 0, -ERESTARTSYS. */
+int64_t thread_wait_settled(uint32_t tid);
+
+#endif

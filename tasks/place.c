@@ -1,0 +1,62 @@
+/* CPU masks and kernels. See the header. A walk over the CPUs of the plan: for calls that change a mask, not for
+ * switches. */
+#include "tasks/place.h"
+
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "msg/channel.h"
+
+static bool has(const uint64_t mask[CPUS_MAX / 64], uint32_t cpu)
+{
+    return (mask[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+void place_mask(uint64_t mask[CPUS_MAX / 64], const uint64_t wanted[CPUS_MAX / 64])
+{
+    for (uint32_t i = 0; i < CPUS_MAX / 64; i++)
+        mask[i] = 0;
+    for (uint32_t cpu = 0; cpu < instance.plan.cpu_count; cpu++) {
+        if (has(wanted, cpu) && instance.plan.cpus[cpu].kernel >= 0)
+            mask[cpu / 64] |= 1ull << cpu % 64;
+    }
+}
+
+void place_mask_all(uint64_t mask[CPUS_MAX / 64])
+{
+    uint64_t all[CPUS_MAX / 64];
+
+    for (uint32_t i = 0; i < CPUS_MAX / 64; i++)
+        all[i] = ~0ull;
+    place_mask(mask, all);
+}
+
+bool place_allowed(const uint64_t mask[CPUS_MAX / 64], uint32_t kernel)
+{
+    for (uint32_t cpu = 0; cpu < instance.plan.cpu_count; cpu++) {
+        if (has(mask, cpu) && instance.plan.cpus[cpu].kernel == (int32_t)kernel)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t distance(uint32_t kernel)
+{
+    uint32_t node = instance.plan.kernels[instance.kernel].node;
+
+    return kernel == instance.kernel ? 0 : instance.plan.distance[node][instance.plan.kernels[kernel].node];
+}
+
+int64_t place_nearest(const uint64_t mask[CPUS_MAX / 64])
+{
+    int64_t best = -EINVAL;
+
+    for (uint32_t cpu = 0; cpu < instance.plan.cpu_count; cpu++) {
+        int32_t kernel = instance.plan.cpus[cpu].kernel;
+
+        if (!has(mask, cpu) || (kernel != (int32_t)instance.kernel && !msg_peer_started((uint32_t)kernel)))
+            continue;
+        if (best < 0 || distance((uint32_t)kernel) < distance((uint32_t)best))
+            best = kernel;
+    }
+    return best;
+}

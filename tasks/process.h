@@ -1,0 +1,135 @@
+/* Processes: what a thread group is to others. It lives at the group's home from its creation until a parent has waited
+ * for it; the group's threads, memory and descriptors are gone before (it is a zombie then). Everything here is done at
+ * the home, in one step, by a task or a handler; other kernels ask with PROCESS_CALL. tasks/process.md has the
+ * protocol.
+ *
+ * Process 1, init, is kernel 0 itself: it has no threads, adopts orphans, and never waits for them: they vanish when
+ * they end. The first program is its child.
+ *
+ * Marks: [g] under group->lock. */
+#ifndef TASKS_PROCESS_H
+#define TASKS_PROCESS_H
+
+#include "tasks/group.h"
+#include "tasks/signal.h"
+
+#define PROCESS_INIT 1u
+#define PROCESS_COMMAND_MAX 256u /* bytes of the command line that /proc shows */
+
+/* What a parent knows of a child. */
+struct child {
+    struct list node; /* [g] in the parent's children */
+    uint32_t id;
+    uint32_t group;              /* process group */
+    uint32_t exit_signal;        /* sent at its end, 0: none */
+    uint32_t status;             /* as waitpid's: of the last event not yet waited for */
+    uint32_t code;               /* 0, or CLD_* of that event */
+    uint64_t user_ns, system_ns; /* valid once ended: its own and its waited-for children's */
+};
+
+struct process {
+    struct group *group;    /* [i] */
+    bool first;             /* [i] the machine ends with it */
+    uint32_t parent;        /* [g] process */
+    uint32_t process_group; /* [g] */
+    uint32_t session;       /* [g] */
+    bool executed;          /* [g] it has called exec: setpgid of a parent comes too late */
+    bool zombie;            /* [g] it has ended and nobody has waited for it */
+    uint32_t exit_signal;   /* [g] what the parent is sent */
+    uint32_t live;          /* [g] threads in the whole machine */
+    bool pruning;           /* [g] all threads but one are being killed, for exec: no new ones, nobody joins */
+    uint32_t status;        /* [g] of the end, as waitpid's; valid once exiting */
+    uint32_t leader_status; /* [g] what the first thread left, if it went by itself */
+    struct list children;   /* [g] struct child */
+    struct watch_source child_events;
+    struct completion *vfork_done;                 /* [g] somebody here waits until it gives back its parent's space */
+    struct signal_queue signals;                   /* [g] for any of its threads */
+    struct signal_action actions[SIGNALS];         /* [g] by signal - 1 */
+    uint32_t stop_signal;                          /* [g] of a stop in progress or done, 0: none */
+    uint32_t stop_left;                            /* [g] kernels where threads do not stand yet */
+    uint64_t user_ns, system_ns;                   /* [g] of threads that have ended */
+    uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
+    uint64_t start_ns;                             /* [i] clock_now */
+    uint64_t alarm_at, alarm_interval;             /* [g] ITIMER_REAL: clock_now ns, 0: off */
+    uint32_t command_size;                         /* [g] */
+    char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
+    char name[THREAD_NAME_MAX];                    /* [g] of the program */
+};
+
+void process_init(void);
+
+/* Kernel that the process, or the thread, ID is known at. */
+uint32_t process_home(uint32_t id);
+
+/* The home part of GROUP, whose home this kernel is; INHERIT (NULL: the first program) is its parent's at that moment.
+ * -ENOMEM. */
+struct msg_process_state;
+int process_create(struct group *group, const struct msg_process_state *inherit);
+void process_free(struct process *process);
+
+/* The state that a child of PARENT begins with; the child is known to the parent from now on. Any home of the parent:
+ * asks it. -EAGAIN: the parent is ending; -ENOMEM. Tasks only. */
+int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state);
+/* The child that was begun does not come. */
+void process_cancel_child(uint32_t parent, uint32_t child);
+
+/* The group has ended, all but its process: it becomes a zombie or vanishes, its children are given to init. In a task
+ * at home, which waits. */
+void process_ended(struct group *group);
+
+/* Operations on the process ID, wherever its home is. Results or -ESRCH and what each says. Tasks only; they wait for
+ * the home's answer, which comes at once. */
+enum process_operation {
+    PROCESS_PARENT = 1,  /* -> id */
+    PROCESS_GET_GROUP,   /* -> process group */
+    PROCESS_GET_SESSION, /* -> session */
+    PROCESS_SET_GROUP,   /* a: group, b: caller, c: the group's session or 0 when new: EACCES EPERM */
+    PROCESS_SET_SESSION, /* EPERM */
+    PROCESS_SIGNAL,      /* info; a: caller's session (for SIGCONT) */
+    PROCESS_WAIT,        /* a: selector, b: options: see process_wait */
+    PROCESS_TAKE_SIGNAL, /* a: set of signals that may be taken: the info, the action, and the hint left */
+    PROCESS_TAKE_ACTION, /* a: signal: its action, reset if SA_RESETHAND */
+    PROCESS_SET_ACTION,  /* action, signal, sets: -> the action before */
+    PROCESS_STOP,        /* a: signal: the default action of a stop signal */
+    PROCESS_RETARGET,    /* a: signals that a thread elsewhere does not take after all */
+    PROCESS_PENDING,     /* -> set of signals pending for the group */
+    PROCESS_NEW_PARENT,  /* a: the new one */
+    PROCESS_CHILD_EVENT, /* a: CHILD_EVENT, b: user ns, c: system ns; -> 1: nobody will wait for it */
+    PROCESS_CHILD_GROUP, /* of child a: process group b */
+    PROCESS_REAPED,      /* its parent has waited for it */
+    PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */
+    PROCESS_ALARM,       /* a: ns from now, or 0: off, b: interval; -> what was left; c: 1 only asks */
+};
+struct msg_process_call;
+struct msg_process_result;
+int64_t process_call(const struct msg_process_call *call, struct msg_process_result *result);
+
+/* The action of SIGNAL, 1 to 64, in GROUP, of any home: *OLD is what it was, and it becomes *ACTION unless that is
+ * NULL. Waits for the home. */
+int64_t process_action(struct group *group, uint32_t signal, const struct signal_action *action,
+                       struct signal_action *old);
+/* What exec leaves of the actions: what was ignored stays so. With the group's lock held, or not yet published. */
+void process_reset_actions(struct process *process);
+
+/* Which children PROCESS_WAIT means: the upper half of its selector; the lower is the id (0 with SELECT_GROUP: the
+ * caller's own process group). Its options are those of waitid. */
+enum process_select { SELECT_ANY, SELECT_PROCESS, SELECT_GROUP };
+#define WAIT_NO_HANG 1u
+#define WAIT_STOPPED 2u
+#define WAIT_EXITED 4u
+#define WAIT_CONTINUED 8u
+#define WAIT_NO_REAP 0x01000000u
+#define WAIT_NO_THREAD 0x20000000u
+#define WAIT_ALL 0x40000000u
+#define WAIT_CLONE 0x80000000u
+
+/* Does OPERATION to every process of process group GROUP (0: every process), but EXCEPT, on every kernel. FOUND: how
+ * many there are, and the session of one. Tasks only; waits. */
+enum process_group_operation { PROCESS_GROUP_FIND, PROCESS_GROUP_SIGNAL };
+struct msg_process_group_found;
+void process_group_call(enum process_group_operation operation, uint32_t group, uint32_t except,
+                        const struct signal_info *info, struct msg_process_group_found *found);
+/* A signal to a process group from a handler or an interrupt (the terminal). */
+void process_group_signal(uint32_t group, uint32_t signal);
+
+#endif

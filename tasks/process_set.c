@@ -1,0 +1,110 @@
+/* Process groups: one thing done to every process of one, wherever it is at home. See tasks/process.h. */
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
+#include "msg/channel.h"
+#include "tasks/post.h"
+#include "tasks/process_internal.h"
+#include "tasks/wire.h"
+
+struct set_walk {
+    const struct msg_process_group *asked;
+    struct msg_process_group_found found;
+};
+
+static bool visit(struct group *group, void *context)
+{
+    struct set_walk *walk = context;
+    const struct msg_process_group *asked = walk->asked;
+    bool fits;
+
+    if (group->process == NULL || group->id == asked->except)
+        return true;
+    spin_lock(&group->lock);
+    fits = asked->group == 0 || group->process->process_group == asked->group;
+    if (fits) {
+        walk->found.count++;
+        walk->found.session = group->process->session;
+    }
+    spin_unlock(&group->lock);
+    if (fits && asked->operation == PROCESS_GROUP_SIGNAL && asked->info.signal != 0)
+        signal_send_group(group, &asked->info);
+    return true;
+}
+
+static void operate(const struct msg_process_group *asked, struct msg_process_group_found *found)
+{
+    struct set_walk walk = {.asked = asked};
+
+    group_each(visit, &walk);
+    *found = walk.found;
+}
+
+static void handle_set(const struct msg *m)
+{
+    struct msg_process_group_found found;
+    const struct msg_process_group *asked = m->data;
+
+    if (asked->info.signal > SIGNALS) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    operate(asked, &found);
+    msg_reply(&m->ticket, &found, sizeof(found));
+}
+
+static void add_found(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct msg_process_group_found *sum = context;
+    struct msg_process_group_found part;
+
+    (void)kernel;
+    if (length != (int)sizeof(part))
+        return; /* a kernel that does not run has no processes */
+    memcpy(&part, reply, sizeof(part));
+    sum->count += part.count;
+    if (part.count > 0)
+        sum->session = part.session;
+}
+
+static kernel_set others(void)
+{
+    kernel_set set = 0;
+
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        if (k != instance.kernel && msg_peer_reachable(k))
+            set |= 1ull << k;
+    }
+    return set;
+}
+
+void process_group_call(enum process_group_operation operation, uint32_t group, uint32_t except,
+                        const struct signal_info *info, struct msg_process_group_found *found)
+{
+    struct msg_process_group asked = {.operation = operation, .group = group, .except = except};
+    struct msg_process_group_found here;
+
+    if (info != NULL)
+        asked.info = *info;
+    *found = (struct msg_process_group_found){0};
+    msg_multicast(others(), MSG_PROCESS_GROUP, &asked, sizeof(asked), add_found, found, "processes of a group", group);
+    operate(&asked, &here);
+    add_found(found, instance.kernel, &here, (int)sizeof(here));
+}
+
+void process_group_signal(uint32_t group, uint32_t signal)
+{
+    struct msg_process_group asked = {
+        .operation = PROCESS_GROUP_SIGNAL, .group = group, .info = {.signal = signal, .code = SI_KERNEL}};
+    struct msg_process_group_found found;
+
+    for (kernel_set rest = others(); rest != 0; rest &= rest - 1)
+        post((uint32_t)__builtin_ctzll(rest), MSG_PROCESS_GROUP, &asked, sizeof(asked));
+    operate(&asked, &found);
+}
+
+void process_set_init(void)
+{
+    msg_register(MSG_PROCESS_GROUP, handle_set, sizeof(struct msg_process_group),
+                 sizeof(struct msg_process_group_found));
+}

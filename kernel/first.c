@@ -3,9 +3,10 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/instructions.h"
-#include "kernel/fs/file.h"
 #include "kernel/fs/initramfs.h"
-#include "kernel/fs/path.h"
+#include "kernel/fs/load.h"
+#include "kernel/fs/table.h"
+#include "kernel/fs/terminal.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -62,6 +63,7 @@ void machine_exit(uint32_t status)
 {
     static const char bochs[] = "Shutdown";
 
+    terminal_drain();
     if ((status & 0x7f) != 0)
         log_event("exit signal %u", status & 0x7f);
     else
@@ -79,26 +81,26 @@ void first_process_start(void)
     struct exec_strings strings = {
         .argv = DEFAULT_PROGRAM, .argc = 1, .argv_size = sizeof(DEFAULT_PROGRAM), .envp = ""};
     const char *path = DEFAULT_PROGRAM;
-    struct cpio_entry entry;
+    struct cpio_entry run;
     struct file_table *files;
     struct spawn_program program;
-    char name[NAME_MAX + 1];
-    bool folder;
+    const void *data;
+    size_t size;
+    void *held;
     int64_t error;
 
     group_hooks.first_ended = machine_exit;
-    if (initramfs_find(".kettle/run", &entry) == 0 && !parse_run(&entry, &path, &strings))
+    if (initramfs_find(".kettle/run", &run) == 0 && !parse_run(&run, &path, &strings))
         panic("kernel: .kettle/run of the initramfs is damaged");
-    error = path_normalize(path, name, sizeof(name), &folder);
-    if (error == 0)
-        error = initramfs_find(name, &entry);
-    files = file_table_create(NULL);
-    if (error == 0 && files == NULL)
+    error = file_load(NULL, path, &data, &size, &held);
+    files = file_table_create();
+    if (error == 0 && (files == NULL || file_table_set_program(files, path) != 0))
         error = -ENOMEM;
-    program = (struct spawn_program){.file = entry.data, .size = entry.size, .path = path, .strings = &strings};
+    program = (struct spawn_program){.file = data, .size = size, .path = path, .strings = &strings};
     log_event("user");
     if (error == 0)
         error = spawn_process(0, &program, files, NULL);
     if (error < 0)
         panic("kernel: the first program, %s, cannot be started (error %d)", path, (int)error);
+    file_unload(held);
 }

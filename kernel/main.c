@@ -11,8 +11,6 @@
 #include "kernel/dev/serial.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/initramfs.h"
-#include "kernel/fs/proc.h"
-#include "kernel/fs/remote.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -237,13 +235,12 @@ void kernel_main(void *unused)
     signal_init();
     locate_init();
     migrate_init();
+    exec_init();
     work_init();
     watch_start();
     start_init();
     control_init();
     file_init();
-    remote_init();
-    proc_init();
     boot_cpu.online = true;
     start_own_cpus();
     if (instance.kernel == 0) {

@@ -74,20 +74,65 @@ int kettle_started(int kernel)
     return kernel_call(KETTLE_CALL_STARTED, kernel, 1);
 }
 
-pid_t kettle_spawn(const char *path, char *const argv[], char *const envp[])
+/* Where there is no Kettle: descriptor i of the child is FDS[i]. Each is first moved above them all, so that none is
+ * lost by the place of another being taken. */
+static int add_descriptors(posix_spawn_file_actions_t *actions, const int *fds)
 {
-    bool absent;
-    long result = kettle_call(KETTLE_CALL_SPAWN, (long)path, (long)argv, (long)envp, &absent);
-    pid_t child;
+    int count = 0, error = 0;
+
+    while (fds[count] != KETTLE_FDS_END)
+        count++;
+    for (int i = 0; i < count && error == 0; i++) {
+        if (fds[i] >= 0)
+            error = posix_spawn_file_actions_adddup2(actions, fds[i], KETTLE_FDS_MAX + i);
+    }
+    for (int i = 0; i < count && error == 0; i++) {
+        error = fds[i] >= 0 ? posix_spawn_file_actions_adddup2(actions, KETTLE_FDS_MAX + i, i)
+                            : posix_spawn_file_actions_addclose(actions, i);
+    }
+    for (int i = 0; i < count && error == 0; i++) {
+        if (fds[i] >= 0)
+            error = posix_spawn_file_actions_addclose(actions, KETTLE_FDS_MAX + i);
+    }
+    return error;
+}
+
+static pid_t spawn_alone(int kernel, const char *path, char *const argv[], char *const envp[], const int *fds)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child = -1;
     int error;
 
-    if (!absent)
-        return (pid_t)result;
-    error = posix_spawn(&child, path, NULL, NULL, argv, envp);
+    if (kernel != 0 && kernel != KETTLE_ANY) {
+        errno = EINVAL;
+        return -1;
+    }
+    error = posix_spawn_file_actions_init(&actions);
+    if (error == 0 && fds != NULL)
+        error = add_descriptors(&actions, fds);
+    if (error == 0) {
+        error = posix_spawn(&child, path, &actions, NULL, argv, envp);
+        posix_spawn_file_actions_destroy(&actions);
+    }
     if (error == 0)
         return child;
     errno = error;
     return -1;
+}
+
+pid_t kettle_spawn(int kernel, const char *path, char *const argv[], char *const envp[], const int *fds)
+{
+    int before = errno;
+    long count = 0;
+    long result;
+
+    while (fds != NULL && fds[count] != KETTLE_FDS_END)
+        count++;
+    result = syscall(KETTLE_CALL_SPAWN, (long)kernel, path, argv, envp, fds, count);
+    if (result != -1 || errno != ENOSYS)
+        return (pid_t)result;
+    errno = before;
+    return spawn_alone(kernel, path, argv, envp, fds);
 }
 
 int kettle_messages(const struct kettle_messages *run)

@@ -51,15 +51,20 @@ int kettle_start(int kernel);
 /* Returns 1 when KERNEL is started and 0 when not. EINVAL: no kernel has this number. Does not wait. */
 int kettle_started(int kernel);
 
-/* Starts the executable file PATH as a child process on the kernel of the calling thread, which must be the home of its
- * process, the kernel the process began on, and returns its process id, for waitpid (at home, too). ARGV and ENVP are
- * arrays of strings that end in a null pointer, as execve takes them. The child has memory of its own and shares the
- * caller's descriptors 0, 1 and 2; it has no others.
- * Errors are those of execve: ENOENT no such file, EACCES a directory or a file that may not be executed, ENOEXEC
- * not a static x86-64 executable, E2BIG too many arguments, EFAULT a bad pointer, ENOMEM no memory for it; and
- * ENOSYS away from home. After an error there is no child.
- * Waits until the file is loaded, not for the child to run. */
-pid_t kettle_spawn(const char *path, char *const argv[], char *const envp[]);
+#define KETTLE_ANY (-1)     /* the kernel that the placement rule says (boot option place=) */
+#define KETTLE_FDS_END (-2) /* ends a list of descriptors */
+#define KETTLE_FDS_MAX 256  /* most that a list has */
+
+/* Starts the executable file PATH as a child process on KERNEL, directly: that kernel is its home. Returns its process
+ * id. ARGV and ENVP are arrays of strings that end in a null pointer, as execve takes them. FDS NULL: the child
+ * inherits the caller's descriptors but those marked FD_CLOEXEC. Else FDS ends with KETTLE_FDS_END, the child's
+ * descriptor i is the caller's FDS[i], or closed for -1, and it has no others. The child has the caller's process
+ * group, session, signal mask and nice value; it may run on every CPU. Errors are those of execve: ENOENT no such file,
+ * EACCES a directory or a file that may not be executed, ENOEXEC not a static x86-64 executable, E2BIG too many
+ * arguments, EFAULT a bad pointer, ENOMEM no memory for it; and EINVAL no kernel has this number, EAGAIN it is not
+ * started, EBADF a descriptor of the list that is not open. After an error there is no child. On a kernel that is no
+ * Kettle only 0 and KETTLE_ANY are kernels. Waits until the file is loaded, not for the child to run. */
+pid_t kettle_spawn(int kernel, const char *path, char *const argv[], char *const envp[], const int *fds);
 
 /* Exercises the channel between the caller's kernel and others, for measurement and tests; struct kettle_messages and
  * the operations are in kernel/abi/kettle.h. Returns 0 when all was sent, handled, and answered where answers belong to

@@ -21,13 +21,13 @@ static pid_t program_spawn(char *const argv[])
     pid_t child = -1;
 
     if (strchr(argv[0], '/') != NULL)
-        return kettle_spawn(argv[0], argv, environ);
+        return kettle_spawn(kettle_kernel(), argv[0], argv, environ, NULL);
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         if (snprintf(path, sizeof(path), "%s/%s", folders[i], argv[0]) >= (int)sizeof(path)) {
             errno = ENAMETOOLONG;
             return -1;
         }
-        child = kettle_spawn(path, argv, environ);
+        child = kettle_spawn(kettle_kernel(), path, argv, environ, NULL);
         if (child >= 0 || errno != ENOENT)
             break;
     }

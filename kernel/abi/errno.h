@@ -33,6 +33,7 @@
 #define ERANGE 34
 #define ENAMETOOLONG 36
 #define ENOSYS 38
+#define ELOOP 40
 #define EBADMSG 74
 #define EOVERFLOW 75
 #define EPROTO 71

@@ -13,7 +13,7 @@
 #define KETTLE_CALL_NODE 0x4b03     /* (int kernel) -> its NUMA node */
 #define KETTLE_CALL_START 0x4b04    /* (int kernel) -> 0 when it runs */
 #define KETTLE_CALL_STARTED 0x4b05  /* (int kernel) -> 1 or 0 */
-#define KETTLE_CALL_SPAWN 0x4b06    /* (const char *path, char **argv, char **envp) -> process id */
+#define KETTLE_CALL_SPAWN 0x4b06    /* (kernel, path, argv, envp, fds, number of fds) -> process id */
 #define KETTLE_CALL_MESSAGES 0x4b07 /* (struct kettle_messages *) -> 0 */
 #define KETTLE_CALL_TALLY 0x4b08    /* (int from, struct kettle_tally *) -> 0 */
 #define KETTLE_CALL_CONTROL 0x4b09  /* (const char *words) -> 0 */

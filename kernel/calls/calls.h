@@ -27,6 +27,9 @@ const char *calls_name(uint32_t number);
 #define CALL(number, name, function, status) int64_t function(struct call *call);
 #include "kernel/abi/syscalls.def"
 
+/* Registers the messages by which other kernels start programs here. */
+void exec_init(void);
+
 /* Kettle's own, by their numbers in kernel/abi/kettle.h. */
 int64_t call_kettle_migrate(struct call *call);
 int64_t call_kettle_kernel(struct call *call);

@@ -1,17 +1,24 @@
-/* System calls that run programs: execve(2) and kettle_spawn. */
+/* System calls that run programs: execve(2), and kettle_spawn, which another kernel may carry out. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/fs/file.h"
-#include "kernel/fs/initramfs.h"
-#include "kernel/fs/path.h"
+#include "kernel/fs/copy.h"
+#include "kernel/fs/load.h"
+#include "kernel/fs/remote.h"
+#include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
+#include "msg/channel.h"
+#include "tasks/balance.h"
 #include "tasks/migrate.h"
+#include "tasks/place.h"
 #include "tasks/process.h"
 #include "tasks/spawn.h"
+#include "tasks/wire.h"
+#include "tasks/work.h"
 
+#define KETTLE_ANY (-1)
 #define PATH_SIZE 4096u
 
 /* What a program is given: path, arguments and environment in one buffer. */
@@ -70,35 +77,12 @@ static int64_t read_given(struct given *given, uint64_t path, uint64_t argv, uin
     return 0;
 }
 
-/* The content of the executable PATH. */
-static int64_t find_program(const char *path, struct spawn_program *program)
-{
-    char name[512];
-    struct cpio_entry entry;
-    bool folder;
-    int64_t error = path_normalize(path, name, sizeof(name), &folder);
-
-    if (error == 0)
-        error = initramfs_find(name, &entry);
-    if (error != 0)
-        return error == -EISDIR ? -EACCES : error;
-    if (folder)
-        return -ENOTDIR;
-    if ((entry.mode & 0111) == 0)
-        return -EACCES;
-    program->file = entry.data;
-    program->size = entry.size;
-    return 0;
-}
-
-static int64_t exec_given(struct given *given)
+static int64_t exec_loaded(struct given *given, const void *file, size_t size)
 {
     struct group *group = thread_current()->group;
-    struct spawn_program program = {.path = given->path, .strings = &given->list};
-    int64_t error = find_program(given->path, &program);
+    struct spawn_program program = {.file = file, .size = size, .path = given->path, .strings = &given->list};
+    int64_t error;
 
-    if (error != 0)
-        return error;
     if (group->home != instance.kernel) { /* a process changes its program at home; there this call begins again */
         spin_lock(&group->lock);
         migrate_order_locked(thread_current(), group->home);
@@ -106,49 +90,234 @@ static int64_t exec_given(struct given *given)
         return -ERESTARTNOINTR;
     }
     error = spawn_exec(&program);
+    if (error == 0)
+        file_table_set_program(group->files, given->path); /* without memory /proc/self/exe names the old one */
     return error == -EAGAIN ? -ERESTARTNOINTR : error;
 }
 
 int64_t call_execve(struct call *c)
 {
     struct given *given = heap_alloc(sizeof(*given));
+    const void *file;
+    void *held = NULL;
+    size_t size;
     int64_t error = -ENOMEM;
 
     if (given != NULL)
         error = read_given(given, c->a[0], c->a[1], c->a[2]);
     if (error == 0)
-        error = exec_given(given);
+        error = file_load(thread_current()->group, given->path, &file, &size, &held);
+    if (error == 0)
+        error = exec_loaded(given, file, size);
+    file_unload(held);
     heap_free(given, sizeof(*given));
     c->replaced = error == 0;
     return error;
 }
 
-static int64_t spawn_given(struct given *given)
-{
-    struct group *parent = thread_current()->group;
-    struct spawn_program program = {.path = given->path, .strings = &given->list};
-    int64_t error = find_program(given->path, &program);
-    void *files;
+/* SPAWN. Behind it: descriptors, PATH_SIZE bytes of path and the strings, each with its NUL. */
+struct msg_spawn {
+    uint32_t parent;
+    uint32_t descriptors; /* how many; ALL_DESCRIPTORS: those of the parent, and none listed here */
+    uint32_t path_size, argv_size, envp_size;
+    uint32_t argc, envc;
+    uint32_t pad;
+    struct spawn_attributes attributes;
+};
 
-    if (error == 0)
-        error = group_hooks.fork_files(parent, &files);
-    if (error != 0)
-        return error;
-    error = spawn_process(parent->id, &program, files, NULL);
-    if (error < 0)
-        group_hooks.release_files(files);
-    return error;
+struct msg_spawned {
+    int64_t id; /* or a negative errno */
+};
+
+#define ALL_DESCRIPTORS UINT32_MAX
+#define DESCRIPTORS_MAX 1024u
+
+struct spawn_work {
+    struct work work;
+    struct msg_kept kept;
+    struct msg_spawned spawned;
+    uint32_t size;
+    struct msg_spawn message; /* what is behind it follows */
+};
+
+static bool is_list(const char *strings, uint32_t size, uint32_t count)
+{
+    for (uint32_t i = 0; i < size; i++)
+        count -= strings[i] == '\0' ? 1 : 0;
+    return count == 0 && (size == 0 || strings[size - 1] == '\0');
+}
+
+static bool spawn_valid(const struct msg_spawn *message, uint32_t length)
+{
+    uint64_t listed = message->descriptors == ALL_DESCRIPTORS ? 0 : message->descriptors;
+    const char *path = (const char *)(message + 1) + listed * sizeof(int32_t);
+
+    return listed <= DESCRIPTORS_MAX &&
+           length == sizeof(*message) + listed * sizeof(int32_t) + message->path_size + message->argv_size +
+                         (uint64_t)message->envp_size &&
+           message->path_size > 0 && is_list(path, message->path_size, 1) &&
+           is_list(path + message->path_size, message->argv_size, message->argc) &&
+           is_list(path + message->path_size + message->argv_size, message->envp_size, message->envc);
+}
+
+/* Starts the process on this kernel. The path begins at the root: the parent's working directory was put before it. */
+static int64_t spawn_here(const struct msg_spawn *message)
+{
+    bool all = message->descriptors == ALL_DESCRIPTORS;
+    uint32_t listed = all ? 0 : message->descriptors;
+    const int32_t *descriptors = (const int32_t *)(message + 1);
+    const char *path = (const char *)(descriptors + listed);
+    struct exec_strings strings = {.argv = path + message->path_size,
+                                   .argc = message->argc,
+                                   .argv_size = message->argv_size,
+                                   .envp = path + message->path_size + message->argv_size,
+                                   .envc = message->envc,
+                                   .envp_size = message->envp_size};
+    struct spawn_program program = {.path = path, .strings = &strings};
+    struct file_table *files = NULL;
+    void *held = NULL;
+    int64_t result = file_load(NULL, path, &program.file, &program.size, &held);
+
+    if (result == 0)
+        result = file_table_pick_at(process_home(message->parent), message->parent, all ? NULL : descriptors, listed,
+                                    &files);
+    if (result == 0) {
+        if (all)
+            file_table_exec(files);
+        result = file_table_set_program(files, path);
+    }
+    if (result == 0)
+        result = spawn_process(message->parent, &program, files, &message->attributes);
+    if (result < 0 && files != NULL)
+        file_table_free(files);
+    file_unload(held);
+    return result;
+}
+
+static void spawn_done(struct msg_kept *kept)
+{
+    struct spawn_work *w = container_of(kept, struct spawn_work, kept);
+
+    heap_free(w, sizeof(*w) + w->size);
+}
+
+static void run_spawn(struct work *work)
+{
+    struct spawn_work *w = container_of(work, struct spawn_work, work);
+
+    w->spawned.id = spawn_here(&w->message);
+    msg_kept_reply(&w->kept, &w->spawned, sizeof(w->spawned), spawn_done);
+}
+
+static void handle_spawn(const struct msg *m)
+{
+    const struct msg_spawn *message = m->data;
+    uint32_t size = m->length - (uint32_t)sizeof(*message);
+    struct spawn_work *w = spawn_valid(message, m->length) ? heap_alloc(sizeof(*w) + size) : NULL;
+
+    if (w == NULL) {
+        msg_reply_error(&m->ticket, spawn_valid(message, m->length) ? -ENOMEM : -EPROTO);
+        return;
+    }
+    memcpy(&w->message, message, m->length);
+    w->size = size;
+    msg_keep(m, &w->kept, NULL);
+    w->work.run = run_spawn;
+    work_submit(&w->work);
+}
+
+void exec_init(void)
+{
+    msg_register(MSG_SPAWN, handle_spawn, sizeof(struct msg_spawn), sizeof(struct msg_spawned));
+}
+
+/* PATH from the root on: behind the working directory of the caller unless it is absolute. */
+static int64_t absolute(const char *path, char out[PATH_SIZE])
+{
+    struct file_request request = {.operation = FILE_GET_FOLDER};
+    struct file_answer answer;
+    size_t used = 0;
+
+    if (path[0] == '\0')
+        return -ENOENT;
+    if (path[0] != '/') {
+        int64_t length = file_call(thread_current()->group, &request, NULL, 0, out + 1,
+                                   FILE_CHUNK < PATH_SIZE - 2 ? FILE_CHUNK : PATH_SIZE - 2, &answer);
+
+        if (length < 0)
+            return length;
+        out[0] = '/';
+        used = 1 + (size_t)length;
+        out[used++] = '/';
+    }
+    if (used + strlen(path) + 1 > PATH_SIZE)
+        return -ENAMETOOLONG;
+    memcpy(out + used, path, strlen(path) + 1);
+    return (int64_t)(used + strlen(path) + 1);
+}
+
+/* Packs what KERNEL needs, and has it do it. */
+static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descriptors, uint32_t count)
+{
+    const struct thread *self = thread_current();
+    uint32_t listed = descriptors == 0 ? 0 : count;
+    uint32_t size = (uint32_t)sizeof(struct msg_spawn) + listed * 4 + PATH_SIZE + EXEC_STRINGS_MAX;
+    struct msg_spawn *message = heap_alloc(size);
+    struct msg_spawned spawned;
+    uint8_t *at;
+    int64_t result;
+    int length;
+
+    if (message == NULL)
+        return -ENOMEM;
+    *message = (struct msg_spawn){.parent = self->group->id,
+                                  .descriptors = descriptors == 0 ? ALL_DESCRIPTORS : count,
+                                  .argv_size = (uint32_t)given->list.argv_size,
+                                  .envp_size = (uint32_t)given->list.envp_size,
+                                  .argc = given->list.argc,
+                                  .envc = given->list.envc};
+    place_mask_all(message->attributes.affinity);
+    message->attributes.signal_mask = self->context.signal_mask;
+    message->attributes.nice = self->context.nice;
+    at = (uint8_t *)(message + 1) + listed * 4;
+    result = listed > 0 && user_read(message + 1, descriptors, listed * 4ull) != 0 ? -EFAULT
+                                                                                   : absolute(given->path, (char *)at);
+    if (result > 0) {
+        message->path_size = (uint32_t)result;
+        at += result;
+        memcpy(at, given->list.argv, given->list.argv_size + given->list.envp_size); /* they follow each other */
+        at += given->list.argv_size + given->list.envp_size;
+        if (kernel == instance.kernel) {
+            result = spawn_here(message);
+        } else {
+            length = msg_call(kernel, MSG_SPAWN, message, (uint32_t)(at - (uint8_t *)message), &spawned,
+                              sizeof(spawned), "start of a process", kernel);
+            result = length < 0 ? length : length == (int)sizeof(spawned) ? spawned.id : -EPROTO;
+        }
+    }
+    heap_free(message, size);
+    return result;
 }
 
 int64_t call_kettle_spawn(struct call *c)
 {
-    struct given *given = heap_alloc(sizeof(*given));
+    const struct thread *self = thread_current();
+    int32_t kernel = (int32_t)c->a[0];
+    uint32_t count = (uint32_t)c->a[5];
+    struct given *given;
     int64_t result = -ENOMEM;
 
+    if (kernel == KETTLE_ANY)
+        kernel = (int32_t)balance_place(self, self->context.affinity, BALANCE_EXEC);
+    if (kernel < 0 || kernel >= (int32_t)instance.kernels || (c->a[4] != 0 && count > DESCRIPTORS_MAX))
+        return -EINVAL;
+    if (!msg_peer_started((uint32_t)kernel) && kernel != (int32_t)instance.kernel)
+        return -EAGAIN;
+    given = heap_alloc(sizeof(*given));
     if (given != NULL)
-        result = read_given(given, c->a[0], c->a[1], c->a[2]);
+        result = read_given(given, c->a[1], c->a[2], c->a[3]);
     if (result == 0)
-        result = spawn_given(given);
+        result = spawn_on((uint32_t)kernel, given, c->a[4], count);
     heap_free(given, sizeof(*given));
     return result;
 }

@@ -1,295 +1,291 @@
-/* System calls on files and descriptors. The work is done at the group's home (kernel/fs/remote.h); here arguments are
- * decoded and data crosses between the program and the kernel, a chunk at a time. */
+/* System calls that move data through descriptors. Operations never wait (kernel/fs/remote.h); here the calling thread
+ * does, for the file's events, when nothing was moved yet, and a signal or a move may end that wait. */
+#include "kernel/calls/files.h"
+
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
-#include "kernel/fs/file.h"
-#include "kernel/fs/path.h"
-#include "kernel/fs/remote.h"
+#include "kernel/fs/pipe.h"
+#include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
+#include "tasks/group.h"
 #include "tasks/thread.h"
 
 #define IOV_MAX 1024u
 #define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one read or write */
-#define AT_FDCWD (-100)
-#define AT_EMPTY_PATH 0x1000u
-#define TCGETS 0x5401u
-#define TIOCGWINSZ 0x5413u
-#define F_GETFD 1u
-#define F_SETFD 2u
-#define F_GETFL 3u
+#define SMALL 256u                 /* bytes that are moved by way of the stack */
+#define TENTH 100000000ull         /* ns */
 
-static int64_t simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra)
+struct span { /* struct iovec */
+    uint64_t address, size;
+};
+
+/* Places in the program's memory, one after another. */
+struct spans {
+    const struct span *list;
+    uint32_t count;
+    uint32_t index;  /* of the one where the next byte goes, or comes from */
+    uint64_t offset; /* in it */
+    uint64_t total;
+};
+
+int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra)
 {
-    struct file_request request = {.operation = operation, .fd = fd, .argument = argument, .extra = extra};
+    struct file_request request = {.operation = operation, .fd = (int32_t)fd, .argument = argument, .extra = extra};
+    struct file_answer answer;
 
-    return file_call(thread_current()->group, &request, NULL, 0, NULL, 0);
+    return file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
 }
 
-/* The error for memory that cannot be used: a bad descriptor comes first, as in Linux. */
-static int64_t bad_memory(int64_t fd)
+int64_t files_error(int64_t fd, int64_t error)
 {
-    int64_t flags = simple(FILE_FLAGS, fd, 0, 0);
+    int64_t flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
 
-    return flags < 0 ? flags : -EFAULT;
+    return flags < 0 ? flags : error;
 }
 
-/* Reads up to SIZE bytes into the program's memory; stops early where a single read would. */
-static int64_t read_into(int64_t fd, uint64_t address, uint64_t size)
+/* Moves SIZE bytes between BUFFER and the spans, from where they stand on. -EFAULT. */
+static int move(struct spans *spans, uint8_t *buffer, uint64_t size, bool out)
 {
-    struct file_request request = {.operation = FILE_READ, .fd = fd};
-    uint8_t buffer[FILE_CHUNK];
+    while (size > 0) {
+        const struct span *span = &spans->list[spans->index];
+        uint64_t part = span->size - spans->offset < size ? span->size - spans->offset : size;
+        int error = 0;
+
+        if (part > 0)
+            error = out ? user_write(span->address + spans->offset, buffer, part)
+                        : user_read(buffer, span->address + spans->offset, part);
+        if (error != 0)
+            return error;
+        buffer += part;
+        size -= part;
+        spans->offset += part;
+        if (spans->offset == span->size) {
+            spans->index++;
+            spans->offset = 0;
+        }
+    }
+    return 0;
+}
+
+/* Waits until the file may be ready. 0; 1: the time that the file allows is over; -ERESTARTSYS. */
+static int64_t wait_ready(const struct file_answer *answer, const char *why)
+{
+    uint64_t tenths = answer->flags >> FILE_SECONDS_SHIFT;
+    uint64_t deadline = tenths != 0 ? clock_now() + tenths * TENTH : 0;
+    int64_t result = watch_wait_at(answer->kernel, WATCH_FILE, answer->id, answer->seen, why, deadline);
+
+    return result == -ETIMEDOUT ? 1 : result;
+}
+
+/* Reads a file in memory of this kernel without another copy. False: FD is none. */
+static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *result)
+{
+    struct file *file = file_near(thread_current()->group, fd);
+    bool done = file != NULL && file->kind->seekable && (file->flags & (OPEN_ACCESS | OPEN_PATH)) == 0;
+    const void *from;
+
+    if (done) {
+        *result = file_take(file, spans->total, at, &from);
+        if (move(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true) != 0)
+            *result = -EFAULT;
+    }
+    if (file != NULL)
+        file_unpin(file);
+    return done;
+}
+
+static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
+{
+    struct file_request request = {.operation = at < 0 ? FILE_READ : FILE_READ_AT, .fd = (int32_t)fd};
+    struct group *group = thread_current()->group;
+    struct file_answer answer;
     uint64_t done = 0;
+    int64_t count;
 
-    if (!user_range(address, size))
-        return bad_memory(fd);
-    if (size > TRANSFER_MAX)
-        size = TRANSFER_MAX;
-    do {
-        uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
-        int64_t count;
+    for (;;) {
+        uint64_t part = spans->total - done < size ? spans->total - done : size;
 
-        if (done > 0 && simple(FILE_TERMINAL, fd, 0, 0) != 0)
-            break; /* a terminal gives what it has */
-        request.argument = (int64_t)part;
-        count = file_call(thread_current()->group, &request, NULL, 0, buffer, FILE_CHUNK);
+        request.argument = at < 0 ? (int64_t)part : at + (int64_t)done;
+        count = file_call(group, &request, NULL, 0, buffer, part, &answer);
+        if (count == -EAGAIN && (answer.flags & FILE_MAY_WAIT) != 0 && done == 0) {
+            count = wait_ready(&answer, "input of a file");
+            if (count == 0)
+                continue;
+            return count == 1 ? 0 : count;
+        }
         if (count < 0)
             return done > 0 ? (int64_t)done : count;
-        if (user_write(address + done, buffer, (uint64_t)count) != 0)
-            return -EFAULT;
+        if ((uint64_t)count > part)
+            return -EPROTO;
+        if (move(spans, buffer, (uint64_t)count, true) != 0)
+            return done > 0 ? (int64_t)done : -EFAULT;
         done += (uint64_t)count;
-        if ((uint64_t)count < part)
-            break;
-    } while (done < size);
+        if (done == spans->total || (uint64_t)count < part || (answer.flags & FILE_READ_ON) == 0)
+            return (int64_t)done;
+    }
+}
+
+static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
+{
+    struct file_request request = {.operation = at < 0 ? FILE_WRITE : FILE_WRITE_AT,
+                                   .fd = (int32_t)fd,
+                                   .extra = spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0};
+    struct group *group = thread_current()->group;
+    uint64_t done = 0, begin = 0, end = 0; /* of the whole: moved; what is in the buffer, to what is not */
+    struct file_answer answer;
+    int64_t count;
+
+    do {
+        if (begin == end) {
+            uint64_t part = spans->total - done < size ? spans->total - done : size;
+
+            if (move(spans, buffer, part, false) != 0)
+                return done > 0 ? (int64_t)done : files_error(fd, -EFAULT);
+            begin = 0;
+            end = part;
+        }
+        request.argument = at < 0 ? 0 : at + (int64_t)done;
+        count = file_call(group, &request, buffer + begin, end - begin, NULL, 0, &answer);
+        if (count == -EAGAIN && (answer.flags & FILE_MAY_WAIT) != 0) {
+            count = wait_ready(&answer, "room in a file");
+            if (count >= 0)
+                continue;
+        }
+        if (count == -EPIPE && file_hooks.broken_pipe != NULL)
+            file_hooks.broken_pipe();
+        if (count < 0)
+            return done > 0 ? (int64_t)done : count;
+        done += (uint64_t)count;
+        begin += (uint64_t)count;
+    } while (done < spans->total);
     return (int64_t)done;
 }
 
-static int64_t write_from(int64_t fd, uint64_t address, uint64_t size)
+static int64_t transfer(int64_t fd, struct spans *spans, int64_t at, bool reading)
 {
-    struct file_request request = {.operation = FILE_WRITE, .fd = fd};
-    uint8_t buffer[FILE_CHUNK];
-    uint64_t done = 0;
+    uint64_t small[SMALL / 8];
+    uint64_t size;
+    uint8_t *memory;
+    int64_t result;
 
-    if (!user_range(address, size))
-        return bad_memory(fd);
-    if (size > TRANSFER_MAX)
-        size = TRANSFER_MAX;
-    do {
-        uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
-        int64_t count;
+    for (uint32_t i = 0; i < spans->count; i++) {
+        if (!user_range(spans->list[i].address, spans->list[i].size))
+            return files_error(fd, -EFAULT);
+    }
+    if (spans->total > TRANSFER_MAX)
+        spans->total = TRANSFER_MAX;
+    if (reading && read_near(fd, spans, at, &result))
+        return result;
+    size = spans->total < FILE_CHUNK ? spans->total : FILE_CHUNK;
+    memory = size <= SMALL ? (uint8_t *)small : heap_alloc(size);
+    if (memory == NULL)
+        return -ENOMEM;
+    result = (reading ? read_loop : write_loop)(fd, spans, at, memory, size);
+    if (size > SMALL)
+        heap_free(memory, size);
+    return result;
+}
 
-        if (user_read(buffer, address + done, part) != 0)
-            count = bad_memory(fd);
-        else
-            count = file_call(thread_current()->group, &request, buffer, part, NULL, 0);
-        if (count < 0)
-            return done > 0 ? (int64_t)done : count;
-        done += (uint64_t)count;
-    } while (done < size);
-    return (int64_t)done;
+static int64_t transfer_one(const struct call *c, int64_t at, bool reading)
+{
+    struct span span = {c->a[1], c->a[2]};
+    struct spans spans = {.list = &span, .count = 1, .total = span.size};
+
+    return transfer((int32_t)c->a[0], &spans, at, reading);
 }
 
 int64_t call_read(struct call *c)
 {
-    return read_into((int32_t)c->a[0], c->a[1], c->a[2]);
+    return transfer_one(c, -1, true);
 }
 
 int64_t call_write(struct call *c)
 {
-    return write_from((int32_t)c->a[0], c->a[1], c->a[2]);
+    return transfer_one(c, -1, false);
 }
 
-/* Runs TRANSFER over an array of struct iovec. */
-static int64_t vector(struct call *c, int64_t (*transfer)(int64_t fd, uint64_t address, uint64_t size))
+int64_t call_pread64(struct call *c)
 {
-    int64_t total = 0;
+    return (int64_t)c->a[3] < 0 ? -EINVAL : transfer_one(c, (int64_t)c->a[3], true);
+}
+
+int64_t call_pwrite64(struct call *c)
+{
+    return (int64_t)c->a[3] < 0 ? -EINVAL : transfer_one(c, (int64_t)c->a[3], false);
+}
+
+static int64_t check_vector(const struct span *list, uint32_t count, uint64_t *total)
+{
+    *total = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].size > INT64_MAX || *total + list[i].size > INT64_MAX)
+            return -EINVAL;
+        *total += list[i].size;
+    }
+    return 0;
+}
+
+static int64_t transfer_vector(const struct call *c, bool reading)
+{
+    int64_t fd = (int32_t)c->a[0];
+    struct spans spans = {.count = (uint32_t)c->a[2]};
+    size_t size = spans.count * sizeof(struct span);
+    struct span *list;
+    int64_t result = 0;
 
     if (c->a[2] > IOV_MAX)
-        return -EINVAL;
+        return files_error(fd, -EINVAL);
     if (c->a[2] == 0)
-        return transfer((int32_t)c->a[0], 0, 0);
-    for (uint64_t i = 0; i < c->a[2]; i++) {
-        uint64_t iov[2];
-        int64_t count;
-
-        if (user_read(iov, c->a[1] + i * sizeof(iov), sizeof(iov)) != 0)
-            return total > 0 ? total : -EFAULT;
-        if (iov[1] > INT32_MAX)
-            return total > 0 ? total : -EINVAL;
-        if (iov[1] == 0)
-            continue;
-        count = transfer((int32_t)c->a[0], iov[0], iov[1]);
-        if (count < 0)
-            return total > 0 ? total : count;
-        total += count;
-        if ((uint64_t)count < iov[1])
-            break;
-    }
-    return total;
+        return files_error(fd, 0);
+    list = heap_alloc(size);
+    if (list == NULL)
+        return -ENOMEM;
+    if (user_read(list, c->a[1], size) != 0)
+        result = files_error(fd, -EFAULT);
+    else if (check_vector(list, spans.count, &spans.total) != 0)
+        result = files_error(fd, -EINVAL);
+    spans.list = list;
+    if (result == 0)
+        result = transfer(fd, &spans, -1, reading);
+    heap_free(list, size);
+    return result;
 }
 
 int64_t call_readv(struct call *c)
 {
-    return vector(c, read_into);
+    return transfer_vector(c, true);
 }
 
 int64_t call_writev(struct call *c)
 {
-    return vector(c, write_from);
-}
-
-/* Sends OPERATION with the path at user address PATH. */
-static int64_t with_path(uint32_t operation, uint64_t path, int64_t argument, struct file_facts *facts)
-{
-    struct file_request request = {.operation = operation, .fd = -1, .argument = argument};
-    char *name = heap_alloc(FILE_CHUNK); /* longer paths than a chunk have no file here */
-    int64_t result;
-
-    if (name == NULL)
-        return -ENOMEM;
-    result = user_read_string(name, path, FILE_CHUNK);
-    if (result >= 0)
-        result = file_call(thread_current()->group, &request, name, (size_t)result + 1, facts,
-                           facts != NULL ? sizeof(*facts) : 0);
-    heap_free(name, FILE_CHUNK);
-    return result;
-}
-
-int64_t call_open(struct call *c)
-{
-    return with_path(FILE_OPEN, c->a[0], (int64_t)(c->a[1] & UINT32_MAX), NULL);
-}
-
-int64_t call_openat(struct call *c)
-{
-    return with_path(FILE_OPEN, c->a[1], (int64_t)(c->a[2] & UINT32_MAX), NULL); /* every path starts at the root */
-}
-
-int64_t call_close(struct call *c)
-{
-    return simple(FILE_CLOSE, (int32_t)c->a[0], 0, 0);
+    return transfer_vector(c, false);
 }
 
 int64_t call_lseek(struct call *c)
 {
-    return simple(FILE_SEEK, (int32_t)c->a[0], (int64_t)c->a[1], (uint32_t)c->a[2]);
+    return files_simple(FILE_SEEK, (int32_t)c->a[0], (int64_t)c->a[1], (uint32_t)c->a[2]);
 }
 
-struct linux_stat { /* as asm/stat.h for x86-64 */
-    uint64_t dev, ino, nlink;
-    uint32_t mode, uid, gid, pad;
-    uint64_t rdev;
-    int64_t size, block_size, blocks;
-    uint64_t atime, atime_ns, mtime, mtime_ns, ctime, ctime_ns;
-    int64_t unused[3];
-};
-
-_Static_assert(sizeof(struct linux_stat) == 144, "Linux ABI");
-
-static int64_t give_stat(int64_t error, const struct file_facts *facts, uint64_t address)
+int64_t call_getdents64(struct call *c)
 {
-    struct linux_stat stat = {.dev = 1,
-                              .ino = facts->inode,
-                              .nlink = 1,
-                              .mode = facts->mode,
-                              .rdev = (facts->mode & FILE_TYPE_MASK) == FILE_CHARACTER ? facts->device : 0,
-                              .size = (int64_t)facts->size,
-                              .block_size = PAGE_SIZE,
-                              .blocks = (int64_t)((facts->size + 511) / 512),
-                              .atime = facts->mtime,
-                              .mtime = facts->mtime,
-                              .ctime = facts->mtime};
+    int64_t fd = (int32_t)c->a[0];
+    uint64_t size = (uint32_t)c->a[2] < FILE_CHUNK ? (uint32_t)c->a[2] : FILE_CHUNK;
+    struct file_request request = {.operation = FILE_ENTRIES, .fd = (int32_t)fd, .argument = (int64_t)size};
+    struct file_answer answer;
+    uint8_t *buffer;
+    int64_t result;
 
-    return error < 0 ? error : user_write(address, &stat, sizeof(stat));
-}
-
-static int64_t stat_fd(int64_t fd, uint64_t address)
-{
-    struct file_request request = {.operation = FILE_STAT, .fd = fd};
-    struct file_facts facts = {0};
-    int64_t error = file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts));
-
-    return give_stat(error, &facts, address);
-}
-
-int64_t call_fstat(struct call *c)
-{
-    return stat_fd((int32_t)c->a[0], c->a[1]);
-}
-
-int64_t call_stat(struct call *c)
-{
-    struct file_facts facts = {0};
-    int64_t error = with_path(FILE_STAT_PATH, c->a[0], 0, &facts);
-
-    return give_stat(error, &facts, c->a[1]);
-}
-
-int64_t call_newfstatat(struct call *c)
-{
-    struct file_facts facts = {0};
-    char first;
-    int64_t error;
-
-    if ((c->a[3] & AT_EMPTY_PATH) != 0 && user_read(&first, c->a[1], 1) == 0 && first == '\0' &&
-        (int32_t)c->a[0] != AT_FDCWD)
-        return stat_fd((int32_t)c->a[0], c->a[2]);
-    error = with_path(FILE_STAT_PATH, c->a[1], 0, &facts);
-    return give_stat(error, &facts, c->a[2]);
-}
-
-int64_t call_access(struct call *c)
-{
-    struct file_facts facts = {0};
-    int64_t error = with_path(FILE_STAT_PATH, c->a[0], 0, &facts);
-
-    if (error < 0)
-        return error;
-    if ((c->a[1] & 2) != 0)
-        return -EROFS;
-    return (c->a[1] & 1) != 0 && (facts.mode & 0111) == 0 ? -EACCES : 0;
-}
-
-int64_t call_ioctl(struct call *c)
-{
-    int64_t terminal = simple(FILE_TERMINAL, (int32_t)c->a[0], 0, 0);
-
-    if (terminal < 0)
-        return terminal;
-    if (terminal == 0)
-        return -ENOTTY;
-    if (c->a[1] == TCGETS) {
-        /* Raw, 8 bits, 115200 baud: input, output, control and local flags, line discipline, control characters. */
-        uint32_t flags[4] = {0, 0, 0x18b2, 0};
-        uint8_t rest[20] = {0};
-
-        rest[1 + 6] = 1; /* VMIN */
-        if (user_write(c->a[2], flags, sizeof(flags)) != 0)
-            return -EFAULT;
-        return user_write(c->a[2] + sizeof(flags), rest, sizeof(rest));
-    }
-    if (c->a[1] == TIOCGWINSZ) {
-        uint16_t size[4] = {24, 80, 0, 0};
-
-        return user_write(c->a[2], size, sizeof(size));
-    }
-    return -EINVAL;
-}
-
-int64_t call_fcntl(struct call *c)
-{
-    int64_t flags = simple(FILE_FLAGS, (int32_t)c->a[0], 0, 0);
-
-    if (flags < 0)
-        return flags;
-    switch (c->a[1]) {
-    case F_GETFD: /* there is no exec that could close them */
-    case F_SETFD:
-        return 0;
-    case F_GETFL:
-        return flags;
-    default:
-        return -EINVAL;
-    }
+    if (!user_range(c->a[1], size))
+        return files_error(fd, -EFAULT);
+    buffer = heap_alloc(size + 1);
+    if (buffer == NULL)
+        return -ENOMEM;
+    result = file_call(thread_current()->group, &request, NULL, 0, buffer, size, &answer);
+    if (result > 0 && user_write(c->a[1], buffer, (uint64_t)result) != 0)
+        result = -EFAULT;
+    heap_free(buffer, size + 1);
+    return result;
 }

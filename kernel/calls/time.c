@@ -5,6 +5,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/poll.h"
 #include "mm/space.h"
 #include "tasks/group.h"
 #include "tasks/sched.h"
@@ -121,6 +122,8 @@ int64_t call_restart_syscall(struct call *c)
     switch (context->restart_function) {
     case RESTART_NANOSLEEP:
         return sleep_relative(context->restart_argument[0], context->restart_argument[1]);
+    case RESTART_POLL:
+        return poll_restart();
     default:
         return -EINTR;
     }

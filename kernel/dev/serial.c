@@ -3,13 +3,10 @@
 
 #include "boot/instance.h"
 #include "boot/window.h"
-#include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/log.h"
-#include "tasks/group.h"
-#include "tasks/waitq.h"
 
 #define PORT 0x3f8
 #define REG_DATA 0
@@ -18,61 +15,87 @@
 #define REG_LINE_CONTROL 3
 #define REG_MODEM_CONTROL 4
 #define REG_LINE_STATUS 5
-#define INTERRUPT_INPUT 0x05 /* data, and line status: a break */
+#define REG_INTERRUPT_ID 2
+#define NO_INTERRUPT 0x01     /* in REG_INTERRUPT_ID */
+#define INTERRUPT_INPUT 0x05  /* data, and line status: a break */
+#define INTERRUPT_OUTPUT 0x02 /* the FIFO of what is to be sent is empty */
 #define STATUS_DATA 0x01
 #define STATUS_BREAK 0x10
 #define STATUS_EMPTY 0x20
+#define STATUS_SENT 0x40
 #define FIFO_SIZE 16
 #define IRQ 4
-#define INPUT_SIZE 4096u
+#define INTERRUPT_ROUNDS 64 /* of one interrupt: a UART that never has enough is left alone until the next */
 
-static struct spinlock lock;
-static uint8_t input[INPUT_SIZE]; /* [k] lock: a ring */
-static uint32_t input_head;       /* [k] bytes ever put in */
-static uint32_t input_tail;       /* [k] bytes ever taken out */
-static bool ended;                /* [k] a break has come: after these bytes nothing follows */
-static bool stalled;              /* [k] no room: the UART keeps what it has until somebody reads */
-static struct waitq readers = {{&readers.waiters, &readers.waiters}}; /* [k] */
+void (*serial_on_interrupt)(void);
 
-static void input_interrupts(bool on)
+static uint8_t interrupts; /* enabled */
+static int room;           /* bytes that the FIFO takes, as far as we know */
+static bool break_seen;    /* its NUL byte is still in the FIFO, behind what came before */
+
+static void enable(uint8_t wanted)
 {
-    outb(PORT + REG_INTERRUPTS, on ? INTERRUPT_INPUT : 0);
+    if (wanted != interrupts)
+        outb(PORT + REG_INTERRUPTS, wanted);
+    interrupts = wanted;
 }
 
-static void take_input_locked(void)
+void serial_want_input(bool wanted)
 {
-    static bool break_seen; /* its NUL byte is still in the FIFO, behind what came before */
+    enable(wanted ? interrupts | INTERRUPT_INPUT : interrupts & (uint8_t)~INTERRUPT_INPUT);
+}
 
-    for (;;) {
-        uint8_t status = inb(PORT + REG_LINE_STATUS);
-        uint8_t byte;
+void serial_want_output(bool wanted)
+{
+    enable(wanted ? interrupts | INTERRUPT_OUTPUT : interrupts & (uint8_t)~INTERRUPT_OUTPUT);
+}
 
-        if ((status & STATUS_BREAK) != 0)
-            break_seen = true;
-        if ((status & STATUS_DATA) == 0)
-            break;
-        if (input_head - input_tail == INPUT_SIZE) {
-            stalled = true;
-            input_interrupts(false);
-            break;
-        }
-        byte = inb(PORT + REG_DATA);
-        if (break_seen && byte == 0) {
-            break_seen = false;
-            ended = true;
-            continue;
-        }
-        input[input_head++ % INPUT_SIZE] = byte;
+/* The break comes as a NUL byte with a mark. */
+static uint8_t read_status(void)
+{
+    uint8_t status = inb(PORT + REG_LINE_STATUS);
+
+    break_seen |= (status & STATUS_BREAK) != 0;
+    return status;
+}
+
+int serial_get(void)
+{
+    uint8_t byte;
+
+    if ((read_status() & STATUS_DATA) == 0)
+        return SERIAL_NONE;
+    byte = inb(PORT + REG_DATA);
+    if (break_seen && byte == 0) {
+        break_seen = false;
+        return SERIAL_BREAK;
     }
-    if (input_head != input_tail || ended)
-        waitq_wake_all(&readers);
+    return byte;
 }
 
+bool serial_put(uint8_t byte)
+{
+    if (room == 0) {
+        if ((read_status() & STATUS_EMPTY) == 0)
+            return false;
+        room = FIFO_SIZE;
+    }
+    outb(PORT + REG_DATA, byte);
+    room--;
+    return true;
+}
+
+void serial_finish(void)
+{
+    while ((inb(PORT + REG_LINE_STATUS) & STATUS_SENT) == 0)
+        cpu_relax();
+}
+
+/* The interrupt comes with an edge: it is over only when the UART has nothing more to tell. */
 void serial_interrupt(void)
 {
-    spin_lock(&lock);
-    take_input_locked();
-    spin_unlock(&lock);
+    for (int round = 0; round < INTERRUPT_ROUNDS && (inb(PORT + REG_INTERRUPT_ID) & NO_INTERRUPT) == 0; round++)
+        serial_on_interrupt();
 }
 
 static void route_interrupt(void)
@@ -107,51 +130,5 @@ void serial_init(void)
     outb(PORT + REG_FIFO, 0x07);         /* FIFOs on and empty, interrupt at the first byte */
     outb(PORT + REG_MODEM_CONTROL, 0x0b);
     route_interrupt();
-    input_interrupts(true);
-}
-
-void serial_write(const void *data, size_t size)
-{
-    const uint8_t *bytes = data;
-
-    spin_lock(&lock);
-    while (size > 0) {
-        while ((inb(PORT + REG_LINE_STATUS) & STATUS_EMPTY) == 0)
-            cpu_relax();
-        for (int room = FIFO_SIZE; room > 0 && size > 0; room--, size--)
-            outb(PORT + REG_DATA, *bytes++);
-    }
-    spin_unlock(&lock);
-}
-
-int64_t serial_read(void *data, size_t size, const struct group *group)
-{
-    static const struct wait_reason reason = {.what = "terminal input", .kernel = -1};
-    uint8_t *bytes = data;
-    size_t taken = 0;
-
-    spin_lock(&lock);
-    while (input_head == input_tail && !ended) {
-        if (group_exiting(group)) {
-            spin_unlock(&lock);
-            return -EINTR;
-        }
-        waitq_wait(&readers, &lock, &reason, WAIT_KILLABLE, 0);
-    }
-    while (taken < size && input_tail != input_head)
-        bytes[taken++] = input[input_tail++ % INPUT_SIZE];
-    if (stalled && input_head - input_tail < INPUT_SIZE) {
-        stalled = false;
-        input_interrupts(true);
-        take_input_locked();
-    }
-    spin_unlock(&lock);
-    return (int64_t)taken;
-}
-
-void serial_wake_readers(void)
-{
-    spin_lock(&lock);
-    waitq_wake_all(&readers);
-    spin_unlock(&lock);
+    serial_want_input(true);
 }

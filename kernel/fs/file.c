@@ -1,424 +1,295 @@
-/* Files and descriptors. See the header. */
+/* Open files: table, counts, events. See the header. */
 #include "kernel/fs/file.h"
 
+#include "kernel/fs/copy.h"
+#include "kernel/fs/table.h"
+
+#include "boot/instance.h"
 #include "kernel/abi/errno.h"
-#include "kernel/dev/serial.h"
-#include "kernel/fs/initramfs.h"
+#include "kernel/fs/copy.h"
+#include "kernel/fs/load.h"
+#include "kernel/fs/name.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/poll.h"
 #include "kernel/fs/proc.h"
+#include "kernel/fs/remote.h"
+#include "kernel/fs/table.h"
+#include "kernel/fs/terminal.h"
+#include "kernel/fs/wire.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
+#include "msg/channel.h"
 #include "tasks/group.h"
+#include "tasks/process.h"
+#include "tasks/thread.h"
 
-#define FIRST_SLOTS 64u
-#define SLOTS_MAX 1024u       /* descriptors of one process */
-#define TERMINAL_DEVICE 0x440 /* major 4, minor 64: the first serial line */
+#define BUCKETS 256u
 
-struct file_table {
-    struct spinlock lock;
-    uint32_t size;       /* [k] slots allocated */
-    struct file **slots; /* [k] NULL: free */
-};
+const struct file_kind file_memory_kind = {.seekable = true};
+const struct file_kind file_directory_kind = {.directory = true};
+struct file_hooks file_hooks;
 
-static struct spinlock files_lock; /* reference counts of all files */
+static struct spinlock files_lock; /* innermost but for the run queues */
+static struct list files[BUCKETS]; /* [t] */
+static uint64_t last_id;           /* [t] */
 
-static int64_t memory_read(struct file *file, void *data, size_t size, uint64_t offset, const struct group *group)
+static struct list *bucket_of(uint64_t id)
 {
-    (void)group;
-    if (offset >= file->facts.size)
-        return 0;
-    if (size > file->facts.size - offset)
-        size = file->facts.size - offset;
-    memcpy(data, (const uint8_t *)file->data + offset, size);
-    return (int64_t)size;
+    return &files[id % BUCKETS];
 }
 
-static int64_t terminal_read(struct file *file, void *data, size_t size, uint64_t offset, const struct group *group)
+void file_events_init(struct file_events *events)
 {
-    (void)file;
-    (void)offset;
-    return serial_read(data, size, group);
+    watch_init(&events->source);
+    list_init(&events->polls);
 }
 
-static int64_t terminal_write(struct file *file, const void *data, size_t size)
+void file_event(struct file_events *events)
 {
-    (void)file;
-    serial_write(data, size);
-    return (int64_t)size;
+    watch_event(&events->source);
+    poll_event(events);
 }
 
-const struct file_kind file_memory_kind = {.read = memory_read, .seekable = true};
-static const struct file_kind terminal_kind = {.read = terminal_read, .write = terminal_write, .terminal = true};
-static const struct file_kind directory_kind = {.seekable = true};
-
-static int fork_files(struct group *parent, void **out)
-{
-    *out = file_table_create(parent->files);
-    return *out == NULL ? -ENOMEM : 0;
-}
-
-static void exec_files(void *files)
-{
-    (void)files;
-}
-
-void file_init(void)
-{
-    group_hooks.fork_files = fork_files;
-    group_hooks.exec_files = exec_files;
-    group_hooks.release_files = file_table_free;
-    group_hooks.ending = serial_wake_readers;
-}
-
-struct file *file_create(const struct file_kind *kind, const struct file_facts *facts, const void *data, size_t owned)
+static struct file *new_file(uint32_t kernel)
 {
     struct file *file = heap_alloc(sizeof(*file));
 
-    if (file != NULL)
-        *file = (struct file){.kind = kind, .facts = *facts, .references = 1, .data = data, .owned = owned};
+    if (file == NULL)
+        return NULL;
+    list_init(&file->node);
+    file->kernel = kernel;
+    file->opens = 1;
+    file->pins = 1;
+    file->events = &file->own_events;
+    file_events_init(&file->own_events);
     return file;
 }
 
-static struct file *file_get(struct file *file)
+static void publish(struct file *file)
 {
     spin_lock(&files_lock);
-    file->references++;
+    file->id = ++last_id;
+    if (file->facts.inode == 0)
+        file->facts.inode = file->id;
+    list_append(bucket_of(file->id), &file->node);
+    spin_unlock(&files_lock);
+}
+
+struct file *file_create(const struct file_kind *kind, const struct file_facts *facts, uint32_t flags, void *state,
+                         struct file_events *events)
+{
+    struct file *file = new_file(instance.kernel);
+
+    if (file == NULL)
+        return NULL;
+    file->kind = kind;
+    file->facts = *facts;
+    file->flags = flags;
+    file->state = state;
+    if (events != NULL)
+        file->events = events;
+    publish(file);
+    return file;
+}
+
+struct file *file_create_data(const struct file_kind *kind, const struct file_facts *facts, uint32_t flags,
+                              const void *data, size_t owned)
+{
+    struct file *file = new_file(instance.kernel);
+
+    if (file == NULL) {
+        if (owned != 0)
+            heap_free((void *)(uintptr_t)data, owned);
+        return NULL;
+    }
+    file->kind = kind;
+    file->facts = *facts;
+    file->flags = flags;
+    file->data = data;
+    file->owned = owned;
+    publish(file);
+    return file;
+}
+
+struct file *file_create_proxy(uint32_t kernel, uint64_t id)
+{
+    struct file *file = new_file(kernel);
+
+    if (file != NULL)
+        file->id = id;
+    return file;
+}
+
+void file_free(struct file *file)
+{
+    if (file->kind != NULL && file->kind->forget != NULL)
+        file->kind->forget(file);
+    if (file->owned != 0)
+        heap_free((void *)(uintptr_t)file->data, file->owned);
+    if (file->path != NULL)
+        heap_free(file->path, strlen(file->path) + 1);
+    heap_free(file, sizeof(*file));
+}
+
+static struct file *find_locked(uint64_t id)
+{
+    list_for_each(node, bucket_of(id)) {
+        struct file *file = container_of(node, struct file, node);
+
+        if (file->id == id)
+            return file;
+    }
+    return NULL;
+}
+
+struct file *file_find(uint64_t id)
+{
+    struct file *file;
+
+    spin_lock(&files_lock);
+    file = find_locked(id);
+    if (file != NULL)
+        file_pin(file);
     spin_unlock(&files_lock);
     return file;
 }
 
-static void file_put(struct file *file)
+struct file *file_share(uint64_t id)
+{
+    struct file *file;
+
+    spin_lock(&files_lock);
+    file = find_locked(id);
+    if (file != NULL)
+        file->opens++;
+    spin_unlock(&files_lock);
+    return file;
+}
+
+void file_open_again(struct file *file)
+{
+    spin_lock(&files_lock);
+    file->opens++;
+    spin_unlock(&files_lock);
+}
+
+static void drop_answered(void *context, uint32_t kernel, const void *reply, int length)
+{
+    (void)kernel;
+    (void)reply;
+    (void)length;
+    file_unpin(context);
+}
+
+void file_close(struct file *file)
 {
     bool last;
 
     spin_lock(&files_lock);
-    last = --file->references == 0;
+    last = --file->opens == 0;
+    if (last)
+        list_remove(&file->node); /* nobody finds it any more */
     spin_unlock(&files_lock);
     if (!last)
         return;
-    if (file->owned != 0)
-        heap_free((void *)(uintptr_t)file->data, file->owned);
-    heap_free(file, sizeof(*file));
-}
-
-static const struct file_facts terminal_facts = {.inode = 1, .device = TERMINAL_DEVICE, .mode = FILE_CHARACTER | 0620};
-
-static struct file *terminal_create(void)
-{
-    struct file *file = file_create(&terminal_kind, &terminal_facts, NULL, 0);
-
-    if (file != NULL)
-        file->flags = 2;
-    return file;
-}
-
-struct file_table *file_table_create(struct file_table *from)
-{
-    struct file_table *table = heap_alloc(sizeof(*table));
-    struct file *terminal = NULL;
-
-    if (table == NULL)
-        return NULL;
-    table->size = FIRST_SLOTS;
-    table->slots = heap_alloc(table->size * sizeof(struct file *));
-    if (from == NULL)
-        terminal = terminal_create();
-    if (table->slots == NULL || (from == NULL && terminal == NULL)) {
-        file_table_free(table);
-        return NULL;
+    if (file->kind == NULL) { /* the pin of the opens goes with the answer */
+        msg_ask(&file->asking, file->kernel, MSG_FILE_DROP, &file->id, sizeof(file->id), drop_answered, file);
+        return;
     }
-    for (uint32_t fd = 0; fd < 3; fd++) {
-        if (from == NULL) {
-            table->slots[fd] = fd == 0 ? terminal : file_get(terminal);
-            continue;
-        }
-        spin_lock(&from->lock);
-        if (from->slots[fd] != NULL)
-            table->slots[fd] = file_get(from->slots[fd]);
-        spin_unlock(&from->lock);
+    if (file->kind->release != NULL)
+        file->kind->release(file);
+    file_event(file->events); /* who waits finds that it is gone */
+    file_unpin(file);
+}
+
+void file_drop(uint32_t kernel, uint64_t id)
+{
+    struct file *file = kernel == instance.kernel ? file_find(id) : NULL;
+
+    if (kernel != instance.kernel) {
+        msg_call(kernel, MSG_FILE_DROP, &id, sizeof(id), NULL, 0, "drop of a file", id);
+    } else if (file != NULL) {
+        file_close(file);
+        file_unpin(file);
     }
-    return table;
 }
 
-void file_table_free(void *files)
+static void handle_drop(const struct msg *m)
 {
-    struct file_table *table = files;
+    uint64_t id;
+    struct file *file;
 
-    for (uint32_t fd = 0; table->slots != NULL && fd < table->size; fd++) {
-        if (table->slots[fd] != NULL)
-            file_put(table->slots[fd]);
+    memcpy(&id, m->data, sizeof(id));
+    file = file_find(id);
+    if (file != NULL) {
+        file_close(file);
+        file_unpin(file);
     }
-    if (table->slots != NULL)
-        heap_free(table->slots, table->size * sizeof(struct file *));
-    heap_free(table, sizeof(*table));
+    msg_reply(&m->ticket, NULL, 0);
 }
 
-/* The file of FD with a reference, or NULL. */
-static struct file *table_find(struct file_table *table, int64_t fd)
+static struct watch_source *find_source(uint64_t id, void **held)
 {
-    struct file *file = NULL;
+    struct file *file = file_find(id);
 
-    spin_lock(&table->lock);
-    if (fd >= 0 && fd < (int64_t)table->size && table->slots[fd] != NULL)
-        file = file_get(table->slots[fd]);
-    spin_unlock(&table->lock);
-    return file;
+    *held = file;
+    return file != NULL ? &file->events->source : NULL;
 }
 
-static bool table_grow_locked(struct file_table *table)
+static void put_source(void *held)
 {
-    struct file **slots;
-
-    if (table->size >= SLOTS_MAX)
-        return false;
-    slots = heap_alloc(2 * table->size * sizeof(*slots));
-    if (slots == NULL)
-        return false;
-    memcpy(slots, table->slots, table->size * sizeof(*slots));
-    heap_free(table->slots, table->size * sizeof(*slots));
-    table->slots = slots;
-    table->size *= 2;
-    return true;
+    file_unpin(held);
 }
 
-/* Puts FILE, whose reference goes to the table, at the lowest free descriptor. */
-static int64_t table_add(struct file_table *table, struct file *file)
+static void nothing(void)
 {
-    int64_t fd = 0;
-
-    spin_lock(&table->lock);
-    while (fd < (int64_t)table->size && table->slots[fd] != NULL)
-        fd++;
-    if (fd == (int64_t)table->size && !table_grow_locked(table))
-        fd = -EMFILE;
-    else
-        table->slots[fd] = file;
-    spin_unlock(&table->lock);
-    if (fd < 0)
-        file_put(file);
-    return fd;
 }
 
-static bool is_terminal_name(const char *name)
+static int fork_files(struct group *parent, void **out)
 {
-    return strcmp(name, "dev/console") == 0 || strcmp(name, "dev/tty") == 0 || strcmp(name, "dev/ttyS0") == 0;
-}
+    struct file_table *table;
+    int error = file_table_fork(parent, &table);
 
-static int64_t stat_name(const char *name, struct file_facts *facts)
-{
-    int64_t error;
-
-    if (is_terminal_name(name)) {
-        *facts = terminal_facts;
-        return 0;
-    }
-    error = proc_stat(name, facts);
-    return error == -ENOENT ? initramfs_stat(name, facts) : error;
-}
-
-/* Opens what exists under NAME to read; a directory as a file that only can be closed. */
-static int64_t open_name(const char *name, bool folder, struct file **out)
-{
-    struct file_facts facts;
-    int64_t error;
-
-    if (is_terminal_name(name)) {
-        *out = terminal_create();
-        return *out == NULL ? -ENOMEM : 0;
-    }
-    error = proc_open(name, out);
-    if (error == -ENOENT)
-        error = initramfs_open(name, out);
-    if (error == 0 && folder) {
-        file_put(*out);
-        return -ENOTDIR;
-    }
-    if (error == -EISDIR) {
-        error = stat_name(name, &facts);
-        if (error == 0)
-            *out = file_create(&directory_kind, &facts, NULL, 0);
-        if (error == 0 && *out == NULL)
-            error = -ENOMEM;
-    }
+    *out = error == 0 ? table : NULL;
     return error;
 }
 
-/* What FLAGS ask for that FILE, which exists, does not give. */
-static int64_t check_flags(const struct file *file, uint32_t flags)
+static void exec_files(void *files)
 {
-    bool writing = (flags & OPEN_ACCESS) != 0 || (flags & OPEN_TRUNCATE) != 0;
-
-    if ((flags & OPEN_CREATE) != 0 && (flags & OPEN_EXCLUSIVE) != 0)
-        return -EEXIST;
-    if (file->kind == &directory_kind)
-        return writing || (flags & OPEN_CREATE) != 0 ? -EISDIR : 0;
-    if ((flags & OPEN_DIRECTORY) != 0)
-        return -ENOTDIR;
-    return writing && file->kind->write == NULL ? -EROFS : 0;
+    file_table_exec(files);
 }
 
-int64_t file_open(struct file_table *table, const char *path, uint32_t flags)
+/* A write to a pipe that nobody reads: SIGPIPE to the writing thread. */
+static void broken_pipe(void)
 {
-    char *name = heap_alloc(PATH_MAX);
-    struct file *file = NULL;
-    bool folder = false;
-    int64_t error;
+    struct signal_info info = {.signal = SIGPIPE, .code = SI_USER};
+    struct thread *thread = thread_current();
 
-    if (name == NULL)
-        return -ENOMEM;
-    error = path_normalize(path, name, PATH_MAX, &folder);
-    if (error == 0)
-        error = open_name(name, folder, &file);
-    heap_free(name, PATH_MAX);
-    if (error == -ENOENT && (flags & OPEN_CREATE) != 0)
-        return -EROFS;
-    if (error != 0)
-        return error;
-    error = check_flags(file, flags);
-    if (error != 0) {
-        file_put(file);
-        return error;
-    }
-    file->flags = flags;
-    return table_add(table, file);
+    info.pid = thread->group->id;
+    spin_lock(&thread->group->lock);
+    signal_send_thread_locked(thread, &info);
+    spin_unlock(&thread->group->lock);
 }
 
-int64_t file_close(struct file_table *table, int64_t fd)
+void file_init(void)
 {
-    struct file *file = NULL;
+    static const struct watch_lookup lookup = {find_source, put_source};
 
-    spin_lock(&table->lock);
-    if (fd >= 0 && fd < (int64_t)table->size) {
-        file = table->slots[fd];
-        table->slots[fd] = NULL;
-    }
-    spin_unlock(&table->lock);
-    if (file == NULL)
-        return -EBADF;
-    file_put(file);
-    return 0;
-}
-
-int64_t file_read(struct file_table *table, int64_t fd, void *data, size_t size, const struct group *group)
-{
-    struct file *file = table_find(table, fd);
-    int64_t result;
-
-    if (file == NULL)
-        return -EBADF;
-    if ((file->flags & OPEN_ACCESS) == 1) {
-        result = -EBADF;
-    } else if (file->kind->read == NULL) {
-        result = -EISDIR;
-    } else if (size == 0) {
-        result = 0;
-    } else {
-        uint64_t offset;
-
-        spin_lock(&table->lock);
-        offset = file->offset;
-        spin_unlock(&table->lock);
-        result = file->kind->read(file, data, size, offset, group);
-        if (result > 0 && file->kind->seekable) {
-            spin_lock(&table->lock);
-            file->offset = offset + (uint64_t)result;
-            spin_unlock(&table->lock);
-        }
-    }
-    file_put(file);
-    return result;
-}
-
-int64_t file_write(struct file_table *table, int64_t fd, const void *data, size_t size)
-{
-    struct file *file = table_find(table, fd);
-    int64_t result;
-
-    if (file == NULL)
-        return -EBADF;
-    if (file->kind->write == NULL || (file->flags & OPEN_ACCESS) == 0)
-        result = -EBADF;
-    else
-        result = size == 0 ? 0 : file->kind->write(file, data, size);
-    file_put(file);
-    return result;
-}
-
-int64_t file_seek(struct file_table *table, int64_t fd, int64_t offset, uint32_t whence)
-{
-    struct file *file = table_find(table, fd);
-    int64_t result = 0;
-
-    if (file == NULL)
-        return -EBADF;
-    spin_lock(&table->lock);
-    if (!file->kind->seekable)
-        result = -ESPIPE;
-    else if (whence > 2)
-        result = -EINVAL;
-    else {
-        int64_t base = whence == 0 ? 0 : whence == 1 ? (int64_t)file->offset : (int64_t)file->facts.size;
-
-        if (__builtin_add_overflow(base, offset, &result))
-            result = -EOVERFLOW;
-        else if (result < 0)
-            result = -EINVAL;
-        else
-            file->offset = (uint64_t)result;
-    }
-    spin_unlock(&table->lock);
-    file_put(file);
-    return result;
-}
-
-int64_t file_stat(struct file_table *table, int64_t fd, struct file_facts *facts)
-{
-    struct file *file = table_find(table, fd);
-
-    if (file == NULL)
-        return -EBADF;
-    *facts = file->facts;
-    file_put(file);
-    return 0;
-}
-
-int64_t file_stat_path(const char *path, struct file_facts *facts)
-{
-    char *name = heap_alloc(PATH_MAX);
-    bool folder = false;
-    int64_t error;
-
-    if (name == NULL)
-        return -ENOMEM;
-    error = path_normalize(path, name, PATH_MAX, &folder);
-    if (error == 0)
-        error = stat_name(name, facts);
-    if (error == 0 && folder && (facts->mode & FILE_TYPE_MASK) != FILE_DIRECTORY)
-        error = -ENOTDIR;
-    heap_free(name, PATH_MAX);
-    return error;
-}
-
-int64_t file_is_terminal(struct file_table *table, int64_t fd)
-{
-    struct file *file = table_find(table, fd);
-    int64_t result;
-
-    if (file == NULL)
-        return -EBADF;
-    result = file->kind->terminal ? 1 : 0;
-    file_put(file);
-    return result;
-}
-
-int64_t file_flags(struct file_table *table, int64_t fd)
-{
-    struct file *file = table_find(table, fd);
-    int64_t result;
-
-    if (file == NULL)
-        return -EBADF;
-    result = file->flags;
-    file_put(file);
-    return result;
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&files[i]);
+    group_hooks.release_files = file_table_free;
+    group_hooks.fork_files = fork_files;
+    group_hooks.exec_files = exec_files;
+    file_hooks.signal_group = process_group_signal;
+    file_hooks.broken_pipe = broken_pipe;
+    group_hooks.ending = nothing; /* waits for files end by what is due for the thread */
+    watch_register(WATCH_FILE, &lookup);
+    msg_register(MSG_FILE_DROP, handle_drop, sizeof(uint64_t), 0);
+    remote_init();
+    copy_init();
+    name_init();
+    poll_init();
+    load_init();
+    terminal_init();
+    proc_init();
 }

@@ -1,5 +1,12 @@
-/* Files and descriptors. A group's descriptors live on its home kernel; the others send their operations there
- * (kernel/fs/remote.h). Read-only files of the initramfs and /proc, and the terminal. */
+/* Open files (open file descriptions). One lives on the kernel where it was opened, under an id that is never used
+ * again there; descriptor tables on any kernel refer to it (kernel/fs/table.h), and where such a table is on another
+ * kernel a proxy stands for the file. Operations never wait: what cannot be done now is -EAGAIN, and the calling thread
+ * waits for the file's events and tries again. kernel/fs/files.md has the protocol.
+ *
+ * Two counts: `opens` is what tables hold, anywhere; with the last the file is closed. `pins` keeps the memory; whoever
+ * uses a file for a moment has one.
+ *
+ * Marks: [i] set once, [a] atomic, [t] under the lock of the table of files, [f] file->lock. */
 #ifndef KERNEL_FS_FILE_H
 #define KERNEL_FS_FILE_H
 
@@ -8,20 +15,41 @@
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/lib/list.h"
+#include "msg/call.h"
+#include "tasks/watch.h"
 
-struct group;
 struct file;
 
 #define FILE_TYPE_MASK 0170000u
+#define FILE_FIFO 0010000u
+#define FILE_CHARACTER 0020000u
 #define FILE_DIRECTORY 0040000u
 #define FILE_REGULAR 0100000u
-#define FILE_CHARACTER 0020000u
+#define FILE_LINK 0120000u
 
 #define OPEN_ACCESS 3u /* O_RDONLY 0, O_WRONLY 1, O_RDWR 2 */
 #define OPEN_CREATE 0100u
 #define OPEN_EXCLUSIVE 0200u
 #define OPEN_TRUNCATE 01000u
+#define OPEN_APPEND 02000u
+#define OPEN_NONBLOCK 04000u
+#define OPEN_LARGE 0100000u
 #define OPEN_DIRECTORY 0200000u
+#define OPEN_CLOEXEC 02000000u
+#define OPEN_PATH 010000000u
+#define OPEN_SETTABLE (OPEN_APPEND | OPEN_NONBLOCK) /* by F_SETFL */
+
+#define POLL_IN 0x001u
+#define POLL_OUT 0x004u
+#define POLL_ERR 0x008u
+#define POLL_HUP 0x010u
+#define POLL_NVAL 0x020u
+#define POLL_IN_NORMAL 0x040u
+#define POLL_OUT_NORMAL 0x100u
+
+#define FILE_WHOLE 1u       /* of a write: all of it or nothing, as pipes promise for PIPE_BUF bytes */
+#define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
 
 struct file_facts { /* what stat tells */
     uint64_t inode, size, device;
@@ -29,45 +57,97 @@ struct file_facts { /* what stat tells */
     uint32_t mtime;
 };
 
-/* What a kind of file can do. Tasks only: they may wait. Results are byte counts or negative errnos. */
+/* What wakes those who wait for a file; several files may share it. */
+struct file_events {
+    struct watch_source source;
+    struct list polls; /* struct poll_entry, under the lock of polls */
+};
+
+/* What a kind of file can do. None waits. Results are byte counts, 0, or negative errnos; -EAGAIN: not now, and the
+ * file's events tell when to try again. NULL: it cannot. */
 struct file_kind {
-    int64_t (*read)(struct file *file, void *data, size_t size, uint64_t offset, const struct group *group);
-    int64_t (*write)(struct file *file, const void *data, size_t size);
-    bool seekable;
-    bool terminal;
+    int64_t (*read)(struct file *file, void *data, size_t size);
+    int64_t (*write)(struct file *file, const void *data, size_t size, uint32_t flags);
+    uint32_t (*poll)(struct file *file); /* POLL_* that hold now. NULL: can be read and written */
+    /* ioctl: DATA (FILE_CONTROL_MAX bytes) is argument and result. -ENOTTY: it does not know COMMAND. */
+    int64_t (*control)(struct file *file, uint32_t command, void *data);
+    void (*release)(struct file *file); /* nobody has it open any more */
+    void (*forget)(struct file *file);  /* nobody uses it any more: its memory goes */
+    bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */
+    bool directory;                     /* its entries are at `data`, as getdents64 gives them */
+    bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
 };
 
 struct file {
-    const struct file_kind *kind; /* [i] */
-    struct file_facts facts;      /* [i] */
-    uint32_t flags;               /* [i] as open's */
-    uint32_t references;          /* under the lock of files */
-    uint64_t offset;              /* [k] its table's lock: descriptors that share it move together */
-    const void *data;             /* [i] content, where the kind keeps it in memory */
-    size_t owned;                 /* [i] bytes of DATA to free with the file, 0: not ours */
+    struct list node;             /* [t] in the table of files; a proxy: alone */
+    const struct file_kind *kind; /* [i] NULL: a proxy */
+    uint64_t id;                  /* [i] at KERNEL */
+    uint32_t kernel;              /* [i] where the file is */
+    uint32_t opens;               /* [t] */
+    uint32_t pins;                /* [a] one of them is that of all opens together */
+    volatile uint32_t flags;      /* [a] as open's */
+    struct spinlock lock;
+    uint64_t offset;            /* [f] */
+    struct file_facts facts;    /* [i] */
+    const void *data;           /* [i] content, where the kind keeps it in memory */
+    size_t owned;               /* [i] bytes of DATA to free with the file, 0: not ours */
+    char *path;                 /* [i] a directory's name as path_normalize writes it, heap, or NULL */
+    void *state;                /* [i] the kind's */
+    bool wanted;                /* the kind's, under its lock: somebody found it not ready since the last event */
+    struct file_events *events; /* [i] */
+    struct file_events own_events;
+    struct msg_asking asking; /* a proxy's: FILE_DROP */
 };
 
-struct file_table;
+/* What the layers above want to be told; each may be NULL. */
+struct file_hooks {
+    void (*signal_group)(uint32_t process_group, uint32_t signal); /* the terminal's ^C: in an interrupt */
+    void (*broken_pipe)(void); /* the current thread has written to a pipe that nobody reads: SIGPIPE */
+};
+extern struct file_hooks file_hooks; /* [i] */
 
+/* Everything of kernel/fs; the messages of files. Once. */
 void file_init(void);
-/* A table whose descriptors 0, 1 and 2 are the terminal, or those of FROM. NULL without memory. */
-struct file_table *file_table_create(struct file_table *from);
-void file_table_free(void *files);
 
-/* The operations, as Linux's calls of these names. PATH is absolute or starts at the root. */
-int64_t file_open(struct file_table *table, const char *path, uint32_t flags);
-int64_t file_close(struct file_table *table, int64_t fd);
-int64_t file_read(struct file_table *table, int64_t fd, void *data, size_t size, const struct group *group);
-int64_t file_write(struct file_table *table, int64_t fd, const void *data, size_t size);
-int64_t file_seek(struct file_table *table, int64_t fd, int64_t offset, uint32_t whence);
-int64_t file_stat(struct file_table *table, int64_t fd, struct file_facts *facts);
-int64_t file_stat_path(const char *path, struct file_facts *facts);
-int64_t file_is_terminal(struct file_table *table, int64_t fd);
-int64_t file_flags(struct file_table *table, int64_t fd);
+/* A file of KIND on this kernel, open once, with `id`; or NULL. STATE is the kind's; EVENTS, if not NULL, are used
+ * in place of its own; an inode 0 becomes the id. */
+struct file *file_create(const struct file_kind *kind, const struct file_facts *facts, uint32_t flags, void *state,
+                         struct file_events *events);
+/* The same with content: DATA of OWNED bytes (0: not ours) is freed with the file, also when there is no memory for it.
+ */
+struct file *file_create_data(const struct file_kind *kind, const struct file_facts *facts, uint32_t flags,
+                              const void *data, size_t owned);
+/* What stands here for file ID of KERNEL, of which the caller has an open that goes to the proxy; or NULL. */
+struct file *file_create_proxy(uint32_t kernel, uint64_t id);
+/* The open file ID of this kernel with a pin, or NULL. */
+struct file *file_find(uint64_t id);
+/* The same with one open more and no pin. */
+struct file *file_share(uint64_t id);
 
-/* For the file systems: a file of KIND, or NULL. */
-struct file *file_create(const struct file_kind *kind, const struct file_facts *facts, const void *data, size_t owned);
-/* Content in memory, read-only. */
+static inline void file_pin(struct file *file)
+{
+    __atomic_fetch_add(&file->pins, 1, __ATOMIC_RELAXED);
+}
+void file_free(struct file *file);
+static inline void file_unpin(struct file *file)
+{
+    if (__atomic_sub_fetch(&file->pins, 1, __ATOMIC_ACQ_REL) == 0)
+        file_free(file);
+}
+
+/* One open more, of a file that the caller knows to be open. */
+void file_open_again(struct file *file);
+/* One open less; with the last the file is closed. Any context; never waits. */
+void file_close(struct file *file);
+/* One open less of file ID of any KERNEL, for which nothing stands here. Tasks only. */
+void file_drop(uint32_t kernel, uint64_t id);
+
+/* Something has changed for those who wait for these events. Any context, without locks. */
+void file_event(struct file_events *events);
+void file_events_init(struct file_events *events);
+
+/* Content in memory, read-only; and a directory, whose entries are a copy made when it was opened. */
 extern const struct file_kind file_memory_kind;
+extern const struct file_kind file_directory_kind;
 
 #endif

@@ -93,13 +93,32 @@ int64_t initramfs_find(const char *name, struct cpio_entry *entry)
     return is_below_file(name) ? -ENOTDIR : -ENOENT;
 }
 
+void initramfs_list(const char *name, struct directory *to)
+{
+    size_t length = strlen(name);
+
+    for (uint32_t i = 0; i < entry_count; i++) {
+        const char *child = entries[i].name;
+        const char *end;
+
+        if (length > 0 && (strncmp(child, name, length) != 0 || child[length] != '/'))
+            continue;
+        child += length > 0 ? length + 1 : 0;
+        end = strchr(child, '/');
+        if (end != NULL)
+            directory_add(to, child, (size_t)(end - child), entries[i].inode, FILE_DIRECTORY);
+        else if (*child != '\0')
+            directory_add(to, child, strlen(child), entries[i].inode, entries[i].mode);
+    }
+}
+
 static void facts_of(const struct cpio_entry *entry, struct file_facts *facts)
 {
     *facts = (struct file_facts){
         .inode = entry->inode, .size = entry->size, .device = 1, .mode = entry->mode, .mtime = entry->mtime};
 }
 
-int64_t initramfs_open(const char *name, struct file **out)
+int64_t initramfs_open(const char *name, uint32_t flags, struct file **out)
 {
     struct cpio_entry entry;
     struct file_facts facts;
@@ -108,7 +127,7 @@ int64_t initramfs_open(const char *name, struct file **out)
     if (error != 0)
         return error;
     facts_of(&entry, &facts);
-    *out = file_create(&file_memory_kind, &facts, entry.data, 0);
+    *out = file_create_data(&file_memory_kind, &facts, flags, entry.data, 0);
     return *out == NULL ? -ENOMEM : 0;
 }
 

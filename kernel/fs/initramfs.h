@@ -4,14 +4,16 @@
 #define KERNEL_FS_INITRAMFS_H
 
 #include "kernel/fs/cpio.h"
-#include "kernel/fs/file.h"
+#include "kernel/fs/directory.h"
 
 /* Maps and indexes the archive. A damaged rest is reported and left out. */
 void initramfs_init(void);
 /* Names are as path_normalize writes them.
  * -ENOENT; -ENOTDIR: a file is used as a directory; -EISDIR: a directory; -ENOMEM. */
-int64_t initramfs_open(const char *name, struct file **out);
+int64_t initramfs_open(const char *name, uint32_t flags, struct file **out);
 int64_t initramfs_stat(const char *name, struct file_facts *facts);
+/* Adds what is in the directory NAME. */
+void initramfs_list(const char *name, struct directory *to);
 /* The entry itself, for the loader: -ENOENT, -ENOTDIR, -EISDIR. */
 int64_t initramfs_find(const char *name, struct cpio_entry *entry);
 

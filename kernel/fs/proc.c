@@ -1,263 +1,332 @@
-/* /proc/kettle. See the header. A report is the sum of what each kernel writes about itself: the kernel that opens the
- * file asks the others with REPORT, part by part. */
+/* /proc. See the header. */
 #include "kernel/fs/proc.h"
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/calls/calls.h"
-#include "kernel/lib/printf.h"
+#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/fs/remote.h"
+#include "kernel/fs/report.h"
 #include "kernel/lib/string.h"
-#include "mm/frame.h"
 #include "mm/heap.h"
-#include "msg/call.h"
-#include "msg/channel.h"
-#include "tasks/work.h"
+#include "tasks/group.h"
 
-#define PART_MAX 16384u     /* bytes of text that travel at a time */
-#define FILE_MAX (4u << 20) /* bytes of a whole report: what is more is left out, and the last line says so */
-#define CUT "the rest is left out\n"
+#define SECOND 1000000000ull
+#define SMALL_TEXT 1024u
+#define CPU_TEXT 512u /* bytes of one CPU's part of cpuinfo */
 
-struct msg_report {
-    uint64_t cursor; /* 0, or where the part before ended */
-    uint32_t report; /* index into reports */
-    uint32_t pad;
-};
+static const struct proc_directory *processes; /* [i] */
 
-struct msg_report_part { /* text follows */
-    uint64_t cursor;     /* where to go on, 0 at the end */
-};
-
-/* Text that is written into a buffer of SIZE bytes; what does not fit is cut. */
-struct text {
-    char *bytes;
-    size_t size;
-    size_t length;
-};
-
-static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct text *text, const char *format, ...)
+int64_t proc_text(struct text *text, size_t size)
 {
-    size_t room = text->length < text->size ? text->size - text->length : 0;
-    va_list args;
-
-    va_start(args, format);
-    text->length += (size_t)vsnprintf(text->bytes + text->length, room, format, args);
-    va_end(args);
-    if (text->length >= text->size)
-        text->length = text->size - 1;
+    *text = (struct text){.bytes = heap_alloc(size), .size = size};
+    return text->bytes == NULL ? -ENOMEM : 0;
 }
 
-/* Each writes one part into SIZE bytes and returns its length; *CURSOR says which part, and then the next one or 0. */
-
-static size_t report_plan(char *bytes, size_t size, uint64_t *cursor)
+static int64_t write_uptime(const struct proc_at *at, struct text *text)
 {
-    size_t length = plan_format(&instance.plan, bytes, size);
+    uint64_t now = clock_now();
+    int64_t error = proc_text(text, SMALL_TEXT);
 
-    *cursor = 0;
-    return length < size ? length : size - 1;
+    (void)at;
+    if (error == 0) /* idle time is not counted */
+        text_put(text, "%lu.%02lu 0.00\n", (unsigned long)(now / SECOND), (unsigned long)(now % SECOND / 10000000));
+    return error;
 }
 
-static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
+static int64_t write_memory(const struct proc_at *at, struct text *text)
 {
-    struct text text = {bytes, size, 0};
-    struct frame_stats frames;
+    uint64_t frames, free;
+    int64_t error = proc_text(text, SMALL_TEXT);
 
-    *cursor = 0;
-    frame_stats(&frames);
-    put(&text,
-        "kernel %u started cpus %u node %u memory %lu KiB free %lu KiB lent %lu pages image %lu KiB tables and rings "
-        "%lu KiB\n",
-        instance.kernel, cpu_total, instance.plan.kernels[instance.kernel].node,
-        (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 10), (unsigned long)(frames.free * 4),
-        (unsigned long)frames.lent, (unsigned long)(instance.layout.stack >> 10),
-        (unsigned long)((instance.plan.kernels[instance.kernel].memory - frames.total * PAGE_SIZE -
-                         instance.layout.stack) >>
-                        10));
-    return text.length;
+    (void)at;
+    if (error != 0)
+        return error;
+    report_memory(&frames, &free);
+    text_put(text, "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n",
+             (unsigned long)(frames * 4), (unsigned long)(free * 4), (unsigned long)(free * 4));
+    text_put(text, "Buffers:               0 kB\nCached:                0 kB\nSwapTotal:             0 kB\n"
+                   "SwapFree:              0 kB\n");
+    return 0;
 }
 
-static size_t report_syscalls(char *bytes, size_t size, uint64_t *cursor)
+static int64_t write_version(const struct proc_at *at, struct text *text)
 {
-    struct text text = {bytes, size, 0};
+    int64_t error = proc_text(text, SMALL_TEXT);
 
-    *cursor = 0;
-    for (uint32_t number = 0; number < CALLS_MAX; number++) {
-        uint64_t count = calls_absent_count(number);
-
-        if (count > 0)
-            put(&text, "kernel %u %s %lu\n", instance.kernel, calls_name(number), (unsigned long)count);
-    }
-    return text.length;
+    (void)at;
+    if (error == 0)
+        text_put(text, "Linux version 6.1.0-kettle (Kettle, %u kernels)\n", instance.kernels);
+    return error;
 }
 
-struct report {
-    const char *name;
-    size_t (*write)(char *text, size_t size, uint64_t *cursor);
-    bool everywhere; /* each kernel adds its part */
-};
-
-enum { REPORT_PLAN, REPORT_KERNELS };
-
-static const struct report reports[] = {
-    [REPORT_PLAN] = {"plan", report_plan, false},
-    [REPORT_KERNELS] = {"kernels", report_kernels, true},
-    {"messages", msg_report, true},
-    {"trace", msg_trace_report, true},
-    {"syscalls", report_syscalls, true},
-};
-#define REPORTS (sizeof(reports) / sizeof(reports[0]))
-
-struct report_work {
-    struct work work;
-    struct msg_kept kept;
-    struct msg_report asked;
-    struct msg_report_part part;
-    char text[PART_MAX];
-};
-
-static void report_done(struct msg_kept *kept)
+static int64_t write_mounts(const struct proc_at *at, struct text *text)
 {
-    struct report_work *w = container_of(kept, struct report_work, kept);
+    int64_t error = proc_text(text, SMALL_TEXT);
 
-    heap_free(w, sizeof(*w));
+    (void)at;
+    if (error == 0)
+        text_put(text, "rootfs / rootfs ro 0 0\nproc /proc proc ro 0 0\ndevtmpfs /dev devtmpfs rw 0 0\n");
+    return error;
 }
 
-static void run_report(struct work *work)
+static int64_t write_stat(const struct proc_at *at, struct text *text)
 {
-    struct report_work *w = container_of(work, struct report_work, work);
-    size_t length;
+    int64_t error = proc_text(text, SMALL_TEXT);
 
-    w->part.cursor = w->asked.cursor;
-    length = reports[w->asked.report].write(w->text, sizeof(w->text), &w->part.cursor);
-    msg_kept_reply_long(&w->kept, &w->part, (uint32_t)(sizeof(w->part) + length), report_done);
+    (void)at;
+    if (error == 0)
+        text_put(text, "btime %lu\n", (unsigned long)(clock_epoch() / SECOND));
+    return error;
 }
 
-static void handle_report(const struct msg *m)
+/* The CPU's own words: 48 bytes in three leaves. */
+static void cpu_name(char name[49])
 {
-    const struct msg_report *message = m->data;
-    struct report_work *w = message->report < REPORTS ? heap_alloc(sizeof(*w)) : NULL;
-
-    if (w == NULL) {
-        msg_reply_error(&m->ticket, message->report < REPORTS ? -ENOMEM : -EINVAL);
+    memset(name, 0, 49);
+    if (cpuid(0x80000000, 0).eax < 0x80000004)
         return;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct cpuid_result r = cpuid(0x80000002 + i, 0);
+        uint32_t words[4] = {r.eax, r.ebx, r.ecx, r.edx};
+
+        memcpy(name + 16 * (size_t)i, words, sizeof(words));
     }
-    msg_keep(m, &w->kept, NULL);
-    w->asked = *message;
-    w->work.run = run_report;
-    work_submit(&w->work);
+}
+
+static int64_t write_cpus(const struct proc_at *at, struct text *text)
+{
+    struct cpuid_result first = cpuid(0, 0);
+    uint32_t vendor[4] = {first.ebx, first.edx, first.ecx, 0};
+    uint32_t signature = cpuid(1, 0).eax;
+    uint32_t family = signature >> 8 & 15, model = signature >> 4 & 15;
+    char name[49];
+    int64_t error = proc_text(text, (instance.plan.cpu_count + 1) * CPU_TEXT);
+
+    (void)at;
+    if (error != 0)
+        return error;
+    if (family == 6 || family == 15)
+        model |= signature >> 16 & 15u << 4;
+    if (family == 15)
+        family += signature >> 20 & 0xff;
+    cpu_name(name);
+    /* All are taken to be like the one that is asked. */
+    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
+        if (instance.plan.cpus[i].kernel < 0)
+            continue;
+        text_put(text, "processor\t: %u\nvendor_id\t: %s\ncpu family\t: %u\nmodel\t\t: %u\nmodel name\t: %s\n", i,
+                 (const char *)vendor, family, model, name);
+        text_put(text, "stepping\t: %u\napicid\t\t: %u\nphysical id\t: %u\nkernel\t\t: %d\n\n", signature & 15,
+                 instance.plan.cpus[i].apic_id, instance.plan.cpus[i].node, instance.plan.cpus[i].kernel);
+    }
+    return 0;
+}
+
+/* --- /proc/kettle: rows without fixed names, by number of report --- */
+
+static int64_t write_report_file(const struct proc_at *at, struct text *text)
+{
+    return report_write(text, (uint32_t)at->keys[0]);
+}
+
+static const struct proc_row report_row = {.name = "", .write = write_report_file};
+static const struct proc_directory report_file = {.rows = &report_row, .count = 1};
+
+static const struct proc_directory *find_report(struct proc_at *at, const char *name, size_t length)
+{
+    char copy[32];
+    int64_t number;
+
+    if (length >= sizeof(copy))
+        return NULL;
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    number = report_find(copy);
+    at->keys[0] = (uint64_t)number;
+    return number < 0 ? NULL : &report_file;
+}
+
+static void list_reports(const struct proc_at *at, struct directory *to)
+{
+    (void)at;
+    report_list(to);
+}
+
+static const struct proc_directory kettle = {.find = find_report, .list = list_reports};
+
+static const struct proc_directory *find_process(struct proc_at *at, const char *name, size_t length)
+{
+    return processes != NULL ? processes->find(at, name, length) : NULL;
+}
+
+static void list_processes(const struct proc_at *at, struct directory *to)
+{
+    if (processes != NULL)
+        processes->list(at, to);
+}
+
+/* Until processes have directories of their own, what a program finds out about itself. */
+static int64_t link_program(const struct proc_at *at, char *out, size_t size)
+{
+    struct file_request request = {.operation = FILE_GET_PROGRAM};
+    struct file_answer answer;
+    int64_t length;
+
+    (void)at;
+    length = file_call(thread_current()->group, &request, NULL, 0, out, size, &answer);
+    return length == 0 ? -ENOENT : length;
+}
+
+static const struct proc_row self_rows[] = {{.name = "exe", .link = link_program}};
+static const struct proc_directory self = {.rows = self_rows, .count = sizeof(self_rows) / sizeof(self_rows[0])};
+
+static const struct proc_row root_rows[] = {
+    {.name = "cpuinfo", .write = write_cpus},   {.name = "kettle", .directory = &kettle},
+    {.name = "meminfo", .write = write_memory}, {.name = "mounts", .write = write_mounts},
+    {.name = "self", .directory = &self},       {.name = "stat", .write = write_stat},
+    {.name = "uptime", .write = write_uptime},  {.name = "version", .write = write_version},
+};
+static const struct proc_directory root = {
+    .rows = root_rows, .count = sizeof(root_rows) / sizeof(root_rows[0]), .find = find_process, .list = list_processes};
+static const struct proc_row root_row = {.name = "proc", .directory = &root};
+
+void proc_set_processes(const struct proc_directory *directory)
+{
+    processes = directory;
 }
 
 void proc_init(void)
 {
-    msg_register(MSG_REPORT, handle_report, sizeof(struct msg_report), sizeof(struct msg_report_part));
+    report_init();
 }
 
-/* -ENOENT not below /proc/kettle; -EISDIR a directory; else the index of a report. */
-static int64_t find(const char *path)
+static const struct proc_row *find_row(const struct proc_directory *directory, const char *name, size_t length)
 {
-    static const char prefix[] = "proc/kettle/";
-
-    if (strcmp(path, "proc") == 0 || strcmp(path, "proc/kettle") == 0)
-        return -EISDIR;
-    if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
-        return -ENOENT;
-    for (uint32_t i = 0; i < REPORTS; i++) {
-        if (strcmp(path + sizeof(prefix) - 1, reports[i].name) == 0)
-            return i;
+    for (uint32_t i = 0; i < directory->count; i++) {
+        if (strncmp(directory->rows[i].name, name, length) == 0 && directory->rows[i].name[length] == '\0')
+            return &directory->rows[i];
     }
-    return -ENOENT;
+    return NULL;
 }
 
-/* Makes room for another part. False: the report is as large as it may be, or there is no memory. */
-static bool grow(struct text *text)
+/* A name that a directory's `find` knows: a directory of its own, or a file, which is written as its one row, "". */
+static const struct proc_row *find_other(const struct proc_directory *directory, const char *name, size_t length,
+                                         struct proc_at *at, struct proc_row *made)
 {
-    size_t size = 2 * text->size;
-    char *more;
+    const struct proc_directory *found = directory->find != NULL ? directory->find(at, name, length) : NULL;
 
-    if (text->size - text->length > sizeof(struct msg_report_part) + PART_MAX + sizeof(CUT))
-        return true;
-    more = size <= FILE_MAX ? heap_alloc(size) : NULL;
-    if (more == NULL)
-        return false;
-    memcpy(more, text->bytes, text->length);
-    heap_free(text->bytes, text->size);
-    text->bytes = more;
-    text->size = size;
-    return true;
+    if (found == NULL)
+        return NULL;
+    if (found->count == 1 && found->rows[0].name[0] == '\0')
+        return &found->rows[0];
+    *made = (struct proc_row){.name = "", .directory = found};
+    return made;
 }
 
-/* One part of KERNEL's: appended to TEXT. Returns where to go on, 0 at the end. */
-static uint64_t add_part(struct text *text, uint32_t kernel, const struct msg_report *message)
+/* The row of PATH; *NUMBER tells it from others. MADE: memory for one. */
+static int64_t find(const char *path, struct proc_at *at, const struct proc_row **out, struct proc_row *made,
+                    uint64_t *number)
 {
-    char *to = text->bytes + text->length;
-    struct msg_report_part part = {message->cursor};
-    int length;
+    const struct proc_row *row = &root_row;
 
-    if (kernel == instance.kernel) {
-        text->length += reports[message->report].write(to, PART_MAX, &part.cursor);
-        return part.cursor;
+    *at = (struct proc_at){{0}};
+    *number = 1;
+    while (*path != '\0') {
+        const char *end = strchr(path, '/');
+        size_t length = end != NULL ? (size_t)(end - path) : strlen(path);
+        const struct proc_directory *directory = row->directory;
+
+        if (directory == NULL)
+            return -ENOTDIR;
+        for (size_t i = 0; i < length; i++) /* FNV-1a */
+            *number = (*number ^ (uint8_t)path[i]) * 0x100000001b3ull;
+        row = find_row(directory, path, length);
+        if (row == NULL)
+            row = find_other(directory, path, length, at, made);
+        if (row == NULL)
+            return -ENOENT;
+        path += length + (end != NULL ? 1 : 0);
     }
-    length = msg_call(kernel, MSG_REPORT, message, sizeof(*message), to, (uint32_t)sizeof(part) + PART_MAX, "report",
-                      message->report);
-    if (length >= (int)sizeof(part)) {
-        memcpy(&part, to, sizeof(part));
-        text->length += (size_t)length - sizeof(part);
-        memmove(to, to + sizeof(part), (size_t)length - sizeof(part));
-        return part.cursor;
-    }
-    if (length == -EAGAIN && message->report == REPORT_KERNELS)
-        put(text, "kernel %u not started\n", kernel);
+    *out = row;
     return 0;
 }
 
-/* Every kernel's part, in order of kernels; one that does not run is named. */
-static void write_report(struct text *text, uint32_t report)
+static void facts_of(const struct proc_row *row, uint64_t number, struct file_facts *facts)
 {
-    for (uint32_t k = 0; k < instance.kernels; k++) {
-        struct msg_report message = {.report = report};
-
-        if (!reports[report].everywhere && k != instance.kernel)
-            continue;
-        do {
-            if (!grow(text)) {
-                put(text, CUT);
-                return;
-            }
-            message.cursor = add_part(text, k, &message);
-        } while (message.cursor != 0);
-    }
-}
-
-int64_t proc_open(const char *path, struct file **out)
-{
-    int64_t report = find(path);
-    struct text text = {.size = 4 * PART_MAX};
-    struct file_facts facts = {.inode = 2 + (uint64_t)report, .device = 2, .mode = FILE_REGULAR | 0444};
-
-    if (report < 0)
-        return report;
-    text.bytes = heap_alloc(text.size);
-    if (text.bytes == NULL)
-        return -ENOMEM;
-    write_report(&text, (uint32_t)report);
-    facts.size = text.length;
-    *out = file_create(&file_memory_kind, &facts, text.bytes, text.size);
-    if (*out == NULL) {
-        heap_free(text.bytes, text.size);
-        return -ENOMEM;
-    }
-    return 0;
+    *facts = (struct file_facts){.inode = number, .device = 2, .mode = FILE_REGULAR | 0444};
+    if (row->directory != NULL)
+        facts->mode = FILE_DIRECTORY | 0555;
+    else if (row->link != NULL)
+        facts->mode = FILE_LINK | 0777;
 }
 
 int64_t proc_stat(const char *path, struct file_facts *facts)
 {
-    int64_t report = find(path);
+    const struct proc_row *row;
+    struct proc_row made;
+    struct proc_at at;
+    uint64_t number;
+    int64_t error = find(path, &at, &row, &made, &number);
 
-    if (report == -ENOENT)
-        return -ENOENT;
-    *facts = (struct file_facts){
-        .inode = 2 + (uint64_t)report, .device = 2, .mode = report < 0 ? FILE_DIRECTORY | 0555 : FILE_REGULAR | 0444};
-    return 0;
+    if (error == 0)
+        facts_of(row, number, facts);
+    return error;
+}
+
+int64_t proc_link(const char *path, char *out, size_t size)
+{
+    const struct proc_row *row;
+    struct proc_row made;
+    struct proc_at at;
+    uint64_t number;
+    int64_t error = find(path, &at, &row, &made, &number);
+
+    if (error != 0)
+        return error;
+    return row->link != NULL ? row->link(&at, out, size) : -EINVAL;
+}
+
+static int64_t open_directory(const char *name, const struct proc_row *row, const struct proc_at *at,
+                              const struct file_facts *facts, uint32_t flags, struct file **out)
+{
+    const struct proc_directory *directory = row->directory;
+    struct directory list = {.bytes = NULL};
+
+    directory_add(&list, ".", 1, facts->inode, FILE_DIRECTORY);
+    directory_add(&list, "..", 2, 1, FILE_DIRECTORY);
+    for (uint32_t i = 0; i < directory->count; i++) {
+        struct file_facts child;
+
+        facts_of(&directory->rows[i], facts->inode + 1 + i, &child);
+        directory_add(&list, directory->rows[i].name, strlen(directory->rows[i].name), child.inode, child.mode);
+    }
+    if (directory->list != NULL)
+        directory->list(at, &list);
+    return directory_open(&list, name, facts, flags, out);
+}
+
+int64_t proc_open(const char *name, const char *path, uint32_t flags, struct file **out)
+{
+    const struct proc_row *row;
+    struct file_facts facts;
+    struct proc_row made;
+    struct proc_at at;
+    struct text text;
+    uint64_t number;
+    int64_t error = find(path, &at, &row, &made, &number);
+
+    if (error != 0)
+        return error;
+    facts_of(row, number, &facts);
+    if (row->directory != NULL)
+        return open_directory(name, row, &at, &facts, flags, out);
+    if (row->write == NULL)
+        return -ELOOP;
+    error = row->write(&at, &text);
+    if (error != 0)
+        return error;
+    facts.size = text.length;
+    *out = file_create_data(&file_memory_kind, &facts, flags, text.bytes, text.size);
+    return *out == NULL ? -ENOMEM : 0;
 }

@@ -1,17 +1,50 @@
-/* /proc/kettle: what the machine knows about itself, as text made when a file is opened.
- * plan: the partition plan. kernels: which run. messages: counts per kernel and type. syscalls: calls answered ENOSYS.
- */
+/* /proc: text and directories made when they are opened, on the kernel that opens them. A directory is a table of rows;
+ * rows whose names are not fixed, such as process ids, come from its `find` and `list`. */
 #ifndef KERNEL_FS_PROC_H
 #define KERNEL_FS_PROC_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/fs/file.h"
+#include "kernel/fs/directory.h"
+#include "kernel/fs/text.h"
+
+/* What `find` of the directories on the way has understood: a process id, then a thread id. */
+struct proc_at {
+    uint64_t keys[2];
+};
+
+struct proc_directory;
+
+/* One of WRITE, LINK, DIRECTORY is given. Tasks only: they may wait for other kernels. */
+struct proc_row {
+    const char *name;
+    /* The whole text; its memory is heap memory of text->size bytes and becomes the caller's. 0 or a negative errno. */
+    int64_t (*write)(const struct proc_at *at, struct text *text);
+    /* Where a symbolic link leads: a path without NUL. Its length or a negative errno. */
+    int64_t (*link)(const struct proc_at *at, char *out, size_t size);
+    const struct proc_directory *directory;
+};
+
+struct proc_directory {
+    const struct proc_row *rows;
+    uint32_t count;
+    /* For names that are no row's: fills AT in. NULL: there is no such thing. Or NULL: there are no such names. */
+    const struct proc_directory *(*find)(struct proc_at *at, const char *name, size_t length);
+    void (*list)(const struct proc_at *at, struct directory *to);
+};
+
+/* PROCESSES, which has only `find` and `list`, is what else /proc holds. Once, before the first program. */
+void proc_set_processes(const struct proc_directory *processes);
 
 void proc_init(void);
-/* Names are as path_normalize writes them. -ENOENT: not below /proc; -EISDIR; -ENOMEM. Tasks only: asks the other
- * kernels. */
-int64_t proc_open(const char *path, struct file **out);
+/* PATH is below /proc, as path_normalize writes it, without "proc/"; NAME is with it. -ENOENT, -ENOTDIR, -ENOMEM. Tasks
+ * only. Links are not followed: -ELOOP to open one. */
+int64_t proc_open(const char *name, const char *path, uint32_t flags, struct file **out);
 int64_t proc_stat(const char *path, struct file_facts *facts);
+int64_t proc_link(const char *path, char *out, size_t size);
+
+/* Allocates TEXT with SIZE bytes. -ENOMEM. */
+int64_t proc_text(struct text *text, size_t size);
 
 #endif

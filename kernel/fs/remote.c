@@ -1,166 +1,326 @@
-/* File operations from any kernel. See the header. An operation may wait (for terminal input), so the home's handler
- * hands it to a worker, which answers. */
+/* Operations on descriptors from any kernel. See the header. */
 #include "kernel/fs/remote.h"
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
-#include "kernel/fs/file.h"
+#include "kernel/fs/path.h"
+#include "kernel/fs/pipe.h"
+#include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/call.h"
 #include "tasks/group.h"
-#include "tasks/work.h"
 
-struct msg_file_call { /* data follows */
-    uint32_t group;
-    uint32_t room; /* bytes the caller takes back */
-    struct file_request request;
-};
+#define SMALL 192u       /* bytes with the header: on the stack */
+#define RETRIES_MAX 1000 /* of a file that is closed between the home's answer and the call */
 
-struct msg_file_result { /* data follows */
-    int64_t value;
-};
+static int64_t make_pipe(struct file_table *table, uint32_t flags, void *result)
+{
+    struct file *reader, *writer;
+    uint32_t close = (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0;
+    int64_t fds[2];
+    int32_t given[2];
+    int error = pipe_create(flags & OPEN_NONBLOCK, &reader, &writer);
 
-_Static_assert(sizeof(struct msg_file_call) == 32, "wire format");
+    if (error != 0)
+        return error;
+    fds[0] = table_add(table, reader, 0, close);
+    if (fds[0] < 0) {
+        file_close(writer);
+        return fds[0];
+    }
+    fds[1] = table_add(table, writer, 0, close);
+    if (fds[1] < 0) {
+        table_close(table, fds[0]);
+        return fds[1];
+    }
+    given[0] = (int32_t)fds[0];
+    given[1] = (int32_t)fds[1];
+    memcpy(result, given, sizeof(given));
+    return sizeof(given);
+}
+
+static int64_t install(struct file_table *table, uint64_t id, uint32_t kernel, uint32_t flags)
+{
+    struct file *file;
+
+    if (kernel >= instance.kernels)
+        return -EPROTO;
+    if (kernel == instance.kernel) { /* the open that came along is the table's now */
+        file = file_find(id);
+        if (file == NULL)
+            return -EPROTO;
+        file_unpin(file);
+    } else {
+        file = file_create_proxy(kernel, id);
+        if (file == NULL)
+            return -ENOSPC; /* no memory, and the open is still the caller's */
+    }
+    return table_add(table, file, 0, flags);
+}
+
+static int64_t locate(struct file_table *table, const void *data, size_t size, void *result, size_t room)
+{
+    size_t count = size / sizeof(int32_t);
+
+    if (room / sizeof(struct file_place) < count)
+        return -EPROTO;
+    for (size_t i = 0; i < count; i++) {
+        struct file_place place = {.id = 0};
+        struct file *file;
+        int32_t fd;
+
+        memcpy(&fd, (const uint8_t *)data + i * sizeof(fd), sizeof(fd));
+        file = table_find(table, fd);
+        if (file != NULL) {
+            place.id = file->id;
+            place.kernel = file->kernel;
+            file_unpin(file);
+        }
+        memcpy((uint8_t *)result + i * sizeof(place), &place, sizeof(place));
+    }
+    return (int64_t)(count * sizeof(struct file_place));
+}
 
 /* PATH operations trust nobody for the NUL. */
 static bool is_string(const void *data, size_t size)
 {
-    return size > 0 && ((const char *)data)[size - 1] == '\0';
+    return size > 0 && size <= PATH_MAX && strnlen(data, size) == size - 1;
 }
 
-static int64_t execute(struct group *group, const struct file_request *request, const void *data, size_t size,
-                       void *result, size_t room)
+static int64_t act_on_table(struct file_table *table, const struct file_request *request, const void *data, size_t size,
+                            void *result, size_t room)
 {
-    struct file_table *table = group->files;
-
     switch (request->operation) {
-    case FILE_OPEN:
-        return is_string(data, size) ? file_open(table, data, (uint32_t)request->argument) : -EPROTO;
     case FILE_CLOSE:
-        return file_close(table, request->fd);
-    case FILE_READ:
-        return file_read(table, request->fd, result,
-                         (size_t)request->argument < room ? (size_t)request->argument : room, group);
-    case FILE_WRITE:
-        return file_write(table, request->fd, data, size);
-    case FILE_SEEK:
-        return file_seek(table, request->fd, request->argument, request->extra);
-    case FILE_STAT:
-        return room < sizeof(struct file_facts) ? -EPROTO : file_stat(table, request->fd, result);
-    case FILE_STAT_PATH:
-        return room < sizeof(struct file_facts) || !is_string(data, size) ? -EPROTO : file_stat_path(data, result);
-    case FILE_TERMINAL:
-        return file_is_terminal(table, request->fd);
-    case FILE_FLAGS:
-        return file_flags(table, request->fd);
+        return table_close(table, request->fd);
+    case FILE_CLOSE_RANGE:
+        return table_close_range(table, (uint32_t)request->fd, (uint32_t)request->argument, request->extra != 0);
+    case FILE_DUPLICATE:
+        return table_duplicate(table, request->fd, request->argument, request->extra & DESCRIPTOR_CLOEXEC);
+    case FILE_DUPLICATE_TO:
+        return table_duplicate_to(table, request->fd, request->argument, request->extra & DESCRIPTOR_CLOEXEC);
+    case FILE_GET_DESCRIPTOR:
+        return table_get_flags(table, request->fd);
+    case FILE_SET_DESCRIPTOR:
+        return table_set_flags(table, request->fd, (uint32_t)request->argument & DESCRIPTOR_CLOEXEC);
+    case FILE_PIPE:
+        return room < 2 * sizeof(int32_t) ? -EPROTO : make_pipe(table, (uint32_t)request->argument, result);
+    case FILE_INSTALL:
+        return install(table, (uint64_t)request->argument, request->extra, (uint32_t)request->fd & DESCRIPTOR_CLOEXEC);
+    case FILE_LOCATE:
+        return locate(table, data, size, result, room);
+    case FILE_GET_FOLDER:
+        return room == 0 ? -EPROTO : file_table_folder(table, result, room);
+    case FILE_SET_FOLDER:
+        return is_string(data, size) ? file_table_set_folder(table, data) : -EPROTO;
+    case FILE_GET_PROGRAM:
+        return room == 0 ? -EPROTO : file_table_program(table, result, room);
     default:
         return -EPROTO;
     }
 }
 
-static size_t result_size(const struct file_request *request, int64_t value)
+/* Does REQUEST at the group's home, or says that the file is FILE_ELSEWHERE. */
+static int64_t at_home(struct group *group, const struct file_request *request, const void *data, size_t size,
+                       void *result, size_t room, struct file_answer *answer)
 {
-    if (value < 0)
-        return 0;
-    if (request->operation == FILE_READ)
-        return (size_t)value;
-    if (request->operation == FILE_STAT || request->operation == FILE_STAT_PATH)
-        return sizeof(struct file_facts);
-    return 0;
+    struct file *file;
+
+    if (request->operation <= FILE_TABLE_LAST) {
+        answer->flags = 0;
+        answer->value = act_on_table(group->files, request, data, size, result, room);
+        return answer->value;
+    }
+    file = table_find(group->files, request->fd);
+    if (file == NULL) {
+        answer->flags = 0;
+        answer->value = -EBADF;
+    } else if (file->kernel != instance.kernel) {
+        *answer = (struct file_answer){.id = file->id, .kernel = file->kernel, .flags = FILE_ELSEWHERE};
+        file_unpin(file);
+    } else {
+        file_do(file, request, data, size, result, room, answer);
+        file_unpin(file);
+    }
+    return answer->value;
 }
 
-struct file_work {
-    struct work work;
+/* Bytes of result data. */
+static size_t result_size(const struct file_request *request, const struct file_answer *answer)
+{
+    if (answer->value < 0 || (answer->flags & FILE_ELSEWHERE) != 0)
+        return 0;
+    switch (request->operation) {
+    case FILE_PIPE:
+    case FILE_LOCATE:
+    case FILE_READ:
+    case FILE_READ_AT:
+    case FILE_STAT:
+    case FILE_ENTRIES:
+        return (size_t)answer->value;
+    case FILE_GET_FOLDER:
+    case FILE_GET_PROGRAM:
+    case FILE_PATH:
+        return (size_t)answer->value + 1;
+    case FILE_CONTROL:
+        return FILE_CONTROL_MAX;
+    default:
+        return 0;
+    }
+}
+
+struct long_answer {
     struct msg_kept kept;
-    struct group *group;
-    struct msg_file_call call;
-    uint32_t size; /* of the data below */
-    uint8_t data[FILE_CHUNK];
-    struct msg_file_result result;
-    uint8_t result_data[FILE_CHUNK];
+    size_t size; /* of this and the data */
+    struct file_answer answer;
+    uint8_t data[];
 };
 
-static void call_done(struct msg_kept *kept)
+_Static_assert(offsetof(struct long_answer, data) == offsetof(struct long_answer, answer) + sizeof(struct file_answer),
+               "data follows the answer");
+
+static void long_answer_done(struct msg_kept *kept)
 {
-    struct file_work *w = container_of(kept, struct file_work, kept);
+    struct long_answer *l = container_of(kept, struct long_answer, kept);
 
-    heap_free(w, sizeof(*w));
-}
-
-static void run_call(struct work *work)
-{
-    struct file_work *w = container_of(work, struct file_work, work);
-    int64_t value = execute(w->group, &w->call.request, w->data, w->size, w->result_data, w->call.room);
-
-    w->result.value = value;
-    group_put(w->group);
-    msg_kept_reply_long(&w->kept, &w->result, (uint32_t)(sizeof(w->result) + result_size(&w->call.request, value)),
-                        call_done);
+    heap_free(l, l->size);
 }
 
 static void handle_call(const struct msg *m)
 {
     const struct msg_file_call *call = m->data;
     uint32_t size = m->length - (uint32_t)sizeof(*call);
-    struct file_work *w = NULL;
-    struct group *group = group_find(call->group);
-    int error = -ESRCH;
+    const uint8_t *data = (const uint8_t *)(call + 1);
+    uint64_t small[MSG_SHORT / 8];
+    struct long_answer *l = NULL;
+    struct file_answer *answer = (struct file_answer *)(void *)small;
+    uint32_t room = call->room;
+    struct group *group = call->group != 0 ? group_find(call->group) : NULL;
+    struct file *file = call->group == 0 ? file_find(call->id) : NULL;
+    int error = 0;
 
-    if (group != NULL && group->home == instance.kernel && size <= FILE_CHUNK && call->room <= FILE_CHUNK) {
-        w = heap_alloc(sizeof(*w));
-        error = -ENOMEM;
+    if (room > FILE_CHUNK)
+        error = -EPROTO;
+    else if (group == NULL && file == NULL)
+        error = -ESRCH;
+    else if (group != NULL && (group->home != instance.kernel || group->files == NULL))
+        error = -ESRCH;
+    if (error == 0 && sizeof(*answer) + room > MSG_SHORT) {
+        l = heap_alloc(sizeof(*l) + room);
+        if (l == NULL) {
+            error = -ENOMEM;
+        } else {
+            l->size = sizeof(*l) + room;
+            answer = &l->answer;
+        }
     }
-    if (w == NULL) {
-        if (group != NULL)
-            group_put(group);
+    if (error == 0) {
+        memset(answer, 0, sizeof(*answer));
+        if (file != NULL)
+            file_do(file, &call->request, data, size, answer + 1, room, answer);
+        else
+            at_home(group, &call->request, data, size, answer + 1, room, answer);
+    }
+    if (group != NULL)
+        group_put(group);
+    if (file != NULL)
+        file_unpin(file);
+    if (error != 0) {
         msg_reply_error(&m->ticket, error);
         return;
     }
-    msg_keep(m, &w->kept, NULL);
-    w->group = group;
-    w->call = *call;
-    w->size = size;
-    memcpy(w->data, call + 1, size);
-    w->work.run = run_call;
-    work_submit(&w->work);
+    size = (uint32_t)(sizeof(*answer) + result_size(&call->request, answer));
+    if (size <= MSG_SHORT) {
+        msg_reply(&m->ticket, answer, size);
+        if (l != NULL)
+            heap_free(l, l->size);
+        return;
+    }
+    msg_keep(m, &l->kept, NULL);
+    msg_kept_reply_long(&l->kept, answer, size, long_answer_done);
 }
 
 void remote_init(void)
 {
-    msg_register(MSG_FILE_CALL, handle_call, sizeof(struct msg_file_call), sizeof(struct msg_file_result));
+    msg_register(MSG_FILE_CALL, handle_call, sizeof(struct msg_file_call), sizeof(struct file_answer));
 }
 
-static int64_t call_home(struct group *group, const struct file_request *request, const void *data, size_t size,
-                         void *result, size_t room)
+/* Asks KERNEL. */
+static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
+                       const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
 {
-    struct buffers {
-        struct msg_file_call call;
-        uint8_t data[FILE_CHUNK];
-        struct msg_file_result result;
-        uint8_t result_data[FILE_CHUNK];
-    } *b = heap_alloc(sizeof(*b));
-    static const struct msg_policy killable = {.end = WAIT_KILLABLE};
+    size_t out = sizeof(struct msg_file_call) + size;
+    size_t in = sizeof(struct file_answer) + room;
+    uint64_t small[2 * SMALL / 8];
+    size_t total = (out + 7) / 8 * 8 + in;
+    uint8_t *memory = total <= sizeof(small) ? (uint8_t *)small : heap_alloc(total);
+    struct msg_file_call *call = (struct msg_file_call *)(void *)memory;
+    uint8_t *back = memory + (out + 7) / 8 * 8;
     int64_t value;
     int length;
 
-    if (b == NULL)
+    if (memory == NULL)
         return -ENOMEM;
-    b->call = (struct msg_file_call){.group = group->id, .room = (uint32_t)room, .request = *request};
-    memcpy(b->data, data, size);
-    length = msg_call_within(&killable, group->home, MSG_FILE_CALL, &b->call, (uint32_t)(sizeof(b->call) + size),
-                             &b->result, (uint32_t)(sizeof(b->result) + room), "file operation", (uint64_t)request->fd);
-    value = length < 0 ? length : length < (int)sizeof(b->result) ? -EPROTO : b->result.value;
-    if (length > (int)sizeof(b->result))
-        memcpy(result, b->result_data, (size_t)length - sizeof(b->result));
-    heap_free(b, sizeof(*b));
+    *call = (struct msg_file_call){.group = group, .room = (uint32_t)room, .id = id, .request = *request};
+    if (size > 0)
+        memcpy(call + 1, data, size);
+    length = msg_call(kernel, MSG_FILE_CALL, call, (uint32_t)out, back, (uint32_t)in, "file operation",
+                      group != 0 ? (uint64_t)request->fd : id);
+    if (length < 0) {
+        *answer = (struct file_answer){.value = length};
+    } else {
+        memcpy(answer, back, sizeof(*answer));
+        memcpy(result, back + sizeof(*answer), (size_t)length - sizeof(*answer));
+    }
+    value = answer->value;
+    if (memory != (uint8_t *)small)
+        heap_free(memory, total);
     return value;
 }
 
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
-                  size_t room)
+                  size_t room, struct file_answer *answer)
 {
-    if (group->home == instance.kernel)
-        return execute(group, request, data, size, result, room);
-    return call_home(group, request, data, size, result, room);
+    int64_t value = -EBADF;
+
+    for (int turn = 0; turn < RETRIES_MAX; turn++) {
+        struct file_answer home;
+        struct file *file;
+
+        if (group->home == instance.kernel)
+            value = at_home(group, request, data, size, result, room, answer);
+        else
+            value = call_at(group->home, group->id, 0, request, data, size, result, room, answer);
+        if ((answer->flags & FILE_ELSEWHERE) == 0)
+            return value;
+        home = *answer;
+        if (home.kernel != instance.kernel) {
+            value = call_at(home.kernel, 0, home.id, request, data, size, result, room, answer);
+            if (value != -ESRCH)
+                return value;
+            continue; /* closed meanwhile, or another file is behind the descriptor: the home knows */
+        }
+        file = file_find(home.id);
+        if (file == NULL)
+            continue;
+        value = file_do(file, request, data, size, result, room, answer);
+        file_unpin(file);
+        return value;
+    }
+    return -EBADF;
+}
+
+struct file *file_near(struct group *group, int64_t fd)
+{
+    struct file *file;
+
+    if (group->home != instance.kernel)
+        return NULL;
+    file = table_find(group->files, fd);
+    if (file != NULL && file->kernel != instance.kernel) {
+        file_unpin(file);
+        return NULL;
+    }
+    return file;
 }

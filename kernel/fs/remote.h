@@ -1,38 +1,32 @@
-/* File operations of a group from any kernel: done here when this is the group's home, else by a worker there. */
+/* Operations on descriptors, from any kernel. What concerns the descriptor table is done at the group's home, what
+ * concerns one file on the file's kernel: by a plain call when that is here, else by FILE_CALL, whose handler does it
+ * at once, as no operation waits. kernel/fs/files.md has the protocol. */
 #ifndef KERNEL_FS_REMOTE_H
 #define KERNEL_FS_REMOTE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/fs/file.h"
+#include "kernel/fs/wire.h"
+
 struct group;
-
-#define FILE_CHUNK 2048u /* bytes of data that one operation moves at most */
-
-enum file_operation {
-    FILE_OPEN = 1,  /* data: path with its NUL; argument: flags */
-    FILE_CLOSE,     /* fd */
-    FILE_READ,      /* fd, argument: bytes; result data */
-    FILE_WRITE,     /* fd, data */
-    FILE_SEEK,      /* fd, argument: offset, extra: whence */
-    FILE_STAT,      /* fd; result data: struct file_facts */
-    FILE_STAT_PATH, /* data: path; result data: struct file_facts */
-    FILE_TERMINAL,  /* fd */
-    FILE_FLAGS      /* fd */
-};
-
-struct file_request {
-    uint32_t operation;
-    uint32_t extra;
-    int64_t fd;
-    int64_t argument;
-};
 
 void remote_init(void);
 
 /* Does REQUEST for GROUP with SIZE bytes of DATA (at most FILE_CHUNK); result data goes to RESULT (ROOM bytes, at most
- * FILE_CHUNK). Returns what the operation returns. Tasks only. */
+ * FILE_CHUNK). Returns what the operation returns; ANSWER has more, see FILE_MAY_WAIT. Tasks only. */
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
-                  size_t room);
+                  size_t room, struct file_answer *answer);
+
+/* Does REQUEST on FILE, which is of this kernel and pinned. Any context. */
+int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                size_t room, struct file_answer *answer);
+
+/* The file of FD, with a pin, when both the descriptor table of GROUP and the file are here; else NULL. */
+struct file *file_near(struct group *group, int64_t fd);
+/* Takes SIZE bytes at FILE's offset (or at AT, when that is not negative) of a kind that is seekable: sets *FROM to
+ * them, moves the offset, and returns how many there are. */
+int64_t file_take(struct file *file, size_t size, int64_t at, const void **from);
 
 #endif

@@ -264,7 +264,7 @@ static pid_t case_start(const struct case_entry *entry)
     if (child == 0)
         case_become(entry);
     if (child == -1 && errno == ENOSYS)
-        child = kettle_spawn(case_program(), arguments, environ);
+        child = kettle_spawn(kettle_kernel(), case_program(), arguments, environ, NULL);
     return child;
 }
 

@@ -143,7 +143,7 @@ pid_t tap_spawn(const char *first, const char *second)
         return -1;
     }
     fflush(stdout);
-    return kettle_spawn(path, arguments, environ);
+    return kettle_spawn(kettle_kernel(), path, arguments, environ, NULL);
 }
 
 int tap_child(const char *first, const char *second)

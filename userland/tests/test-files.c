@@ -405,11 +405,11 @@ static void test_spawn_errors(void)
 {
     char *argv[] = {"x", NULL};
 
-    EXPECT_ERROR(kettle_spawn(path_of("small"), argv, environ), EACCES);
-    EXPECT_ERROR(kettle_spawn(path_of("garbage"), argv, environ), ENOEXEC);
-    EXPECT_ERROR(kettle_spawn(path_of("small/below"), argv, environ), ENOTDIR);
-    EXPECT_ERROR(kettle_spawn(path_of("absent"), argv, environ), ENOENT);
-    EXPECT_ERROR(kettle_spawn(folder, argv, environ), EACCES);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), path_of("small"), argv, environ, NULL), EACCES);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), path_of("garbage"), argv, environ, NULL), ENOEXEC);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), path_of("small/below"), argv, environ, NULL), ENOTDIR);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), path_of("absent"), argv, environ, NULL), ENOENT);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), folder, argv, environ, NULL), EACCES);
 }
 
 static void test_terminal(void)

@@ -597,7 +597,7 @@ static void test_spawn_strings(void)
 {
     const char *path = (const char *)getauxval(AT_EXECFN);
     int status = -1;
-    pid_t child = kettle_spawn(path, strings_argv, strings_envp);
+    pid_t child = kettle_spawn(kettle_kernel(), path, strings_argv, strings_envp, NULL);
 
     if (EXPECT(child > 0, "%s: %s", path, strerror(errno)) &&
         EXPECT(waitpid(child, &status, 0) == child, "%s", strerror(errno)))
@@ -650,12 +650,14 @@ static void test_spawn_errors(void)
 {
     char *argv[] = {"x", NULL};
 
-    EXPECT_ERROR(kettle_spawn("/no/such/file", argv, environ), ENOENT);
-    EXPECT_ERROR(kettle_spawn("", argv, environ), ENOENT);
-    EXPECT_ERROR(kettle_spawn("/", argv, environ), EACCES);
-    EXPECT_ERROR(kettle_spawn(TAP_UNMAPPED, argv, environ), EFAULT);
-    EXPECT_ERROR(kettle_spawn((const char *)getauxval(AT_EXECFN), TAP_UNMAPPED, environ), EFAULT);
-    EXPECT_ERROR(kettle_spawn((const char *)getauxval(AT_EXECFN), argv, TAP_KERNEL_ADDRESS), EFAULT);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), "/no/such/file", argv, environ, NULL), ENOENT);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), "", argv, environ, NULL), ENOENT);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), "/", argv, environ, NULL), EACCES);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), TAP_UNMAPPED, argv, environ, NULL), EFAULT);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), (const char *)getauxval(AT_EXECFN), TAP_UNMAPPED, environ, NULL),
+                 EFAULT);
+    EXPECT_ERROR(kettle_spawn(kettle_kernel(), (const char *)getauxval(AT_EXECFN), argv, TAP_KERNEL_ADDRESS, NULL),
+                 EFAULT);
     EXPECT_ERROR(waitpid(-1, NULL, 0), ECHILD);
 }
 

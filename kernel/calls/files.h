@@ -1,0 +1,18 @@
+/* What the system calls on files share. */
+#ifndef KERNEL_CALLS_FILES_H
+#define KERNEL_CALLS_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/fs/remote.h"
+
+/* An operation of the current process without data. */
+int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra);
+/* ERROR, unless FD is no descriptor: that comes first, as in Linux. */
+int64_t files_error(int64_t fd, int64_t error);
+/* A name as path_normalize writes it, on the heap, of the path at user address PATH; *FOLDER: only a directory will do.
+ * LINK: a symbolic link in its last part is followed. To be freed with PATH_MAX. */
+int64_t files_name(int64_t directory, uint64_t path, bool link, char **out, bool *folder);
+
+#endif

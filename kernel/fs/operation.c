@@ -1,0 +1,195 @@
+/* What can be done with one open file, on its own kernel. See remote.h. */
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/fs/remote.h"
+#include "kernel/fs/terminal.h"
+#include "kernel/lib/string.h"
+
+#define OPEN_ONLY                                                                                                      \
+    (OPEN_CLOEXEC | OPEN_CREATE | OPEN_EXCLUSIVE | OPEN_TRUNCATE | 0400u) /* mean something only to open */
+#define FIONBIO 0x5421u
+#define ENTRY_LENGTH_AT 16 /* offset of d_reclen in an entry of getdents64 */
+
+int64_t file_take(struct file *file, size_t size, int64_t at, const void **from)
+{
+    uint64_t offset = (uint64_t)at;
+    uint64_t length;
+
+    if (at < 0)
+        spin_lock(&file->lock);
+    if (at < 0)
+        offset = file->offset;
+    length = offset < file->facts.size ? file->facts.size - offset : 0;
+    if (length > size)
+        length = size;
+    if (at < 0) {
+        file->offset += length;
+        spin_unlock(&file->lock);
+    }
+    *from = (const uint8_t *)file->data + offset;
+    return (int64_t)length;
+}
+
+static int64_t read_file(struct file *file, void *result, size_t size, int64_t at)
+{
+    const void *from;
+    int64_t count;
+
+    if ((file->flags & OPEN_ACCESS) == 1 || (file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (file->kind->directory)
+        return -EISDIR;
+    if (file->kind->seekable) {
+        count = file_take(file, size, at, &from);
+        memcpy(result, from, (size_t)count);
+        return count;
+    }
+    if (at >= 0 && file->kind->poll != NULL)
+        return -ESPIPE;
+    return size == 0 ? 0 : file->kind->read(file, result, size);
+}
+
+static int64_t write_file(struct file *file, const void *data, size_t size, uint32_t flags, int64_t at)
+{
+    if (file->kind->write == NULL || (file->flags & OPEN_ACCESS) == 0 || (file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (at >= 0 && file->kind->poll != NULL)
+        return -ESPIPE;
+    return size == 0 ? 0 : file->kind->write(file, data, size, flags);
+}
+
+static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
+{
+    int64_t base, result;
+
+    if (!file->kind->seekable && !file->kind->directory)
+        return file->kind->poll == NULL ? 0 : -ESPIPE; /* /dev/null and its like have no place to go to */
+    if (whence > 2)
+        return -EINVAL;
+    spin_lock(&file->lock);
+    base = whence == 0 ? 0 : whence == 1 ? (int64_t)file->offset : (int64_t)file->facts.size;
+    if (__builtin_add_overflow(base, offset, &result))
+        result = -EOVERFLOW;
+    else if (result < 0)
+        result = -EINVAL;
+    else
+        file->offset = (uint64_t)result;
+    spin_unlock(&file->lock);
+    return result;
+}
+
+/* Whole entries of a directory, from its offset on. */
+static int64_t read_entries(struct file *file, void *result, size_t room)
+{
+    const uint8_t *data = file->data;
+    size_t done = 0;
+    uint16_t length = 0;
+
+    if (!file->kind->directory)
+        return -ENOTDIR;
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    spin_lock(&file->lock);
+    while (file->offset < file->facts.size) {
+        memcpy(&length, data + file->offset + ENTRY_LENGTH_AT, sizeof(length));
+        if (length > file->facts.size - file->offset || length > room - done)
+            break;
+        memcpy((uint8_t *)result + done, data + file->offset, length);
+        done += length;
+        file->offset += length;
+    }
+    spin_unlock(&file->lock);
+    if (done == 0 && file->offset < file->facts.size)
+        return -EINVAL; /* no room for one, or a place where none begins */
+    return (int64_t)done;
+}
+
+static void set_flags(struct file *file, uint32_t change, uint32_t flags)
+{
+    spin_lock(&file->lock);
+    file->flags = (file->flags & ~change) | (flags & change);
+    spin_unlock(&file->lock);
+}
+
+static int64_t control(struct file *file, uint32_t command, const void *data, size_t size, void *result, size_t room)
+{
+    int32_t number;
+
+    if (size != FILE_CONTROL_MAX || room < FILE_CONTROL_MAX)
+        return -EPROTO;
+    memcpy(result, data, size);
+    if (command == FIONBIO) {
+        memcpy(&number, data, sizeof(number));
+        set_flags(file, OPEN_NONBLOCK, number != 0 ? OPEN_NONBLOCK : 0);
+        return 0;
+    }
+    return file->kind->control != NULL ? file->kind->control(file, command, result) : -ENOTTY;
+}
+
+static int64_t give_path(const struct file *file, char *result, size_t room)
+{
+    size_t length = file->path != NULL ? strlen(file->path) : 0;
+
+    if (!file->kind->directory)
+        return -ENOTDIR;
+    if (length >= room)
+        return -ENAMETOOLONG;
+    memcpy(result, file->path != NULL ? file->path : "", length + 1);
+    return (int64_t)length;
+}
+
+static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                   size_t room)
+{
+    uint64_t asked = (uint64_t)request->argument;
+
+    switch (request->operation) {
+    case FILE_READ:
+        return read_file(file, result, asked < room ? asked : room, -1);
+    case FILE_READ_AT:
+        return request->argument < 0 ? -EINVAL : read_file(file, result, room, request->argument);
+    case FILE_WRITE:
+        return write_file(file, data, size, request->extra, -1);
+    case FILE_WRITE_AT:
+        return request->argument < 0 ? -EINVAL : write_file(file, data, size, 0, request->argument);
+    case FILE_SEEK:
+        return seek(file, request->argument, request->extra);
+    case FILE_STAT:
+        if (room < sizeof(file->facts))
+            return -EPROTO;
+        memcpy(result, &file->facts, sizeof(file->facts));
+        return sizeof(file->facts);
+    case FILE_GET_FLAGS:
+        return file->flags & ~OPEN_ONLY;
+    case FILE_SET_FLAGS:
+        set_flags(file, OPEN_SETTABLE, (uint32_t)asked);
+        return 0;
+    case FILE_ENTRIES:
+        return read_entries(file, result, asked < room ? asked : room);
+    case FILE_PATH:
+        return give_path(file, result, room);
+    case FILE_CONTROL:
+        return control(file, request->extra, data, size, result, room);
+    default:
+        return -EPROTO;
+    }
+}
+
+int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                size_t room, struct file_answer *answer)
+{
+    bool waits = file->kind->poll != NULL && (file->flags & OPEN_NONBLOCK) == 0;
+
+    answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
+    answer->id = file->id;
+    answer->kernel = instance.kernel;
+    /* Before looking: what happens from now on is an event that has not been seen. */
+    answer->seen = waits ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
+    answer->value = act(file, request, data, size, result, room);
+    if (answer->value == -EAGAIN && waits) {
+        answer->flags |= FILE_MAY_WAIT;
+        if (file->kind == &file_terminal_kind && request->operation == FILE_READ)
+            answer->flags |= terminal_timeout() << FILE_SECONDS_SHIFT;
+    }
+    return answer->value;
+}

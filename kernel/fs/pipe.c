@@ -1,0 +1,210 @@
+/* Pipes. See the header. Whoever finds an end not ready marks it `wanted`, under the pipe's lock; the other end's next
+ * operation that may have made it ready counts an event. So a pipe that nobody waits for costs no events. */
+#include "kernel/fs/pipe.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/fs/pipe_buffer.h"
+#include "mm/heap.h"
+
+#define FIONREAD 0x541bu
+#define PIPE_DEVICE 3u
+
+enum { READ_END, WRITE_END };
+
+struct pipe {
+    struct spinlock lock;
+    struct file *ends[2];      /* [k] lock; NULL: closed by all */
+    struct pipe_buffer buffer; /* [k] lock */
+    bool released[2];          /* [k] lock: that file goes on using us no more */
+};
+
+/* To be called once the lock is free: END, pinned, may be ready now. */
+static void tell(struct file *end)
+{
+    if (end == NULL)
+        return;
+    file_event(end->events);
+    file_unpin(end);
+}
+
+/* The other end with a pin, if somebody waits for it; else NULL. */
+static struct file *wanted_locked(struct pipe *pipe, int which)
+{
+    struct file *end = pipe->ends[which];
+
+    if (end == NULL || !end->wanted)
+        return NULL;
+    end->wanted = false;
+    file_pin(end);
+    return end;
+}
+
+static int64_t pipe_read(struct file *file, void *data, size_t size)
+{
+    struct pipe *pipe = file->state;
+    struct file *other = NULL;
+    int64_t result;
+
+    spin_lock(&pipe->lock);
+    result = (int64_t)pipe_buffer_take(&pipe->buffer, data, size);
+    if (result > 0) {
+        other = wanted_locked(pipe, WRITE_END);
+    } else if (pipe->ends[WRITE_END] != NULL) {
+        file->wanted = true;
+        result = -EAGAIN;
+    }
+    spin_unlock(&pipe->lock);
+    tell(other);
+    return result;
+}
+
+static int64_t pipe_write(struct file *file, const void *data, size_t size, uint32_t flags)
+{
+    struct pipe *pipe = file->state;
+    struct file *other = NULL;
+    int64_t result = -EPIPE;
+
+    spin_lock(&pipe->lock);
+    if (pipe->ends[READ_END] != NULL) {
+        result = pipe_buffer_put(&pipe->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
+        if (result > 0) {
+            other = wanted_locked(pipe, READ_END);
+        } else if (result == 0) {
+            file->wanted = true;
+            result = -EAGAIN;
+        }
+    }
+    spin_unlock(&pipe->lock);
+    tell(other);
+    return result;
+}
+
+static uint32_t pipe_poll_read(struct file *file)
+{
+    struct pipe *pipe = file->state;
+    uint32_t events = 0;
+
+    spin_lock(&pipe->lock);
+    if (pipe_buffer_used(&pipe->buffer) > 0)
+        events |= POLL_IN | POLL_IN_NORMAL;
+    if (pipe->ends[WRITE_END] == NULL)
+        events |= POLL_HUP;
+    file->wanted |= events == 0;
+    spin_unlock(&pipe->lock);
+    return events;
+}
+
+static uint32_t pipe_poll_write(struct file *file)
+{
+    struct pipe *pipe = file->state;
+    uint32_t events = 0;
+
+    spin_lock(&pipe->lock);
+    if (pipe_buffer_room(&pipe->buffer) >= PIPE_WHOLE)
+        events |= POLL_OUT | POLL_OUT_NORMAL;
+    if (pipe->ends[READ_END] == NULL)
+        events |= POLL_ERR;
+    file->wanted |= events == 0;
+    spin_unlock(&pipe->lock);
+    return events;
+}
+
+static int64_t pipe_control(struct file *file, uint32_t command, void *data)
+{
+    struct pipe *pipe = file->state;
+
+    if (command != FIONREAD)
+        return -ENOTTY;
+    spin_lock(&pipe->lock);
+    *(int32_t *)data = (int32_t)pipe_buffer_used(&pipe->buffer);
+    spin_unlock(&pipe->lock);
+    return 0;
+}
+
+/* One end is closed by all. Operations on it that are under way have pins; see forget. */
+static void release(struct file *file, int which)
+{
+    struct pipe *pipe = file->state;
+    struct file *other;
+
+    spin_lock(&pipe->lock);
+    pipe->ends[which] = NULL;
+    other = pipe->ends[!which];
+    if (other != NULL) {
+        other->wanted = false;
+        file_pin(other);
+    }
+    spin_unlock(&pipe->lock);
+    tell(other);
+}
+
+static void release_reader(struct file *file)
+{
+    release(file, READ_END);
+}
+
+static void release_writer(struct file *file)
+{
+    release(file, WRITE_END);
+}
+
+/* Nobody has a pin of this end any more; with the second end the pipe goes. */
+static void forget(struct file *file, int which)
+{
+    struct pipe *pipe = file->state;
+    bool last;
+
+    spin_lock(&pipe->lock);
+    pipe->released[which] = true;
+    last = pipe->released[!which];
+    spin_unlock(&pipe->lock);
+    if (!last)
+        return;
+    pipe_buffer_free(&pipe->buffer);
+    heap_free(pipe, sizeof(*pipe));
+}
+
+static void forget_reader(struct file *file)
+{
+    forget(file, READ_END);
+}
+
+static void forget_writer(struct file *file)
+{
+    forget(file, WRITE_END);
+}
+
+static const struct file_kind read_kind = {.read = pipe_read,
+                                           .poll = pipe_poll_read,
+                                           .control = pipe_control,
+                                           .release = release_reader,
+                                           .forget = forget_reader};
+static const struct file_kind write_kind = {.write = pipe_write,
+                                            .poll = pipe_poll_write,
+                                            .control = pipe_control,
+                                            .release = release_writer,
+                                            .forget = forget_writer};
+
+int pipe_create(uint32_t flags, struct file **reader, struct file **writer)
+{
+    struct pipe *pipe = heap_alloc(sizeof(*pipe));
+    struct file_facts facts = {.device = PIPE_DEVICE, .mode = FILE_FIFO | 0600};
+
+    if (pipe == NULL)
+        return -ENOMEM;
+    *reader = file_create(&read_kind, &facts, flags, pipe, NULL);
+    if (*reader == NULL) {
+        heap_free(pipe, sizeof(*pipe));
+        return -ENOMEM;
+    }
+    facts.inode = (*reader)->id;
+    *writer = file_create(&write_kind, &facts, flags | 1, pipe, NULL);
+    if (*writer == NULL) {
+        pipe->released[WRITE_END] = true;
+        file_close(*reader);
+        return -ENOMEM;
+    }
+    pipe->ends[READ_END] = *reader;
+    pipe->ends[WRITE_END] = *writer;
+    return 0;
+}

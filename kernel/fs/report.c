@@ -1,0 +1,256 @@
+/* The reports of /proc/kettle. See the header. A report is the sum of what each kernel writes about itself: the kernel
+ * that opens the file asks the others with REPORT, part by part. */
+#include "kernel/fs/report.h"
+
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/calls/calls.h"
+#include "kernel/lib/printf.h"
+#include "kernel/lib/string.h"
+#include "mm/frame.h"
+#include "mm/heap.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+#include "tasks/work.h"
+
+#define PART_MAX 16384u     /* bytes of text that travel at a time */
+#define FILE_MAX (4u << 20) /* bytes of a whole report: what is more is left out, and the last line says so */
+#define CUT "the rest is left out\n"
+
+struct msg_report {
+    uint64_t cursor; /* 0, or where the part before ended */
+    uint32_t report; /* index into reports */
+    uint32_t pad;
+};
+
+struct msg_report_part { /* text follows */
+    uint64_t cursor;     /* where to go on, 0 at the end */
+};
+
+/* Each writes one part into SIZE bytes and returns its length; *CURSOR says which part, and then the next one or 0. */
+
+static size_t report_plan(char *bytes, size_t size, uint64_t *cursor)
+{
+    size_t length = plan_format(&instance.plan, bytes, size);
+
+    *cursor = 0;
+    return length < size ? length : size - 1;
+}
+
+static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
+{
+    struct text text = {bytes, size, 0};
+    struct frame_stats frames;
+
+    *cursor = 0;
+    frame_stats(&frames);
+    text_put(
+        &text,
+        "kernel %u started cpus %u node %u memory %lu KiB free %lu KiB lent %lu pages image %lu KiB tables and rings "
+        "%lu KiB\n",
+        instance.kernel, cpu_total, instance.plan.kernels[instance.kernel].node,
+        (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 10), (unsigned long)(frames.free * 4),
+        (unsigned long)frames.lent, (unsigned long)(instance.layout.stack >> 10),
+        (unsigned long)((instance.plan.kernels[instance.kernel].memory - frames.total * PAGE_SIZE -
+                         instance.layout.stack) >>
+                        10));
+    return text.length;
+}
+
+static size_t report_syscalls(char *bytes, size_t size, uint64_t *cursor)
+{
+    struct text text = {bytes, size, 0};
+
+    *cursor = 0;
+    for (uint32_t number = 0; number < CALLS_MAX; number++) {
+        uint64_t count = calls_absent_count(number);
+
+        if (count > 0)
+            text_put(&text, "kernel %u %s %lu\n", instance.kernel, calls_name(number), (unsigned long)count);
+    }
+    return text.length;
+}
+
+/* "frames free": not a file, but what /proc/meminfo is made of. */
+static size_t report_frames(char *bytes, size_t size, uint64_t *cursor)
+{
+    struct frame_stats frames;
+    uint64_t numbers[2];
+
+    *cursor = 0;
+    frame_stats(&frames);
+    numbers[0] = frames.total;
+    numbers[1] = frames.free;
+    if (size < sizeof(numbers))
+        return 0;
+    memcpy(bytes, numbers, sizeof(numbers));
+    return sizeof(numbers);
+}
+
+struct report {
+    const char *name; /* NULL: not a file */
+    size_t (*write)(char *text, size_t size, uint64_t *cursor);
+    bool everywhere; /* each kernel adds its part */
+};
+
+enum { REPORT_PLAN, REPORT_KERNELS, REPORT_FRAMES };
+
+static const struct report reports[] = {
+    [REPORT_PLAN] = {"plan", report_plan, false},
+    [REPORT_KERNELS] = {"kernels", report_kernels, true},
+    [REPORT_FRAMES] = {NULL, report_frames, true},
+    {"messages", msg_report, true},
+    {"trace", msg_trace_report, true},
+    {"syscalls", report_syscalls, true},
+};
+#define REPORTS (sizeof(reports) / sizeof(reports[0]))
+
+struct report_work {
+    struct work work;
+    struct msg_kept kept;
+    struct msg_report asked;
+    struct msg_report_part part;
+    char text[PART_MAX];
+};
+
+static void report_done(struct msg_kept *kept)
+{
+    struct report_work *w = container_of(kept, struct report_work, kept);
+
+    heap_free(w, sizeof(*w));
+}
+
+static void run_report(struct work *work)
+{
+    struct report_work *w = container_of(work, struct report_work, work);
+    size_t length;
+
+    w->part.cursor = w->asked.cursor;
+    length = reports[w->asked.report].write(w->text, sizeof(w->text), &w->part.cursor);
+    msg_kept_reply_long(&w->kept, &w->part, (uint32_t)(sizeof(w->part) + length), report_done);
+}
+
+static void handle_report(const struct msg *m)
+{
+    const struct msg_report *message = m->data;
+    struct report_work *w = message->report < REPORTS ? heap_alloc(sizeof(*w)) : NULL;
+
+    if (w == NULL) {
+        msg_reply_error(&m->ticket, message->report < REPORTS ? -ENOMEM : -EINVAL);
+        return;
+    }
+    msg_keep(m, &w->kept, NULL);
+    w->asked = *message;
+    w->work.run = run_report;
+    work_submit(&w->work);
+}
+
+void report_init(void)
+{
+    msg_register(MSG_REPORT, handle_report, sizeof(struct msg_report), sizeof(struct msg_report_part));
+}
+
+int64_t report_find(const char *name)
+{
+    for (uint32_t i = 0; i < REPORTS; i++) {
+        if (reports[i].name != NULL && strcmp(name, reports[i].name) == 0)
+            return i;
+    }
+    return -ENOENT;
+}
+
+void report_list(struct directory *to)
+{
+    for (uint32_t i = 0; i < REPORTS; i++) {
+        if (reports[i].name != NULL)
+            directory_add(to, reports[i].name, strlen(reports[i].name), 2 + i, FILE_REGULAR);
+    }
+}
+
+/* Makes room for another part. False: the report is as large as it may be, or there is no memory. */
+static bool grow(struct text *text)
+{
+    size_t size = 2 * text->size;
+    char *more;
+
+    if (text->size - text->length > sizeof(struct msg_report_part) + PART_MAX + sizeof(CUT))
+        return true;
+    more = size <= FILE_MAX ? heap_alloc(size) : NULL;
+    if (more == NULL)
+        return false;
+    memcpy(more, text->bytes, text->length);
+    heap_free(text->bytes, text->size);
+    text->bytes = more;
+    text->size = size;
+    return true;
+}
+
+/* One part of KERNEL's: appended to TEXT. Returns where to go on, 0 at the end. */
+static uint64_t add_part(struct text *text, uint32_t kernel, const struct msg_report *message)
+{
+    char *to = text->bytes + text->length;
+    struct msg_report_part part = {message->cursor};
+    int length;
+
+    if (kernel == instance.kernel) {
+        text->length += reports[message->report].write(to, PART_MAX, &part.cursor);
+        return part.cursor;
+    }
+    length = msg_call(kernel, MSG_REPORT, message, sizeof(*message), to, (uint32_t)sizeof(part) + PART_MAX, "report",
+                      message->report);
+    if (length >= (int)sizeof(part)) {
+        memcpy(&part, to, sizeof(part));
+        text->length += (size_t)length - sizeof(part);
+        memmove(to, to + sizeof(part), (size_t)length - sizeof(part));
+        return part.cursor;
+    }
+    if (length == -EAGAIN && message->report == REPORT_KERNELS)
+        text_put(text, "kernel %u not started\n", kernel);
+    return 0;
+}
+
+/* Every kernel's part, in order of kernels; one that does not run is named. */
+static void write_report(struct text *text, uint32_t report)
+{
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        struct msg_report message = {.report = report};
+
+        if (!reports[report].everywhere && k != instance.kernel)
+            continue;
+        do {
+            if (!grow(text)) {
+                text_put(text, CUT);
+                return;
+            }
+            message.cursor = add_part(text, k, &message);
+        } while (message.cursor != 0);
+    }
+}
+
+int64_t report_write(struct text *text, uint32_t number)
+{
+    *text = (struct text){.size = 4 * PART_MAX};
+    text->bytes = heap_alloc(text->size);
+    if (text->bytes == NULL)
+        return -ENOMEM;
+    write_report(text, number);
+    return 0;
+}
+
+void report_memory(uint64_t *frames, uint64_t *free)
+{
+    struct text text;
+
+    *frames = *free = 0;
+    if (report_write(&text, REPORT_FRAMES) != 0)
+        return;
+    for (size_t at = 0; at + 2 * sizeof(uint64_t) <= text.length; at += 2 * sizeof(uint64_t)) {
+        uint64_t numbers[2];
+
+        memcpy(numbers, text.bytes + at, sizeof(numbers));
+        *frames += numbers[0];
+        *free += numbers[1];
+    }
+    heap_free(text.bytes, text.size);
+}

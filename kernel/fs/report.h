@@ -1,0 +1,20 @@
+/* The reports of /proc/kettle: what each kernel writes about itself, put together by the kernel that asks. */
+#ifndef KERNEL_FS_REPORT_H
+#define KERNEL_FS_REPORT_H
+
+#include <stdint.h>
+
+#include "kernel/fs/directory.h"
+#include "kernel/fs/text.h"
+
+void report_init(void);
+/* The number of the report NAME, or -ENOENT. */
+int64_t report_find(const char *name);
+void report_list(struct directory *to);
+/* Writes report NUMBER; TEXT's memory (heap, at first none) becomes the caller's. -ENOMEM. Tasks only: it asks the
+ * other kernels. */
+int64_t report_write(struct text *text, uint32_t number);
+/* Frames of 4 KiB that the kernels have for programs together, and how many are free. Tasks only. */
+void report_memory(uint64_t *frames, uint64_t *free);
+
+#endif

@@ -1,0 +1,344 @@
+/* Descriptor tables. See the header. A file is opened again under the table's lock, so that its descriptor keeps it
+ * open meanwhile, and closed without. */
+#include "kernel/fs/table.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/fs/terminal.h"
+#include "kernel/fs/wire.h"
+#include "kernel/lib/string.h"
+#include "mm/heap.h"
+
+#define FIRST_SLOTS 32u
+
+struct file_table *file_table_new(void)
+{
+    struct file_table *table = heap_alloc(sizeof(*table));
+
+    if (table == NULL)
+        return NULL;
+    table->size = FIRST_SLOTS;
+    table->slots = heap_alloc(table->size * sizeof(struct descriptor));
+    if (table->slots == NULL) {
+        heap_free(table, sizeof(*table));
+        return NULL;
+    }
+    return table;
+}
+
+static void free_text(char *text)
+{
+    if (text != NULL)
+        heap_free(text, strlen(text) + 1);
+}
+
+void file_table_free(void *files)
+{
+    struct file_table *table = files;
+
+    for (uint32_t fd = 0; fd < table->size; fd++) {
+        if (table->slots[fd].file != NULL)
+            file_close(table->slots[fd].file);
+    }
+    free_text(table->folder);
+    free_text(table->program);
+    heap_free(table->slots, table->size * sizeof(struct descriptor));
+    heap_free(table, sizeof(*table));
+}
+
+struct file_table *file_table_create(void)
+{
+    struct file_table *table = file_table_new();
+    struct file *terminal = table != NULL ? terminal_open(2) : NULL;
+
+    if (terminal == NULL) {
+        if (table != NULL)
+            file_table_free(table);
+        return NULL;
+    }
+    for (uint32_t fd = 0; fd < 3; fd++) {
+        if (fd > 0)
+            file_open_again(terminal);
+        table->slots[fd].file = terminal;
+    }
+    table->lowest = 3;
+    return table;
+}
+
+static int set_text(struct file_table *table, char **place, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = heap_alloc(size);
+    char *old;
+
+    if (copy == NULL)
+        return -ENOMEM;
+    memcpy(copy, text, size);
+    spin_lock(&table->lock);
+    old = *place;
+    *place = copy;
+    spin_unlock(&table->lock);
+    free_text(old);
+    return 0;
+}
+
+int file_table_set_folder(struct file_table *table, const char *path)
+{
+    return set_text(table, &table->folder, path);
+}
+
+int file_table_set_program(struct file_table *table, const char *path)
+{
+    return set_text(table, &table->program, path);
+}
+
+static int64_t get_text(struct file_table *table, char *const *place, char *out, size_t size)
+{
+    int64_t length = 0;
+
+    spin_lock(&table->lock);
+    if (*place != NULL)
+        length = (int64_t)strlen(*place);
+    if ((size_t)length >= size)
+        length = -ERANGE;
+    else if (*place != NULL)
+        memcpy(out, *place, (size_t)length + 1);
+    else
+        out[0] = '\0';
+    spin_unlock(&table->lock);
+    return length;
+}
+
+int64_t file_table_folder(struct file_table *table, char *out, size_t size)
+{
+    return get_text(table, &table->folder, out, size);
+}
+
+int64_t file_table_program(struct file_table *table, char *out, size_t size)
+{
+    return get_text(table, &table->program, out, size);
+}
+
+static struct descriptor *slot_locked(struct file_table *table, int64_t fd)
+{
+    return fd >= 0 && fd < (int64_t)table->size && table->slots[fd].file != NULL ? &table->slots[fd] : NULL;
+}
+
+struct file *table_find(struct file_table *table, int64_t fd)
+{
+    struct descriptor *slot;
+    struct file *file = NULL;
+
+    spin_lock(&table->lock);
+    slot = slot_locked(table, fd);
+    if (slot != NULL) {
+        file = slot->file;
+        file_pin(file);
+    }
+    spin_unlock(&table->lock);
+    return file;
+}
+
+/* Makes room for descriptor FD, which is below TABLE_MAX. */
+static bool grow_locked(struct file_table *table, int64_t fd)
+{
+    uint32_t size = table->size;
+    struct descriptor *slots;
+
+    while ((int64_t)size <= fd)
+        size *= 2;
+    if (size == table->size)
+        return true;
+    slots = heap_alloc(size * sizeof(*slots));
+    if (slots == NULL)
+        return false;
+    memcpy(slots, table->slots, table->size * sizeof(*slots));
+    heap_free(table->slots, table->size * sizeof(*slots));
+    table->slots = slots;
+    table->size = size;
+    return true;
+}
+
+int table_reserve(struct file_table *table, uint32_t size)
+{
+    bool there;
+
+    spin_lock(&table->lock);
+    there = grow_locked(table, (int64_t)size - 1);
+    spin_unlock(&table->lock);
+    return there ? 0 : -ENOMEM;
+}
+
+static int64_t add_locked(struct file_table *table, struct file *file, int64_t least, uint32_t flags)
+{
+    int64_t fd = least > (int64_t)table->lowest ? least : (int64_t)table->lowest;
+
+    while (fd < (int64_t)table->size && table->slots[fd].file != NULL)
+        fd++;
+    if (fd >= TABLE_MAX)
+        return -EMFILE;
+    if (!grow_locked(table, fd))
+        return -ENOMEM;
+    table->slots[fd] = (struct descriptor){file, flags};
+    if (least <= (int64_t)table->lowest)
+        table->lowest = (uint32_t)fd + 1;
+    return fd;
+}
+
+int64_t table_add(struct file_table *table, struct file *file, int64_t least, uint32_t flags)
+{
+    int64_t fd = -EINVAL;
+
+    if (least >= 0 && least < TABLE_MAX) {
+        spin_lock(&table->lock);
+        fd = add_locked(table, file, least, flags);
+        spin_unlock(&table->lock);
+    }
+    if (fd < 0)
+        file_close(file);
+    return fd;
+}
+
+int table_put(struct file_table *table, int64_t fd, struct file *file, uint32_t flags)
+{
+    int error = 0;
+
+    if (fd < 0 || fd >= TABLE_MAX)
+        return -EINVAL;
+    spin_lock(&table->lock);
+    if (!grow_locked(table, fd))
+        error = -ENOMEM;
+    else if (table->slots[fd].file != NULL)
+        error = -EINVAL;
+    else
+        table->slots[fd] = (struct descriptor){file, flags};
+    spin_unlock(&table->lock);
+    return error;
+}
+
+/* Empties the slot and returns what was there. */
+static struct file *take_locked(struct file_table *table, int64_t fd)
+{
+    struct file *file = table->slots[fd].file;
+
+    table->slots[fd] = (struct descriptor){.file = NULL};
+    if (fd < (int64_t)table->lowest)
+        table->lowest = (uint32_t)fd;
+    return file;
+}
+
+int64_t table_close(struct file_table *table, int64_t fd)
+{
+    struct file *file = NULL;
+
+    spin_lock(&table->lock);
+    if (slot_locked(table, fd) != NULL)
+        file = take_locked(table, fd);
+    spin_unlock(&table->lock);
+    if (file == NULL)
+        return -EBADF;
+    file_close(file);
+    return 0;
+}
+
+int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uint32_t flags)
+{
+    const struct descriptor *slot;
+    struct file *file = NULL;
+    int64_t result = -EBADF;
+
+    spin_lock(&table->lock);
+    slot = slot_locked(table, fd);
+    if (slot != NULL && (least < 0 || least >= TABLE_MAX)) {
+        result = -EINVAL;
+    } else if (slot != NULL) {
+        file = slot->file;
+        file_open_again(file);
+        result = add_locked(table, file, least, flags);
+    }
+    spin_unlock(&table->lock);
+    if (file != NULL && result < 0)
+        file_close(file);
+    return result;
+}
+
+int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uint32_t flags)
+{
+    struct file *old = NULL;
+    int64_t result = -EBADF;
+
+    if (to < 0 || to >= TABLE_MAX)
+        return -EBADF;
+    spin_lock(&table->lock);
+    if (slot_locked(table, fd) != NULL && fd == to) {
+        result = to;
+    } else if (slot_locked(table, fd) != NULL) {
+        result = -ENOMEM;
+        if (grow_locked(table, to)) {
+            old = table->slots[to].file;
+            file_open_again(table->slots[fd].file);
+            table->slots[to] = (struct descriptor){table->slots[fd].file, flags};
+            result = to;
+        }
+    }
+    spin_unlock(&table->lock);
+    if (old != NULL)
+        file_close(old);
+    return result;
+}
+
+int64_t table_get_flags(struct file_table *table, int64_t fd)
+{
+    const struct descriptor *slot;
+    int64_t result = -EBADF;
+
+    spin_lock(&table->lock);
+    slot = slot_locked(table, fd);
+    if (slot != NULL)
+        result = slot->flags;
+    spin_unlock(&table->lock);
+    return result;
+}
+
+int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags)
+{
+    struct descriptor *slot;
+
+    spin_lock(&table->lock);
+    slot = slot_locked(table, fd);
+    if (slot != NULL)
+        slot->flags = flags;
+    spin_unlock(&table->lock);
+    return slot != NULL ? 0 : -EBADF;
+}
+
+/* Closes, or marks, what SELECTED says of [FIRST, LAST]; one by one, as closing is done without the lock. */
+static void close_some(struct file_table *table, uint32_t first, uint32_t last, bool only_mark, bool only_marked)
+{
+    for (uint32_t fd = first; fd <= last && fd < TABLE_MAX; fd++) {
+        struct file *file = NULL;
+        struct descriptor *slot;
+
+        spin_lock(&table->lock);
+        slot = slot_locked(table, fd);
+        if (slot != NULL && only_mark)
+            slot->flags |= DESCRIPTOR_CLOEXEC;
+        else if (slot != NULL && (!only_marked || (slot->flags & DESCRIPTOR_CLOEXEC) != 0))
+            file = take_locked(table, fd);
+        spin_unlock(&table->lock);
+        if (file != NULL)
+            file_close(file);
+    }
+}
+
+int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark)
+{
+    if (first > last)
+        return -EINVAL;
+    close_some(table, first, last, only_mark, false);
+    return 0;
+}
+
+void file_table_exec(struct file_table *table)
+{
+    close_some(table, 0, TABLE_MAX, false, true);
+}

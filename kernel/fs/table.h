@@ -1,0 +1,64 @@
+/* Descriptor tables: which file each number of a process is. The table is at the process's home; operations from other
+ * kernels come there (kernel/fs/remote.h). Each descriptor holds one open of its file, or of the proxy of one that is
+ * on another kernel. Any context; nothing here waits. */
+#ifndef KERNEL_FS_TABLE_H
+#define KERNEL_FS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/fs/file.h"
+
+#define TABLE_MAX 1024 /* descriptors of one process */
+
+struct descriptor {
+    struct file *file; /* NULL: free */
+    uint32_t flags;    /* DESCRIPTOR_CLOEXEC or 0 */
+};
+
+/* Marks: [k] under the lock. */
+struct file_table {
+    struct spinlock lock;
+    uint32_t size;            /* [k] slots allocated */
+    uint32_t lowest;          /* [k] no free slot is below */
+    struct descriptor *slots; /* [k] */
+    char *folder;             /* [k] the working directory, as path_normalize writes it; NULL: the root */
+    char *program;            /* [k] the executable's path; NULL: not known */
+};
+
+/* An empty table; NULL without memory. */
+struct file_table *file_table_new(void);
+/* A table whose descriptors 0, 1 and 2 are the terminal. Kernel 0 only. NULL without memory. */
+struct file_table *file_table_create(void);
+/* Closes all descriptors. TABLE is a struct file_table; nobody uses it any more. */
+void file_table_free(void *table);
+/* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. */
+void file_table_exec(struct file_table *table);
+/* Remember PATH as the working directory (a name as path_normalize writes it), or as the executable. -ENOMEM. */
+int file_table_set_folder(struct file_table *table, const char *path);
+int file_table_set_program(struct file_table *table, const char *path);
+/* Copies it, or "", to OUT. Returns its length; -ERANGE: SIZE is too small. */
+int64_t file_table_folder(struct file_table *table, char *out, size_t size);
+int64_t file_table_program(struct file_table *table, char *out, size_t size);
+
+/* The file of FD with a pin, or NULL. */
+struct file *table_find(struct file_table *table, int64_t fd);
+/* Puts FILE, one open of which goes to the table, at the lowest free descriptor from LEAST on. -EMFILE, -EINVAL
+ * (LEAST), -ENOMEM: then the open has been closed. */
+int64_t table_add(struct file_table *table, struct file *file, int64_t least, uint32_t flags);
+/* Puts FILE at FD, which is free: for a table in the making. -EINVAL, -ENOMEM; then the open is still the caller's. */
+int table_put(struct file_table *table, int64_t fd, struct file *file, uint32_t flags);
+/* Makes room for SIZE descriptors, at most TABLE_MAX. -ENOMEM. */
+int table_reserve(struct file_table *table, uint32_t size);
+/* These answer as close, dup, fcntl(F_DUPFD), dup3 (without its check for equal numbers), F_GETFD, F_SETFD, and
+ * close_range. */
+int64_t table_close(struct file_table *table, int64_t fd);
+int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uint32_t flags);
+int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uint32_t flags);
+int64_t table_get_flags(struct file_table *table, int64_t fd);
+int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags);
+int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark);
+
+#endif

@@ -1,0 +1,137 @@
+/* Payloads of the messages of files (48 to 55 in msg/messages.def). */
+#ifndef KERNEL_FS_WIRE_H
+#define KERNEL_FS_WIRE_H
+
+#include <stdint.h>
+
+#include "kernel/fs/file.h"
+#include "msg/message.h"
+
+#define FILE_CHUNK 61440u /* bytes of data that one message moves at most */
+
+/* What an operation is for; the first ones are for the descriptor table, the rest for one file. */
+enum file_operation {
+    FILE_CLOSE = 1,      /* fd */
+    FILE_CLOSE_RANGE,    /* fd: first, argument: last, extra: CLOSE_RANGE_CLOEXEC or 0 */
+    FILE_DUPLICATE,      /* fd, argument: least new one, extra: flags of the descriptor */
+    FILE_DUPLICATE_TO,   /* fd, argument: new one, extra: flags of the descriptor */
+    FILE_GET_DESCRIPTOR, /* fd */
+    FILE_SET_DESCRIPTOR, /* fd, argument: flags of the descriptor */
+    FILE_PIPE,           /* argument: flags of open; result data: two int32_t */
+    FILE_INSTALL,        /* argument: id, extra: kernel, fd: flags of the descriptor; an open goes with it, also
+                            when this fails, but with -ENOSPC: no memory, and it is still the caller's */
+    FILE_LOCATE,         /* data: int32_t descriptors; result data: struct file_place each, id 0: bad */
+    FILE_GET_FOLDER,     /* result data: the working directory's name */
+    FILE_SET_FOLDER,     /* data: its name with the NUL */
+    FILE_GET_PROGRAM,    /* result data: the program's name */
+    FILE_TABLE_LAST = FILE_GET_PROGRAM,
+    FILE_READ,      /* fd, argument: bytes; result data */
+    FILE_READ_AT,   /* fd, argument: offset; as many bytes as there is room for */
+    FILE_WRITE,     /* fd, data, extra: FILE_WHOLE or 0 */
+    FILE_WRITE_AT,  /* fd, argument: offset, data */
+    FILE_SEEK,      /* fd, argument: offset, extra: whence */
+    FILE_STAT,      /* fd; result data: struct file_facts */
+    FILE_GET_FLAGS, /* fd */
+    FILE_SET_FLAGS, /* fd, argument: flags of open */
+    FILE_ENTRIES,   /* fd, argument: bytes of room; result data: as getdents64 */
+    FILE_PATH,      /* fd; result data: a directory's name. -ENOTDIR */
+    FILE_CONTROL    /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
+};
+
+#define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
+
+struct file_request {
+    uint32_t operation; /* enum file_operation */
+    uint32_t extra;
+    int32_t fd;
+    uint32_t pad;
+    int64_t argument;
+};
+
+struct msg_file_call { /* FILE_CALL; data follows */
+    uint32_t group;    /* whose descriptor it is, at its home; 0: file ID */
+    uint32_t room;     /* bytes of result data that the caller takes */
+    uint64_t id;
+    struct file_request request;
+};
+
+#define FILE_ELSEWHERE 1u    /* nothing was done: ask KERNEL for file ID */
+#define FILE_MAY_WAIT 2u     /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
+#define FILE_READ_ON 4u      /* more reads may be made for the same call */
+#define FILE_SECONDS_SHIFT 8 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
+
+struct file_answer { /* of FILE_CALL; result data follows */
+    int64_t value;
+    uint64_t id;
+    uint64_t seen;
+    uint32_t kernel;
+    uint32_t flags;
+};
+
+struct file_place {
+    uint64_t id;
+    uint32_t kernel;
+    uint32_t pad;
+};
+
+enum name_operation { NAME_OPEN = 1, NAME_STAT, NAME_FETCH };
+
+struct msg_file_name {  /* FILE_NAME, to kernel 0; the name with its NUL follows */
+    uint32_t operation; /* enum name_operation */
+    uint32_t flags;     /* as open's; NAME_FETCH: 0 */
+    uint64_t offset;    /* NAME_FETCH */
+};
+
+struct msg_file_named { /* NAME_FETCH: bytes follow */
+    int64_t value;      /* 0 or a negative errno */
+    uint64_t id;        /* NAME_OPEN: of kernel 0; an open of it is the asker's */
+    struct file_facts facts;
+};
+
+struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
+    uint32_t group;
+    uint32_t count; /* UINT32_MAX: all, none follows */
+};
+
+#define COPY_FIRST 0x80000000u /* in flags: an open of the file goes with this entry */
+
+struct msg_file_copied { /* struct copied_entry follow, then the names of working directory and program with NULs */
+    int64_t value;
+    uint32_t count;
+    uint32_t names; /* bytes */
+};
+
+struct copied_entry {
+    uint64_t id;
+    uint32_t kernel;
+    uint32_t flags; /* of the descriptor, and COPY_FIRST */
+    int32_t fd;
+    uint32_t pad;
+};
+
+struct msg_file_drop { /* FILE_DROP */
+    uint64_t id;
+};
+
+struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a uint32_t POLL_* for each */
+    uint64_t cookie;   /* of the asker, never used again */
+    uint32_t count;
+    uint32_t arm; /* 1: when none is ready, tell with FILE_READY once one may be */
+};
+
+struct poll_item {
+    uint64_t id;
+    uint32_t events;
+    uint32_t pad;
+};
+
+struct msg_poll_cookie { /* FILE_READY, FILE_POLL_END */
+    uint64_t cookie;
+};
+
+_Static_assert(sizeof(struct msg_file_call) == 40, "a byte or two fit into the slot");
+_Static_assert(sizeof(struct file_answer) == 32, "wire format");
+_Static_assert(sizeof(struct copied_entry) == 24, "wire format");
+_Static_assert(sizeof(struct msg_file_named) == 48, "one slot");
+
+#endif

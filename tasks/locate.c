@@ -6,9 +6,9 @@
 #include "kernel/lib/string.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "tasks/cpu_mask.h"
 #include "tasks/group.h"
 #include "tasks/migrate.h"
-#include "tasks/place.h"
 #include "tasks/process.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
@@ -17,7 +17,7 @@
  * that runs. */
 static int64_t wanted_kernel(const struct thread *thread)
 {
-    return place_allowed(thread->context.affinity, instance.kernel) ? -1 : place_nearest(thread->context.affinity);
+    return cpu_mask_allows(thread->context.affinity, instance.kernel) ? -1 : cpu_mask_nearest(thread->context.affinity);
 }
 
 static int64_t set_affinity_locked(struct thread *thread, const uint64_t words[CPUS_MAX / 64])
@@ -26,7 +26,7 @@ static int64_t set_affinity_locked(struct thread *thread, const uint64_t words[C
     int64_t kernel;
 
     memcpy(old, thread->context.affinity, sizeof(old));
-    place_mask(thread->context.affinity, words);
+    cpu_mask_known(thread->context.affinity, words);
     kernel = wanted_kernel(thread);
     if (kernel == -EINVAL) {
         memcpy(thread->context.affinity, old, sizeof(old));

@@ -6,15 +6,15 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
+#include "tasks/cpu_mask.h"
 #include "tasks/exit.h"
-#include "tasks/place.h"
 #include "tasks/process_internal.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
 static void name_locked(struct process *process, struct thread *thread, const struct spawn_program *program)
 {
-    const char *name = load_name(program->path);
+    const char *name = program_name(program->path);
     size_t length = strnlen(name, THREAD_NAME_MAX - 1);
     size_t size = program->strings->argv_size;
 
@@ -25,7 +25,7 @@ static void name_locked(struct process *process, struct thread *thread, const st
     memcpy(process->command, program->strings->argv, process->command_size);
 }
 
-static void set_start(struct thread *thread, const struct load_start *start)
+static void set_start(struct thread *thread, const struct program_start *start)
 {
     struct trap_frame *frame = thread_frame(thread);
 
@@ -45,12 +45,12 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     struct space *space = space_create(tid, instance.kernel);
     struct group *group = space != NULL ? group_create(tid, instance.kernel, space) : NULL;
     struct thread *thread = group != NULL ? thread_create_user(tid, group) : NULL;
-    struct load_start start;
+    struct program_start start;
     bool begun = false;
     int error = thread != NULL && (parent == 0 || state != NULL) ? 0 : -ENOMEM;
 
     if (error == 0)
-        error = load_program(space, program->file, program->size, program->path, program->strings, &start);
+        error = program_load(space, program->file, program->size, program->path, program->strings, &start);
     if (error == 0 && parent != 0) {
         error = process_begin_child(parent, tid, SIGCHLD, state);
         begun = error == 0;
@@ -104,7 +104,7 @@ int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void
 }
 
 /* The current thread's registers and what of its context does not outlive exec. */
-static void reset_thread(struct thread *thread, const struct load_start *start)
+static void reset_thread(struct thread *thread, const struct program_start *start)
 {
     struct thread_context *context = &thread->context;
 
@@ -124,12 +124,12 @@ int spawn_exec(const struct spawn_program *program)
     struct group *group = thread->group;
     struct space *space = space_create(group->id, instance.kernel);
     struct space *old;
-    struct load_start start;
+    struct program_start start;
     bool lodged;
     int error = space == NULL ? -ENOMEM : 0;
 
     if (error == 0)
-        error = load_program(space, program->file, program->size, program->path, program->strings, &start);
+        error = program_load(space, program->file, program->size, program->path, program->strings, &start);
     if (error == 0)
         error = exit_others();
     if (error != 0) {

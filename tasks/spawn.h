@@ -4,7 +4,7 @@
 #define TASKS_SPAWN_H
 
 #include "tasks/group.h"
-#include "tasks/load.h"
+#include "tasks/program.h"
 
 struct spawn_program {
     const void *file; /* its content */

@@ -9,10 +9,10 @@
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
+#include "tasks/cpu_mask.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
 #include "tasks/migrate.h"
-#include "tasks/place.h"
 #include "tasks/process.h"
 #include "tasks/sched.h"
 
@@ -181,7 +181,7 @@ struct thread *thread_create_user(uint32_t tid, struct group *group)
     thread_frame(thread)->rflags = RFLAGS_USER_DEFAULT;
     thread_frame(thread)->vector = TRAP_SYSCALL;
     thread->context.start_ns = clock_now();
-    place_mask_all(thread->context.affinity);
+    cpu_mask_all(thread->context.affinity);
     signal_queue_init(&thread->signals);
     thread->group = group;
     group_get(group);

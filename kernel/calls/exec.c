@@ -11,8 +11,8 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 #include "tasks/balance.h"
+#include "tasks/cpu_mask.h"
 #include "tasks/migrate.h"
-#include "tasks/place.h"
 #include "tasks/process.h"
 #include "tasks/spawn.h"
 #include "tasks/wire.h"
@@ -276,7 +276,7 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
                                   .envp_size = (uint32_t)given->list.envp_size,
                                   .argc = given->list.argc,
                                   .envc = given->list.envc};
-    place_mask_all(message->attributes.affinity);
+    cpu_mask_all(message->attributes.affinity);
     message->attributes.signal_mask = self->context.signal_mask;
     message->attributes.nice = self->context.nice;
     at = (uint8_t *)(message + 1) + listed * 4;

@@ -1,5 +1,5 @@
 /* Loading a program. See the header. System V ABI, AMD64 supplement, 3.4.1 (initial stack and auxiliary vector). */
-#include "tasks/load.h"
+#include "tasks/program.h"
 
 #include "boot/instance.h"
 #include "boot/options.h"
@@ -166,8 +166,8 @@ static int build_stack(struct space *space, const struct elf_image *image, uint6
     return 0;
 }
 
-int load_program(struct space *space, const void *file, size_t size, const char *path,
-                 const struct exec_strings *strings, struct load_start *start)
+int program_load(struct space *space, const void *file, size_t size, const char *path,
+                 const struct exec_strings *strings, struct program_start *start)
 {
     struct elf_image *image = heap_alloc(sizeof(*image));
     uint64_t bias = 0, mapped_end = 0;
@@ -189,7 +189,7 @@ int load_program(struct space *space, const void *file, size_t size, const char 
     return error;
 }
 
-const char *load_name(const char *path)
+const char *program_name(const char *path)
 {
     for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(path, '/'))
         path = slash + 1;

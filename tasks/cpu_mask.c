@@ -1,6 +1,6 @@
 /* CPU masks and kernels. See the header. A walk over the CPUs of the plan: for calls that change a mask, not for
  * switches. */
-#include "tasks/place.h"
+#include "tasks/cpu_mask.h"
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
@@ -11,7 +11,7 @@ static bool has(const uint64_t mask[CPUS_MAX / 64], uint32_t cpu)
     return (mask[cpu / 64] >> cpu % 64 & 1) != 0;
 }
 
-void place_mask(uint64_t mask[CPUS_MAX / 64], const uint64_t wanted[CPUS_MAX / 64])
+void cpu_mask_known(uint64_t mask[CPUS_MAX / 64], const uint64_t wanted[CPUS_MAX / 64])
 {
     for (uint32_t i = 0; i < CPUS_MAX / 64; i++)
         mask[i] = 0;
@@ -21,16 +21,16 @@ void place_mask(uint64_t mask[CPUS_MAX / 64], const uint64_t wanted[CPUS_MAX / 6
     }
 }
 
-void place_mask_all(uint64_t mask[CPUS_MAX / 64])
+void cpu_mask_all(uint64_t mask[CPUS_MAX / 64])
 {
     uint64_t all[CPUS_MAX / 64];
 
     for (uint32_t i = 0; i < CPUS_MAX / 64; i++)
         all[i] = ~0ull;
-    place_mask(mask, all);
+    cpu_mask_known(mask, all);
 }
 
-bool place_allowed(const uint64_t mask[CPUS_MAX / 64], uint32_t kernel)
+bool cpu_mask_allows(const uint64_t mask[CPUS_MAX / 64], uint32_t kernel)
 {
     for (uint32_t cpu = 0; cpu < instance.plan.cpu_count; cpu++) {
         if (has(mask, cpu) && instance.plan.cpus[cpu].kernel == (int32_t)kernel)
@@ -46,7 +46,7 @@ static uint32_t distance(uint32_t kernel)
     return kernel == instance.kernel ? 0 : instance.plan.distance[node][instance.plan.kernels[kernel].node];
 }
 
-int64_t place_nearest(const uint64_t mask[CPUS_MAX / 64])
+int64_t cpu_mask_nearest(const uint64_t mask[CPUS_MAX / 64])
 {
     int64_t best = -EINVAL;
 

@@ -1,6 +1,6 @@
 /* CPU masks and kernels: bit c of a mask is CPU c of the plan, which belongs to one kernel. */
-#ifndef TASKS_PLACE_H
-#define TASKS_PLACE_H
+#ifndef TASKS_CPU_MASK_H
+#define TASKS_CPU_MASK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,12 +8,12 @@
 #include "kernel/abi/limits.h"
 
 /* MASK becomes WANTED without CPUs that belong to no kernel. */
-void place_mask(uint64_t mask[CPUS_MAX / 64], const uint64_t wanted[CPUS_MAX / 64]);
+void cpu_mask_known(uint64_t mask[CPUS_MAX / 64], const uint64_t wanted[CPUS_MAX / 64]);
 /* Every CPU of a kernel. */
-void place_mask_all(uint64_t mask[CPUS_MAX / 64]);
+void cpu_mask_all(uint64_t mask[CPUS_MAX / 64]);
 /* KERNEL has a CPU of MASK. */
-bool place_allowed(const uint64_t mask[CPUS_MAX / 64], uint32_t kernel);
+bool cpu_mask_allows(const uint64_t mask[CPUS_MAX / 64], uint32_t kernel);
 /* The kernel with a CPU of MASK that programs may go to and that is nearest to this one, or -EINVAL: there is none. */
-int64_t place_nearest(const uint64_t mask[CPUS_MAX / 64]);
+int64_t cpu_mask_nearest(const uint64_t mask[CPUS_MAX / 64]);
 
 #endif

@@ -1,6 +1,6 @@
 /* Loading a static executable into an address space that does not run yet, with its first stack. */
-#ifndef TASKS_LOAD_H
-#define TASKS_LOAD_H
+#ifndef TASKS_PROGRAM_H
+#define TASKS_PROGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,15 +19,15 @@ struct exec_strings {
     size_t envp_size;
 };
 
-struct load_start {
+struct program_start {
     uint64_t entry, stack; /* user addresses */
 };
 
 /* Fills SPACE, which is new and this kernel's alone, with the executable FILE (SIZE bytes), known as PATH. -ENOEXEC:
  * not a static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
-int load_program(struct space *space, const void *file, size_t size, const char *path,
-                 const struct exec_strings *strings, struct load_start *start);
+int program_load(struct space *space, const void *file, size_t size, const char *path,
+                 const struct exec_strings *strings, struct program_start *start);
 /* The last component of PATH. */
-const char *load_name(const char *path);
+const char *program_name(const char *path);
 
 #endif

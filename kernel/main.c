@@ -25,6 +25,7 @@
 #include "tasks/migrate.h"
 #include "tasks/process.h"
 #include "tasks/sched.h"
+#include "tasks/timer.h"
 #include "tasks/watch.h"
 #include "tasks/work.h"
 
@@ -237,6 +238,7 @@ void kernel_main(void *unused)
     migrate_init();
     exec_init();
     work_init();
+    timer_start();
     watch_start();
     start_init();
     control_init();

@@ -14,6 +14,8 @@
 #include "tasks/wire.h"
 #include "tasks/work.h"
 
+static void fire_alarm(struct timer *timer);
+
 uint32_t process_home(uint32_t id)
 {
     return id >> TID_KERNEL_SHIFT;
@@ -33,6 +35,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
     process->start_ns = clock_now();
     list_init(&process->children);
     watch_init(&process->child_events);
+    timer_init(&process->alarm, fire_alarm);
     signal_queue_init(&process->signals);
     if (inherit != NULL) {
         process->parent = inherit->parent;
@@ -459,13 +462,55 @@ static int64_t operation_signal(struct group *group, const struct msg_process_ca
     return call->info.signal == 0 ? 0 : signal_send_group(group, &call->info);
 }
 
-static int64_t operation_add_time(struct group *group, const struct msg_process_call *call)
+/* The process's timer has come to its end: SIGALRM, and once more if it has an interval. */
+static void fire_alarm(struct timer *timer)
 {
+    struct process *process = container_of(timer, struct process, alarm);
+    struct group *group = process->group;
+    struct signal_info info = {.signal = SIGALRM, .code = SI_KERNEL};
+    bool again;
+
     spin_lock(&group->lock);
-    group->process->user_ns += call->a;
-    group->process->system_ns += call->b;
+    again = process->alarm_interval != 0 && !group->exiting;
+    if (again)
+        again = !timer_arm(timer, clock_now() + process->alarm_interval); /* with the reference it had */
     spin_unlock(&group->lock);
-    return 0;
+    signal_send_group(group, &info);
+    if (!again)
+        group_put(group);
+}
+
+static int64_t operation_alarm(struct group *group, const struct msg_process_call *call,
+                               struct msg_process_result *result)
+{
+    struct process *process = group->process;
+    uint64_t now = clock_now();
+    int64_t left = 0;
+    bool drop = false;
+
+    spin_lock(&group->lock);
+    if (process->alarm.at != 0) /* what is due but has not fired yet counts as a moment left */
+        left = process->alarm.at > now ? (int64_t)(process->alarm.at - now) : 1;
+    result->interval = process->alarm_interval;
+    if (call->c != 0 && !group->exiting) {
+        process->alarm_interval = call->b;
+        if (call->a == 0) {
+            drop = timer_disarm(&process->alarm);
+        } else {
+            if (!timer_arm(&process->alarm, now + call->a))
+                group_get(group);
+        }
+    }
+    spin_unlock(&group->lock);
+    if (drop)
+        group_put(group);
+    return left;
+}
+
+static void end_alarm(struct group *group)
+{
+    if (timer_disarm(&group->process->alarm))
+        group_put(group);
 }
 
 static int64_t read_locked(struct group *group, const uint32_t *word)
@@ -522,8 +567,8 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         return operation_child_group(group, call);
     case PROCESS_REAPED:
         return operation_reaped(group);
-    case PROCESS_ADD_TIME:
-        return operation_add_time(group, call);
+    case PROCESS_ALARM:
+        return operation_alarm(group, call, result);
     default:
         return -EPROTO;
     }
@@ -627,6 +672,7 @@ void process_ended(struct group *group)
     struct msg_process_result result;
     bool forget;
 
+    end_alarm(group);
     give_children_away(group);
     spin_lock(&group->lock);
     process->zombie = true;

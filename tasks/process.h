@@ -12,6 +12,7 @@
 
 #include "tasks/group.h"
 #include "tasks/signal.h"
+#include "tasks/timer.h"
 
 #define PROCESS_INIT 1u
 #define PROCESS_COMMAND_MAX 256u /* bytes of the command line that /proc shows */
@@ -50,7 +51,8 @@ struct process {
     uint64_t user_ns, system_ns;                   /* [g] of threads that have ended */
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     uint64_t start_ns;                             /* [i] clock_now */
-    uint64_t alarm_at, alarm_interval;             /* [g] ITIMER_REAL: clock_now ns, 0: off */
+    struct timer alarm;                            /* ITIMER_REAL; holds a reference to the group while it is armed */
+    uint64_t alarm_interval;                       /* [g] ns, 0: it fires once */
     uint32_t command_size;                         /* [g] */
     char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
     char name[THREAD_NAME_MAX];                    /* [g] of the program */
@@ -98,7 +100,7 @@ enum process_operation {
     PROCESS_CHILD_GROUP, /* of child a: process group b */
     PROCESS_REAPED,      /* its parent has waited for it */
     PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */
-    PROCESS_ALARM,       /* a: ns from now, or 0: off, b: interval; -> what was left; c: 1 only asks */
+    PROCESS_ALARM, /* a: ns from now, 0: off, b: interval, c: 1 sets, 0 only asks. -> ns that were left, interval */
 };
 struct msg_process_call;
 struct msg_process_result;

@@ -189,6 +189,17 @@ int program_load(struct space *space, const void *file, size_t size, const char 
     return error;
 }
 
+int program_check(const void *file, size_t size, const char *path, const struct exec_strings *strings)
+{
+    struct elf_image *image = heap_alloc(sizeof(*image));
+    int error = image != NULL ? elf_parse(file, size, image) : -ENOMEM;
+
+    heap_free(image, sizeof(*image));
+    if (error == 0 && strings->argv_size + strings->envp_size + strlen(path) + 1 > EXEC_STRINGS_MAX)
+        error = -E2BIG;
+    return error;
+}
+
 const char *program_name(const char *path)
 {
     for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(path, '/'))

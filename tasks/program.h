@@ -7,7 +7,7 @@
 
 #include "mm/space.h"
 
-#define EXEC_STRINGS_MAX 65536u /* bytes of arguments and environment together */
+#define EXEC_STRINGS_MAX 262144u /* bytes of arguments and environment together */
 
 /* Arguments and environment, NUL-terminated one after another. */
 struct exec_strings {
@@ -27,6 +27,8 @@ struct program_start {
  * not a static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
 int program_load(struct space *space, const void *file, size_t size, const char *path,
                  const struct exec_strings *strings, struct program_start *start);
+/* 0 when program_load would not refuse FILE, PATH and STRINGS for what they are. */
+int program_check(const void *file, size_t size, const char *path, const struct exec_strings *strings);
 /* The last component of PATH. */
 const char *program_name(const char *path);
 

@@ -83,6 +83,9 @@ static int64_t exec_loaded(struct given *given, const void *file, size_t size)
     struct spawn_program program = {.file = file, .size = size, .path = given->path, .strings = &given->list};
     int64_t error;
 
+    error = program_check(file, size, given->path, &given->list);
+    if (error != 0)
+        return error;
     if (group->home != instance.kernel) { /* a process changes its program at home; there this call begins again */
         spin_lock(&group->lock);
         migrate_order_locked(thread_current(), group->home);

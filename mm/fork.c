@@ -397,31 +397,48 @@ static int guard_others(struct fork *fork, kernel_set *holders)
 
 /* --- shared pages that have no frame yet --- */
 
-/* Gives the pages, of one shared area, to parent and child. */
-static int fill_pages(struct fork *fork, const struct area *area, const struct msg_space_pair *pairs, uint32_t count)
+/* The child gets frames for all of them first, marked as PAGING_SOFT_LIMBO, so that a fork that finds no memory for
+ * them leaves the parent as it was. */
+static int fill_child(struct fork *fork, const struct area *area)
+{
+    for (uint64_t page = area->start; page < area->end; page += PAGE_SIZE) {
+        uint64_t *entry = child_entry(fork, page);
+        uint64_t frame;
+
+        if (entry == NULL)
+            return -ENOMEM;
+        if (*entry != 0)
+            continue;
+        frame = frame_alloc_zeroed();
+        if (frame == 0)
+            return -ENOMEM;
+        frame_share(frame);
+        *entry = frame | PAGING_SOFT_HELD | PAGING_SOFT_LIMBO;
+        if (paging_index(page) == 0)
+            msg_poll();
+    }
+    return 0;
+}
+
+/* The parent gets the pages too, here and, if it has to know, at its home. */
+static int fill_parent(struct fork *fork, const struct area *area, const struct msg_space_pair *pairs, uint32_t count)
 {
     struct space *parent = fork->parent;
     int error = 0;
 
     spin_lock(&parent->lock);
-    if (area_find(&parent->areas, area->start) == NULL || !area_covers(&parent->areas, area->start, area->end))
+    if (!area_covers(&parent->areas, area->start, area->end))
         error = area_set(&parent->areas, area->start, area->end, area->prot);
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        if (paging_entry(&parent->tables, pairs[i].page, true) == NULL ||
-            paging_entry(&fork->child->tables, pairs[i].page, true) == NULL)
+        if (paging_entry(&parent->tables, pairs[i].page, true) == NULL)
             error = -ENOMEM;
     }
     spin_unlock(&parent->lock);
     if (error == 0)
         error = space_retrieval->record_many(parent, pairs, count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (error != 0) {
-            frame_free(pairs[i].frame, 0);
-            continue;
-        }
+    for (uint32_t i = 0; i < count && error == 0; i++) {
         error = space_install(parent, pairs[i].page, pairs[i].frame, true);
         assert(error == 0); /* area and table are there, and nobody had the page */
-        frame_share(pairs[i].frame);
         *child_entry(fork, pairs[i].page) = pairs[i].frame | PAGING_SOFT_HELD | space_entry_flags(area->prot);
     }
     return error;
@@ -431,34 +448,19 @@ static int fill_area(struct fork *fork, const struct area *area)
 {
     struct msg_space_pair *pairs;
     uint32_t count = 0;
-    int error = 0;
+    int error = buffers(fork) ? fill_child(fork, area) : -ENOMEM;
 
-    if (!buffers(fork))
-        return -ENOMEM;
     pairs = (struct msg_space_pair *)(void *)fork->buffer;
     for (uint64_t page = area->start; page < area->end && error == 0; page += PAGE_SIZE) {
-        const uint64_t *entry = child_entry(fork, page);
+        uint64_t entry = *child_entry(fork, page); /* its table is there */
 
-        if (entry == NULL) {
-            error = -ENOMEM;
-            break;
-        }
-        if (*entry != 0)
-            continue;
-        pairs[count] = (struct msg_space_pair){page, frame_alloc_zeroed()};
-        if (pairs[count].frame == 0) {
-            error = -ENOMEM;
-            break;
-        }
-        if (++count == PAIRS_MAX) {
-            error = fill_pages(fork, area, pairs, count);
+        if ((entry & PAGING_SOFT_LIMBO) != 0)
+            pairs[count++] = (struct msg_space_pair){page, entry & PAGING_FRAME};
+        if (count == PAIRS_MAX || (count > 0 && page + PAGE_SIZE == area->end)) {
+            error = fill_parent(fork, area, pairs, count);
             count = 0;
         }
     }
-    if (error == 0 && count > 0)
-        return fill_pages(fork, area, pairs, count);
-    for (uint32_t i = 0; i < count; i++)
-        frame_free(pairs[i].frame, 0);
     return error;
 }
 

@@ -19,7 +19,7 @@
 #include "userland/tests/thread.h"
 
 #define PAGE 4096l
-#define PAGES 96l /* of the areas most tests use */
+#define PAGES 48l /* of the areas most tests use */
 #define READ_WRITE (PROT_READ | PROT_WRITE)
 
 static int kernels[64];
@@ -300,7 +300,7 @@ static void test_chain(void)
 }
 
 #define THREADS 8
-#define ROUNDS 6
+#define ROUNDS 3
 
 struct team {
     char *area;

@@ -20,6 +20,7 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 #include "tasks/exit.h"
+#include "tasks/futex.h"
 #include "tasks/group.h"
 #include "tasks/locate.h"
 #include "tasks/migrate.h"
@@ -240,6 +241,7 @@ void kernel_main(void *unused)
     work_init();
     timer_start();
     watch_start();
+    futex_init();
     start_init();
     control_init();
     file_init();

@@ -50,6 +50,11 @@ struct msg_outgoing {
     volatile bool queued;                        /* [k] tx_lock: waits for room, at least with its last fragment */
     void (*done)(struct msg_outgoing *outgoing); /* it has gone: the memory is free again. Must not wait. NULL: none */
 };
+/* As msg_notify, but never waits: any context. OUTGOING and DATA stay as they are until DONE is called (or DONE is NULL
+ * and OUTGOING is never given back), perhaps before this returns. KERNEL has sent us something, so it can be reached.
+ */
+void msg_post(struct msg_outgoing *outgoing, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
+              void (*done)(struct msg_outgoing *outgoing));
 
 /* Answers a request in its handler, in at most one slot, which always has room. Never waits. */
 void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length);

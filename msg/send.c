@@ -294,3 +294,16 @@ int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t l
         return 0;
     return notify_slowly(kernel, class, header, data);
 }
+
+void msg_post(struct msg_outgoing *outgoing, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
+              void (*done)(struct msg_outgoing *outgoing))
+{
+    struct peer *peer = msg_peer(kernel);
+
+    assert(peer != NULL && msg_kinds[type].notice && length <= MSG_MAX);
+    *outgoing = (struct msg_outgoing){.header = type | (uint64_t)length << MSG_LENGTH_SHIFT,
+                                      .data = data,
+                                      .class = msg_kinds[type].class,
+                                      .done = done};
+    msg_queue(peer, outgoing);
+}

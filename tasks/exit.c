@@ -11,6 +11,7 @@
 #include "kernel/lib/panic.h"
 #include "mm/heap.h"
 #include "msg/channel.h"
+#include "tasks/futex.h"
 #include "tasks/post.h"
 #include "tasks/process_internal.h"
 #include "tasks/sched.h"
@@ -224,6 +225,10 @@ static void count_down(struct group *group, const struct msg_thread *gone)
 
 void exit_killed(void)
 {
+    const struct thread *thread = thread_current();
+
+    if (thread->presence == THREAD_PRESENT) /* else its state, and what it holds, is on another kernel */
+        futex_release_thread(!group_exiting(thread->group));
     sched_die();
 }
 
@@ -257,11 +262,8 @@ void exit_thread(uint32_t code)
                                  .status = EXIT_STATUS(code),
                                  .user_ns = thread->context.user_ns,
                                  .system_ns = thread->context.system_ns};
-    uint32_t zero = 0;
 
-    if (thread->context.clear_child_tid != 0)
-        /* the program's own business if it cannot be written */
-        user_write(thread->context.clear_child_tid, &zero, sizeof(zero));
+    futex_release_thread(true);
     thread->context.signal_mask = ~0ull;
     if (group->signal_hint != 0)
         signal_retarget(group, ~0ull);

@@ -12,7 +12,7 @@ Q ?= @
 USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
-	test-fork test-exec test-signals
+	test-fork test-exec test-signals test-futex
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -41,6 +41,7 @@ USERLAND_PARTS_test-fork = $(USERLAND_PARTS_case) tests/fork_wait tests/fork_clo
 USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case)
 USERLAND_PARTS_test-signals = $(USERLAND_PARTS_case) tests/registers tests/registers_random \
 	$(addprefix tests/signal_,info frame wait group)
+USERLAND_PARTS_test-futex = $(addprefix tests/,tap thread futex_crew futex_pthread futex_owner)
 
 define USERLAND_LINK
 build/userland/$(1): $(2:%=$(USERLAND_OBJECTS)/%.o) $(LIBKETTLE)

@@ -7,6 +7,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/calls/poll.h"
 #include "mm/space.h"
+#include "tasks/futex.h"
 #include "tasks/group.h"
 #include "tasks/sched.h"
 
@@ -124,6 +125,8 @@ int64_t call_restart_syscall(struct call *c)
         return sleep_relative(context->restart_argument[0], context->restart_argument[1]);
     case RESTART_POLL:
         return poll_restart();
+    case RESTART_FUTEX:
+        return futex_wait_again();
     default:
         return -EINTR;
     }

@@ -183,16 +183,30 @@ context_run_on:
     pushq $0
     jmp *%rsi
 
+    .globl user_copy_start, user_copy_end, user_copy_fault
+
+/* uint64_t user_swap(uint32_t *word, uint32_t *expected, uint32_t value) */
+    .globl user_swap
+    .balign 16
+user_swap:
+    movl (%rsi), %eax
+    cmpb $0, smap_enabled(%rip)
+    je user_copy_start
+    stac
+user_copy_start:
+    lock cmpxchgl %edx, (%rdi)
+    movl %eax, (%rsi)
+    xorl %eax, %eax
+    jmp 3f
+
 /* uint64_t user_copy(void *to, const void *from, uint64_t size) */
-    .globl user_copy, user_copy_start, user_copy_end, user_copy_fault
+    .globl user_copy
     .balign 16
 user_copy:
     cmpb $0, smap_enabled(%rip)
     je 1f
     stac
-1:
-user_copy_start:
-    movq %rdx, %rcx
+1:  movq %rdx, %rcx
     shrq $3, %rcx
     jz 2f
     movq %rcx, %rax

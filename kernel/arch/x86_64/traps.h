@@ -75,6 +75,9 @@ _Noreturn void context_run_on(uint64_t stack, void (*function)(void *), void *ar
 /* Copies between user and kernel memory. Returns 0, or 1 when a fault that could not be resolved ended it; how much
  * was copied then is unknown. The page fault handler knows the addresses user_copy_start to user_copy_end. */
 uint64_t user_copy(void *to, const void *from, uint64_t size);
+/* Puts VALUE at user address WORD if *EXPECTED is there, atomically, and what was there into *EXPECTED. Returns 0, or 1
+ * as user_copy does. The handler knows it as part of user_copy. */
+uint64_t user_swap(uint32_t *word, uint32_t *expected, uint32_t value);
 extern const char user_copy_start[], user_copy_end[], user_copy_fault[];
 
 #endif

@@ -1,0 +1,153 @@
+/* System calls on futexes: decoding. */
+#include "tasks/futex.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/calls/calls.h"
+#include "mm/space.h"
+#include "tasks/group.h"
+
+#define SECOND 1000000000ull
+
+#define FUTEX_PRIVATE 128u
+#define FUTEX_CLOCK_REALTIME 256u
+#define FUTEX_ANY UINT32_MAX
+
+enum {
+    FUTEX_WAIT = 0,
+    FUTEX_WAKE = 1,
+    FUTEX_REQUEUE = 3,
+    FUTEX_CMP_REQUEUE = 4,
+    FUTEX_WAKE_OP = 5,
+    FUTEX_LOCK_PI = 6,
+    FUTEX_UNLOCK_PI = 7,
+    FUTEX_TRYLOCK_PI = 8,
+    FUTEX_WAIT_BITSET = 9,
+    FUTEX_WAKE_BITSET = 10,
+    FUTEX_LOCK_PI2 = 13
+};
+
+/* The struct timespec at ADDRESS as a deadline of clock_now; 0 when ADDRESS is 0. */
+static int read_deadline(uint64_t address, bool relative, bool realtime, uint64_t *deadline)
+{
+    uint64_t time[2], at;
+    uint64_t epoch = realtime ? clock_epoch() : 0;
+
+    *deadline = 0;
+    if (address == 0)
+        return 0;
+    if (user_read(time, address, sizeof(time)) != 0)
+        return -EFAULT;
+    if ((int64_t)time[0] < 0 || time[1] >= SECOND)
+        return -EINVAL;
+    at = time[0] > INT64_MAX / SECOND - 1 ? INT64_MAX : time[0] * SECOND + time[1];
+    if (relative)
+        at += clock_now(); /* at most 2^63 each */
+    else
+        at = at > epoch ? at - epoch : 0;
+    *deadline = at > 0 ? at : 1; /* 0 would be none */
+    return 0;
+}
+
+static int64_t wait(const struct call *c, uint32_t operation, bool shared, bool realtime)
+{
+    struct futex_expected expected = {.address = c->a[0],
+                                      .value = (uint32_t)c->a[2],
+                                      .bitset = operation == FUTEX_WAIT ? FUTEX_ANY : (uint32_t)c->a[5],
+                                      .shared = shared};
+    int error = read_deadline(c->a[3], operation == FUTEX_WAIT, realtime, &expected.deadline);
+
+    if (error == 0 && expected.bitset == 0)
+        error = -EINVAL;
+    return error != 0 ? error : futex_wait(&expected);
+}
+
+/* A count of waiters to wake, of which Linux takes 0 and less for 1. */
+static uint32_t at_least_one(uint64_t count)
+{
+    return (int32_t)count < 1 ? 1 : (uint32_t)count;
+}
+
+static int64_t requeue(const struct call *c, bool shared, bool compare)
+{
+    uint32_t expected = (uint32_t)c->a[5];
+
+    if ((int32_t)c->a[2] < 0 || (int32_t)c->a[3] < 0)
+        return -EINVAL;
+    return futex_requeue(c->a[0], c->a[4], shared, (uint32_t)c->a[2], (uint32_t)c->a[3], compare ? &expected : NULL);
+}
+
+static int64_t lock(const struct call *c, bool shared, bool realtime)
+{
+    uint64_t deadline;
+    int error = read_deadline(c->a[3], false, realtime, &deadline);
+
+    return error != 0 ? error : futex_lock_pi(c->a[0], shared, deadline, false);
+}
+
+int64_t call_futex(struct call *c)
+{
+    uint32_t operation = (uint32_t)c->a[1] & ~(FUTEX_PRIVATE | FUTEX_CLOCK_REALTIME);
+    bool shared = (c->a[1] & FUTEX_PRIVATE) == 0;
+    bool realtime = (c->a[1] & FUTEX_CLOCK_REALTIME) != 0;
+
+    if (realtime && operation != FUTEX_WAIT_BITSET && operation != FUTEX_LOCK_PI2)
+        return -ENOSYS;
+    switch (operation) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+        return wait(c, operation, shared, realtime);
+    case FUTEX_WAKE:
+        return futex_wake(c->a[0], shared, at_least_one(c->a[2]), FUTEX_ANY);
+    case FUTEX_WAKE_BITSET:
+        if ((uint32_t)c->a[5] == 0)
+            return -EINVAL;
+        return futex_wake(c->a[0], shared, at_least_one(c->a[2]), (uint32_t)c->a[5]);
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE:
+        return requeue(c, shared, operation == FUTEX_CMP_REQUEUE);
+    case FUTEX_WAKE_OP:
+        return futex_wake_op(c->a[0], c->a[4], shared, at_least_one(c->a[2]), at_least_one(c->a[3]), (uint32_t)c->a[5]);
+    case FUTEX_LOCK_PI:
+        return lock(c, shared, true);
+    case FUTEX_LOCK_PI2:
+        return lock(c, shared, realtime);
+    case FUTEX_TRYLOCK_PI:
+        return futex_lock_pi(c->a[0], shared, 0, true);
+    case FUTEX_UNLOCK_PI:
+        return futex_unlock_pi(c->a[0], shared);
+    default:
+        return -ENOSYS;
+    }
+}
+
+#define ROBUST_LIST_SIZE 24u /* of struct robust_list_head */
+
+int64_t call_set_robust_list(struct call *c)
+{
+    if (c->a[1] != ROBUST_LIST_SIZE)
+        return -EINVAL;
+    thread_current()->context.robust_list = c->a[0];
+    return 0;
+}
+
+int64_t call_get_robust_list(struct call *c)
+{
+    struct thread *self = thread_current();
+    uint32_t tid = c->a[0] == 0 ? self->tid : (uint32_t)c->a[0];
+    uint64_t size = ROBUST_LIST_SIZE;
+    uint64_t list = 0;
+    const struct thread *thread;
+    bool here;
+
+    spin_lock(&self->group->lock);
+    thread = thread_find(tid);
+    here = thread != NULL && thread->group == self->group && thread->presence == THREAD_PRESENT;
+    if (here)
+        list = thread->context.robust_list;
+    spin_unlock(&self->group->lock);
+    if (!here)
+        return -ESRCH;
+    if (user_write(c->a[2], &size, sizeof(size)) != 0 || user_write(c->a[1], &list, sizeof(list)) != 0)
+        return -EFAULT;
+    return 0;
+}

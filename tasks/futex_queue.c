@@ -1,0 +1,193 @@
+/* The queues of waiters, on the kernel that owns the word. A hash table; several words may share a bucket, whose list
+ * is in order of arrival.
+ *
+ * Lock order: the table of waiters of other kernels (futex_remote.c), buckets by ascending address, then the lock of a
+ * completion, then run queues. Under a bucket's lock nobody touches user memory and nothing is sent. */
+#include "boot/instance.h"
+#include "kernel/arch/x86_64/spinlock.h"
+#include "tasks/futex.h"
+#include "tasks/futex_internal.h"
+
+#define BUCKETS_SHIFT 10u
+#define BUCKETS (1u << BUCKETS_SHIFT)
+
+struct futex_bucket {
+    struct spinlock lock;
+    struct list waiters; /* [k] */
+    uint64_t numbers;    /* [k] waiters ever queued here */
+};
+
+static struct futex_bucket buckets[BUCKETS];
+
+static struct futex_bucket *bucket_of(const struct futex_key *key)
+{
+    uint64_t hash = (key->word ^ key->space << 40) * 0x9e3779b97f4a7c15ull; /* 2^64 divided by the golden ratio */
+
+    return &buckets[hash >> (64 - BUCKETS_SHIFT)];
+}
+
+static bool same_key(const struct futex_key *a, const struct futex_key *b)
+{
+    return a->word == b->word && a->space == b->space;
+}
+
+static void append_locked(struct futex_bucket *bucket, struct futex_waiter *waiter)
+{
+    waiter->number = ++bucket->numbers;
+    list_append(&bucket->waiters, &waiter->node);
+    __atomic_store_n(&waiter->bucket, bucket, __ATOMIC_RELEASE);
+}
+
+void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, uint32_t bitset)
+{
+    struct futex_bucket *bucket = bucket_of(key);
+
+    waiter->key = *key;
+    waiter->first = *key;
+    waiter->bitset = bitset;
+    spin_lock(&bucket->lock);
+    append_locked(bucket, waiter);
+    spin_unlock(&bucket->lock);
+}
+
+/* Takes WAITER out of its queue for good. One of this kernel is signalled, and may be gone after the bucket's lock is
+ * free; others are collected in REMOTE. */
+static void wake_locked(struct futex_waiter *waiter, uint32_t bitset, struct list *remote)
+{
+    waiter->bitset = bitset;
+    list_remove(&waiter->node);
+    if (waiter->remote)
+        list_append(remote, &waiter->node);
+    __atomic_store_n(&waiter->bucket, NULL, __ATOMIC_RELEASE);
+    if (!waiter->remote)
+        completion_signal(&container_of(waiter, struct futex_wait, waiter)->woken);
+}
+
+static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex_key *key, uint32_t count,
+                                 uint32_t bitset, struct list *remote)
+{
+    uint32_t woken = 0;
+
+    list_for_each_safe(node, &bucket->waiters) {
+        struct futex_waiter *waiter = container_of(node, struct futex_waiter, node);
+
+        if (woken == count)
+            break;
+        if (same_key(&waiter->key, key) && (waiter->bitset & bitset) != 0) {
+            wake_locked(waiter, bitset, remote);
+            woken++;
+        }
+    }
+    return woken;
+}
+
+uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset)
+{
+    struct futex_bucket *bucket = bucket_of(key);
+    struct list remote;
+    uint32_t woken = 0;
+
+    spin_lock(&bucket->lock); /* also the fence between the program's store and our look */
+    if (list_empty(&bucket->waiters)) {
+        spin_unlock(&bucket->lock);
+        return 0;
+    }
+    list_init(&remote);
+    woken = wake_some_locked(bucket, key, count, bitset, &remote);
+    spin_unlock(&bucket->lock);
+    futex_tell_woken(&remote);
+    return woken;
+}
+
+uint64_t futex_queue_mark(const struct futex_key *key)
+{
+    struct futex_bucket *bucket = bucket_of(key);
+    uint64_t mark;
+
+    spin_lock(&bucket->lock);
+    mark = bucket->numbers;
+    spin_unlock(&bucket->lock);
+    return mark;
+}
+
+static void lock_two(struct futex_bucket *a, struct futex_bucket *b)
+{
+    spin_lock(a < b ? &a->lock : &b->lock);
+    if (a != b)
+        spin_lock(a < b ? &b->lock : &a->lock);
+}
+
+static void unlock_two(struct futex_bucket *a, struct futex_bucket *b)
+{
+    spin_unlock(&a->lock);
+    if (a != b)
+        spin_unlock(&b->lock);
+}
+
+uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
+{
+    struct futex_bucket *from = bucket_of(&request->from);
+    struct futex_bucket *to = bucket_of(&request->to);
+    uint32_t woken = 0, moved = 0;
+    struct list remote;
+    uint64_t mark;
+
+    list_init(&remote);
+    lock_two(from, to);
+    mark = request->mark < from->numbers ? request->mark : from->numbers; /* not those that are moved below */
+    list_for_each_safe(node, &from->waiters) {
+        struct futex_waiter *waiter = container_of(node, struct futex_waiter, node);
+
+        if (woken == request->wake && moved == request->requeue)
+            break;
+        if (!same_key(&waiter->key, &request->from) || waiter->number > mark)
+            continue;
+        if (woken < request->wake) {
+            wake_locked(waiter, FUTEX_ANY, &remote);
+            woken++;
+        } else {
+            list_remove(&waiter->node);
+            waiter->key = request->to;
+            append_locked(to, waiter);
+            moved++;
+        }
+    }
+    unlock_two(from, to);
+    futex_tell_woken(&remote);
+    return woken + moved;
+}
+
+bool futex_queue_leave(struct futex_waiter *waiter)
+{
+    struct futex_bucket *bucket;
+
+    while ((bucket = __atomic_load_n(&waiter->bucket, __ATOMIC_ACQUIRE)) != NULL) {
+        bool here;
+
+        spin_lock(&bucket->lock);
+        here = waiter->bucket == bucket; /* else it was requeued or woken meanwhile */
+        if (here) {
+            list_remove(&waiter->node);
+            waiter->bucket = NULL;
+        }
+        spin_unlock(&bucket->lock);
+        if (here)
+            return true;
+    }
+    return false;
+}
+
+void futex_queue_pass_on(const struct futex_waiter *waiter)
+{
+    struct msg_futex_requeue again = {.from = waiter->first, .to = waiter->key, .mark = UINT64_MAX, .requeue = 1};
+
+    if (!same_key(&waiter->key, &waiter->first))
+        futex_queue_requeue(&again);
+}
+
+void futex_init(void)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&buckets[i].waiters);
+    futex_remote_init();
+}

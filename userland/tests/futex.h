@@ -1,0 +1,88 @@
+/* What the tests of futexes share: futex(2) without the C library, and crews of threads on all kernels.
+ *
+ * The C library has no header for the call; the numbers are those of linux/futex.h. */
+#ifndef USERLAND_TESTS_FUTEX_H
+#define USERLAND_TESTS_FUTEX_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "userland/tests/tap.h"
+
+#define WAIT 0
+#define WAKE 1
+#define REQUEUE 3
+#define CMP_REQUEUE 4
+#define WAKE_OP 5
+#define LOCK_PI 6
+#define UNLOCK_PI 7
+#define TRYLOCK_PI 8
+#define WAIT_BITSET 9
+#define WAKE_BITSET 10
+#define PRIVATE 128
+#define REALTIME 256
+#define WAITERS 0x80000000u
+#define OWNER_DIED 0x40000000u
+#define ANY 0xffffffffu
+
+#define CREW_MAX 16
+#define PATIENCE 120 /* seconds, until a test says that somebody sleeps for ever */
+#define MILLISECOND 1000000l
+#define SECOND 1000000000l
+
+typedef _Atomic(uint32_t) word;
+
+/* The call: a result or a negative errno. */
+long futex(word *address, int operation, uint32_t value, const void *timeout, word *second, uint32_t value3);
+long futex_wait(word *address, uint32_t value);
+long futex_wake(word *address, int count);
+
+long now(clockid_t clock); /* ns */
+struct timespec timespec_of(long nanoseconds);
+void sleep_ns(long nanoseconds);
+
+/* Threads of a test. */
+struct crew;
+struct member {
+    struct crew *crew;
+    int index;
+    pthread_t thread;
+    uint64_t random;    /* its own sequence: tap_random */
+    atomic_long result; /* what it leaves; crew_run adds them up */
+};
+
+struct crew {
+    int count;
+    void (*run)(struct member *member);
+    word left; /* members that have not ended */
+    struct member members[CREW_MAX];
+};
+
+/* How many threads a crew may have that is to work everywhere: two for each kernel, 4 to CREW_MAX. */
+int crew_size(void);
+/* Starts COUNT threads that run RUN, spread over the kernels. */
+bool crew_start(struct crew *crew, int count, void (*run)(struct member *member));
+/* Waits until all have ended. When they do not within PATIENCE, says so and ends the program. Returns the sum of their
+ * results. */
+long crew_end(struct crew *crew);
+/* Waits until *COUNTER is at least GOAL, and then as long as it takes threads to fall asleep. Ends the program when
+ * that takes too long. */
+void wait_for(word *counter, uint32_t goal);
+
+/* The tests of futex_pthread.c and futex_owner.c. */
+void test_mutex(void);
+void test_condition(void);
+void test_barrier(void);
+void test_semaphore(void);
+void test_join(void);
+void test_robust_mutex(void);
+void test_pi_lock(void);
+void test_pi_errors(void);
+void test_robust_list(void);
+void test_robust_bad(void);
+void test_clear_tid(void);
+
+#endif

@@ -142,6 +142,9 @@ int user_read(void *to, uint64_t from, uint64_t size);
 int user_write(uint64_t to, const void *from, uint64_t size);
 /* Copies a string of at most SIZE - 1 bytes and its NUL; returns its length, -EFAULT or -ENAMETOOLONG. */
 int64_t user_read_string(char *to, uint64_t from, uint64_t size);
+/* 1: ADDRESS of SPACE, the current program's, is in memory that it shares, and *FRAME is the page's; 0: it is not.
+ * -EFAULT. Such a page keeps its frame as long as it is mapped. Waits for it. */
+int space_shared_frame(struct space *space, uint64_t address, uint64_t *frame);
 /* True when [ADDRESS, ADDRESS + SIZE) lies in the lower half. */
 bool user_range(uint64_t address, uint64_t size);
 

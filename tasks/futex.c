@@ -9,20 +9,29 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "mm/reference.h"
 #include "mm/space.h"
 #include "tasks/futex_internal.h"
 #include "tasks/group.h"
 
 int futex_find(uint64_t address, bool shared, struct futex_place *place)
 {
-    const struct space *space = group_space(thread_current()->group);
+    struct space *space = group_space(thread_current()->group);
+    uint64_t frame;
+    int found;
 
-    (void)shared; /* no two spaces share memory */
     if ((address & (sizeof(uint32_t) - 1)) != 0)
         return -EINVAL;
     if (!user_range(address, sizeof(uint32_t)))
         return -EFAULT;
-    *place = (struct futex_place){.key = {.space = space->id, .word = address}, .owner = space->home};
+    found = shared ? space_shared_frame(space, address, &frame) : 0;
+    if (found < 0)
+        return found;
+    if (found > 0)
+        *place = (struct futex_place){.key = {.space = FUTEX_FRAMES, .word = frame | (address & (PAGE_SIZE - 1))},
+                                      .owner = frame_owner(frame)};
+    else
+        *place = (struct futex_place){.key = {.space = space->id, .word = address}, .owner = space->home};
     return 0;
 }
 

@@ -309,6 +309,9 @@ int main(int argc, char **argv)
         {"what a dead thread held is marked and its waiters are woken", test_robust_list},
         {"a damaged robust list harms nobody", test_robust_bad},
         {"the end of a thread wakes who waits for its id", test_clear_tid},
+        {"processes take turns by a word they share", test_shared},
+        {"private waits are the process's own", test_private_apart},
+        {"a lock is marked when its owner's process is killed", test_killed_owner},
         {"a process ends though its threads wait everywhere", test_end},
     };
 

@@ -1,5 +1,6 @@
 /* New processes and programs. See the header. */
 #include "tasks/spawn.h"
+#include "tasks/futex.h"
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
@@ -137,6 +138,7 @@ int spawn_exec(const struct spawn_program *program)
             space_destroy(space);
         return error;
     }
+    futex_release_thread(true); /* under its old id, in its old memory */
     spin_lock(&group->lock);
     old = group->space;
     lodged = group->host != NULL;

@@ -41,7 +41,8 @@ USERLAND_PARTS_test-fork = $(USERLAND_PARTS_case) tests/fork_wait tests/fork_clo
 USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case)
 USERLAND_PARTS_test-signals = $(USERLAND_PARTS_case) tests/registers tests/registers_random \
 	$(addprefix tests/signal_,info frame wait group)
-USERLAND_PARTS_test-futex = $(addprefix tests/,tap thread futex_crew futex_pthread futex_owner futex_shared)
+USERLAND_PARTS_test-futex = $(addprefix tests/,tap thread futex_crew futex_pthread futex_owner futex_shared \
+	futex_signal)
 
 define USERLAND_LINK
 build/userland/$(1): $(2:%=$(USERLAND_OBJECTS)/%.o) $(LIBKETTLE)

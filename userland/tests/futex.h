@@ -72,7 +72,7 @@ long crew_end(struct crew *crew);
  * that takes too long. */
 void wait_for(word *counter, uint32_t goal);
 
-/* The tests of futex_pthread.c, futex_owner.c and futex_shared.c. */
+/* The tests of futex_pthread.c, futex_owner.c, futex_signal.c and futex_shared.c. */
 void test_mutex(void);
 void test_condition(void);
 void test_barrier(void);
@@ -84,6 +84,10 @@ void test_pi_errors(void);
 void test_robust_list(void);
 void test_robust_bad(void);
 void test_clear_tid(void);
+void test_count(void);
+void test_interrupted(void);
+void test_moved(void);
+void test_disturbed(void);
 void test_shared(void);
 void test_private_apart(void);
 void test_killed_owner(void);

@@ -56,59 +56,6 @@ static void test_many(void)
     hand_over(crew_size(), handoffs / 20);
 }
 
-/* Wakes are counted: what wakers were told and what waiters were told has to agree, whatever ends the waits. */
-#define TRIES 3000
-static word value;
-static atomic_long woken;
-static word waiting;
-static word over;
-
-static void wait_or_wake(struct member *member)
-{
-    long result;
-
-    if (member->index % 2 == 0) {
-        waiting++;
-        for (int i = 0; i < TRIES; i++) {
-            struct timespec soon = timespec_of((long)(tap_random(&member->random) % 300000));
-            uint32_t seen = value;
-
-            if (i % 4 == 0)
-                sleep_ns((long)(tap_random(&member->random) % 50000)); /* the value has changed */
-            result = futex(&value, WAIT | PRIVATE, seen, &soon, NULL, 0);
-            if (result == 0)
-                member->result++;
-            else if (result != -EAGAIN && result != -ETIMEDOUT)
-                member->result = -1000000000;
-        }
-        waiting--;
-        return;
-    }
-    while (waiting == 0 && over == 0) {
-    }
-    while (waiting > 0) {
-        if (tap_random(&member->random) % 4 == 0)
-            value++;
-        result = futex_wake(&value, 1 + (int)(tap_random(&member->random) % 2));
-        woken += result;
-        sleep_ns((long)(tap_random(&member->random) % 100000));
-    }
-    over = 1;
-}
-
-static void test_count(void)
-{
-    long told;
-
-    woken = 0;
-    over = waiting = 0;
-    crew_start(&crew, crew_size(), wait_or_wake);
-    told = crew_end(&crew);
-    EXPECT(told == woken, "%ld waits were woken, wakers counted %ld", told, (long)woken);
-    EXPECT(told > 0, "no wait was woken");
-    tap_note("%ld wakes in %d waits", told, TRIES * (crew_size() / 2));
-}
-
 static word here;
 static word go;
 
@@ -309,6 +256,9 @@ int main(int argc, char **argv)
         {"what a dead thread held is marked and its waiters are woken", test_robust_list},
         {"a damaged robust list harms nobody", test_robust_bad},
         {"the end of a thread wakes who waits for its id", test_clear_tid},
+        {"a handler ends a wait, or it begins again", test_interrupted},
+        {"a wait goes on where its thread is moved to", test_moved},
+        {"no wake is lost or doubled while threads are interrupted and moved", test_disturbed},
         {"processes take turns by a word they share", test_shared},
         {"private waits are the process's own", test_private_apart},
         {"a lock is marked when its owner's process is killed", test_killed_owner},

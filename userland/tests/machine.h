@@ -87,6 +87,14 @@ static inline uint64_t machine_thread_pointer(void)
     return value;
 }
 
+static inline uint64_t machine_gs_word(void)
+{
+    uint64_t value;
+
+    __asm__ volatile("movq %%gs:0, %0" : "=r"(value));
+    return value;
+}
+
 static inline uint16_t machine_x87_control(void)
 {
     uint16_t value;

@@ -9,8 +9,10 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/abi/kettle.h"
 #include "libc/kettle.h"
 #include "userland/tests/case.h"
 #include "userland/tests/tap.h"
@@ -131,6 +133,15 @@ void place_go(int place)
     else
         sched_setaffinity(0, sizeof(cpu_set_t), &places.cpus[place]);
     CHECK(place_here() == place, "moved to place %d, am at %d", place, place_here());
+}
+
+struct place_call place_call(int place)
+{
+    places_find();
+    place %= places.count;
+    if (places.kettle)
+        return (struct place_call){KETTLE_CALL_MIGRATE, {places.kernels[place]}};
+    return (struct place_call){SYS_sched_setaffinity, {0, sizeof(cpu_set_t), (long)&places.cpus[place]}};
 }
 
 int place_push(pid_t tid, int place)

@@ -22,6 +22,14 @@ int place_here(void);
  * fails. */
 void place_go(int place);
 
+/* The system call by which the calling thread moves to PLACE modulo their number: number and arguments, for code that
+ * makes it itself. It returns 0. */
+struct place_call {
+    long number, arguments[3];
+};
+
+struct place_call place_call(int place);
+
 /* Moves thread TID to PLACE modulo their number by setting its affinity to the CPUs there, and waits for nothing.
  * Returns 0 or an errno. */
 int place_push(pid_t tid, int place);

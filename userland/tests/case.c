@@ -28,6 +28,7 @@ struct case_report {
     char skip[TEXT_SIZE];
 };
 
+int64_t case_extra;
 static struct case_report *report;
 static const struct case_set *running;
 
@@ -296,7 +297,7 @@ static int case_supervise(pid_t child, char wrong[TEXT_SIZE])
     pid_t waited;
 
     while ((waited = waitpid(child, &status, WNOHANG)) == 0) {
-        if (case_time() - begin > 2 * CASE_PATIENCE) {
+        if (case_time() - begin > 2 * CASE_PATIENCE + case_extra) {
             snprintf(wrong, TEXT_SIZE, "takes too long; waits for %.100s",
                      report->awaited[0] == '\0' ? "nothing it names" : report->awaited);
             if (kill(-child, SIGKILL) != 0)

@@ -22,6 +22,9 @@ int place_here(void);
  * fails. */
 void place_go(int place);
 
+/* As place_go for a thread that others push meanwhile: it may be elsewhere at once, or not be let go there. */
+void place_try(int place);
+
 /* The system call by which the calling thread moves to PLACE modulo their number: number and arguments, for code that
  * makes it itself. It returns 0. */
 struct place_call {

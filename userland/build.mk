@@ -9,7 +9,7 @@
 MUSL_CC ?= musl-gcc
 Q ?= @
 
-USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong
+USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks
@@ -29,6 +29,7 @@ USERLAND_PARTS_tour = proc_file message_table
 USERLAND_PARTS_kettle-ctl = kernel_list proc_file message_table program
 USERLAND_PARTS_msgbench = msgbench_cases msgbench_run msgbench_flood tests/thread
 USERLAND_PARTS_console = kernel_list proc_file message_table program
+USERLAND_PARTS_ps = kernel_cpus proc_file message_table
 USERLAND_PARTS_test-libc = tests/tap
 USERLAND_PARTS_test-memory = tests/tap
 USERLAND_PARTS_test-fork-memory = tests/tap tests/thread
@@ -36,7 +37,7 @@ USERLAND_PARTS_test-migrate = tests/tap tests/visit $(addprefix tests/migrate_,m
 USERLAND_PARTS_test-registers = tests/tap tests/registers tests/registers_random
 USERLAND_PARTS_test-threads = tests/tap tests/thread
 USERLAND_PARTS_test-files = tests/tap
-USERLAND_PARTS_case = tests/case tests/place tests/tap
+USERLAND_PARTS_case = tests/case tests/place tests/tap kernel_cpus proc_file message_table
 USERLAND_PARTS_test-fork = $(USERLAND_PARTS_case) tests/fork_wait tests/fork_clone
 USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case)
 USERLAND_PARTS_test-signals = $(USERLAND_PARTS_case) tests/registers tests/registers_random \

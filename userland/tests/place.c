@@ -4,20 +4,16 @@
 #include "userland/tests/place.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kernel/abi/kettle.h"
 #include "libc/kettle.h"
+#include "userland/kernel_cpus.h"
 #include "userland/tests/case.h"
 #include "userland/tests/tap.h"
-
-#define PLAN_SIZE 8192
 
 static struct {
     int count;
@@ -27,51 +23,19 @@ static struct {
     cpu_set_t all;
 } places;
 
-/* Puts the CPUs of a list such as "0-3,8" into SET. */
-static void list_read(const char *text, cpu_set_t *set)
-{
-    for (;;) {
-        char *end;
-        long first = strtol(text, &end, 10);
-        long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-
-        for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
-            CPU_SET((size_t)cpu, set);
-        if (*end != ',')
-            return;
-        text = end + 1;
-    }
-}
-
-/* Finds the line "kernel K cpus LIST ..." of each place's kernel. */
 static void plan_read(void)
 {
-    static char plan[PLAN_SIZE];
-    int file = open("/proc/kettle/plan", O_RDONLY);
-    size_t size = 0;
-    ssize_t count;
+    static int kernels[KERNEL_CPUS_MAX];
 
-    if (file < 0)
-        return;
-    while ((count = read(file, plan + size, sizeof(plan) - 1 - size)) > 0)
-        size += (size_t)count;
-    close(file);
-    plan[size] = '\0';
-    for (char *line = plan; line != NULL; line = strchr(line, '\n')) {
-        char *cpus = NULL;
-        long kernel;
-
-        line += *line == '\n';
-        if (strncmp(line, "kernel ", 7) != 0)
-            continue;
-        kernel = strtol(line + 7, &cpus, 10);
-        for (int i = 0; i < places.count && strncmp(cpus, " cpus ", 6) == 0; i++) {
-            if (places.kernels[i] == kernel)
-                list_read(cpus + 6, &places.cpus[i]);
+    kernel_cpus_read(kernels);
+    for (int i = 0; i < places.count; i++) {
+        for (size_t cpu = 0; cpu < KERNEL_CPUS_MAX; cpu++) {
+            if (kernels[cpu] == places.kernels[i]) {
+                CPU_SET(cpu, &places.cpus[i]);
+                CPU_SET(cpu, &places.all);
+            }
         }
     }
-    for (int i = 0; i < places.count; i++)
-        CPU_OR(&places.all, &places.all, &places.cpus[i]);
 }
 
 static void places_read(void)

@@ -1,0 +1,75 @@
+"""Processes, threads and signals: the programs of userland/tests that print what a supervisor saw, on machines of different
+shapes, with and without messages held back; and storms with an audit.
+
+Each program is one boot. To look at one case: tools/kettle run ... -- test-signals altstack
+"""
+
+import re
+
+import pytest
+
+from conftest import long_run, tap_failures
+
+MACHINES = {
+    "1-kernel": ("--cpus", "1"),
+    "4-kernels-2-nodes": ("--cpus", "4", "--nodes", "2"),
+    "8-kernels-4-nodes": ("--cpus", "8", "--nodes", "4"),
+    "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node"),
+    "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
+}
+PROGRAMS = ["test-fork", "test-exec", "test-signals", "test-thread-state", "test-moved"]
+MODES = ["all", "move", "push", "fork", "exec", "signal", "stop"]
+INJECTED = "4-kernels-2-nodes"
+STORM_SECONDS = 120 if long_run() else 5
+STORM_SEEDS = range(1, 21) if long_run() else (1,)
+TIMEOUT = 400
+
+
+def passed(done):
+    problems = tap_failures(done.stdout.decode(errors="replace"))
+    assert not problems and done.status == 0, "\n".join(problems) + "\n" + done.explain()
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_program(run, program, machine):
+    passed(run(*MACHINES[machine], "--", program, timeout=TIMEOUT))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_program_with_messages_held_back(run, program):
+    passed(run(*MACHINES[INJECTED], "--inject", "seed=7", "--", program, timeout=TIMEOUT))
+
+
+@pytest.mark.parametrize("seed", STORM_SEEDS)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_storm(run, machine, seed):
+    passed(run(*MACHINES[machine], "--", "stress-tasks", seed, STORM_SECONDS, "all", timeout=TIMEOUT + STORM_SECONDS))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_storm_with_messages_held_back(run, mode):
+    passed(run(*MACHINES["8-kernels-4-nodes"], "--inject", "seed=3", "--", "stress-tasks", 2, STORM_SECONDS, mode,
+               timeout=TIMEOUT + STORM_SECONDS))
+
+
+def test_linux_keeps_the_same_promises(run):
+    """The programs say what Linux does, on the same machine."""
+    for program in PROGRAMS:
+        passed(run("--os", "linux", "--cpus", "4", "--", program, timeout=TIMEOUT))
+
+
+def test_ps_lists_threads_with_their_kernels(run):
+    done = run("--cpus", "2", "--", "taskset", "2", "ps", "-T", timeout=TIMEOUT)
+    lines = done.stdout.decode(errors="replace").splitlines()
+    assert done.status == 0 and lines[0].split() == "PID TID PPID PGID SID STAT KERNEL TIME COMMAND".split(), done.explain()
+    # ps itself runs on the kernel of CPU 1.
+    assert any(re.fullmatch(r"\s*1\s+1\s+0\s+\d+\s+\d+\s+R\s+1\s+\d+:\d\d\.\d\d .*ps -T", line) for line in lines), \
+        done.explain()
+
+
+def test_kill_and_taskset_say_what_is_wrong(run):
+    done = run("--cpus", "1", "--", "kill", "-s", "usr1", "99999999", timeout=TIMEOUT)
+    assert done.status == 1 and "No such process" in done.stderr + done.stdout.decode(), done.explain()
+    done = run("--cpus", "1", "--", "taskset", "-p", "99999999", timeout=TIMEOUT)
+    assert done.status == 1 and "No such process" in done.stderr + done.stdout.decode(), done.explain()

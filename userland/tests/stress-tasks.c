@@ -47,6 +47,7 @@ static const struct mode *mode = &modes[0];
 static uint64_t seed = 1;
 static int64_t seconds = 5;
 static struct ledger *ledger;
+static bool no_pipes;
 static int pipes[WORKERS][2]; /* worker i writes to pipes[i], worker i + 1 reads it */
 
 /* --- a worker's own --- */
@@ -419,10 +420,12 @@ static void operate(enum operation operation)
         do_standard(other);
         break;
     case WRITE:
-        do_write();
+        if (!no_pipes)
+            do_write();
         break;
     default:
-        do_read();
+        if (!no_pipes)
+            do_read();
     }
     atomic_fetch_add(&me->operations, 1);
 }
@@ -507,7 +510,8 @@ static void case_storm(void)
     for (int i = 0; i < WORKERS; i++) {
         for (int k = 0; k < WORKERS; k++)
             atomic_store(&ledger->workers[i].standard_before[k], -1);
-        CALL(pipe(pipes[i]));
+        /* Without pipes the rest of the storm still tells something. */
+        no_pipes = !CHECK(pipe(pipes[i]) == 0, "pipe: %s", case_error(errno)) || no_pipes;
     }
     for (self = 0; self < WORKERS; self++) {
         workers[self] = FORK();

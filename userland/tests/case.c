@@ -334,6 +334,9 @@ static bool case_report_on(size_t number, const struct case_entry *entry)
         snprintf(wrong, sizeof(wrong), "the case's process: %s", case_error(errno));
     else
         status = case_supervise(child, wrong);
+    /* What a case that ended early has left in its group must not be heard in the next one. */
+    if (wrong[0] != '\0' && child > 0)
+        kill(-child, SIGKILL);
     failures = atomic_load(&report->failures);
     if (failures > EXPLAINED_MAX)
         case_note("%u failures in all", failures);

@@ -524,6 +524,7 @@ void case_kill_groups(void)
     pid_t leader;
     int count = 6;
 
+    shared_count = case_share(PAGE);
     signal_handle(SIGUSR1, signal_counts, SA_RESTART, NULL);
     for (int way = 0; way < 3; way++) {
         leader = 0;
@@ -532,6 +533,7 @@ void case_kill_groups(void)
             if (children[i] == 0) {
                 signal(SIGUSR1, SIG_DFL);
                 place_go(i);
+                atomic_fetch_add(shared_count, 1);
                 for (;;)
                     pause();
             }
@@ -541,6 +543,7 @@ void case_kill_groups(void)
             }
         }
         place_go(way);
+        UNTIL(atomic_load(shared_count) == count * (way + 1), "children to reset their action");
         /* The odd ones are a group of their own; the even ones in that of the caller, who gets the signal too. */
         CALL(kill(-leader, 0));
         CALL(kill(-leader, SIGTERM));

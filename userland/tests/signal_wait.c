@@ -1,5 +1,7 @@
 /* test-signals: waits that signals end or do not end.
  *
+ * Children signal the process that made them by its id: the parent of an orphan is somebody else.
+ *
  * A signal may come just before the wait begins; so where it must end the wait, it is sent again until it did. */
 #include <string.h>
 #include <sys/syscall.h>
@@ -41,6 +43,7 @@ static void waiting_begin(int flags)
 /* A child, at PLACE, that sends SIGUSR1 to its parent until COUNT waits have ended. */
 static pid_t interrupter(int place, int count)
 {
+    pid_t target = getpid();
     pid_t child = FORK();
 
     if (child == 0) {
@@ -51,7 +54,7 @@ static pid_t interrupter(int place, int count)
                 before = atomic_load(&waiting->handled);
                 for (int i = 0; i < 20; i++)
                     sched_yield();
-                CALL(kill(getppid(), SIGUSR1));
+                CALL(kill(target, SIGUSR1));
             }
             sched_yield();
         }
@@ -63,6 +66,7 @@ static pid_t interrupter(int place, int count)
 /* A child that has MANY signals handled by its parent and then calls FINISH and exits with 12. */
 static pid_t disturber(int place, void (*finish)(void))
 {
+    pid_t target = getpid();
     pid_t child = FORK();
 
     if (child == 0) {
@@ -70,7 +74,7 @@ static pid_t disturber(int place, void (*finish)(void))
         for (int i = 0; i < MANY; i++) {
             int before = atomic_load(&waiting->handled);
 
-            CALL(kill(getppid(), SIGUSR1));
+            CALL(kill(target, SIGUSR1));
             UNTIL(atomic_load(&waiting->handled) > before, "a waiting parent to handle a signal");
             for (int k = 0; k < 20; k++)
                 sched_yield();
@@ -296,6 +300,7 @@ void case_interrupt_pause(void)
 /* With the signal masked outside, none can be lost before the wait. */
 void case_suspend(void)
 {
+    pid_t target = getpid();
     sigset_t blocked = signal_set(SIGUSR1);
     sigset_t none;
     sigset_t found;
@@ -312,7 +317,7 @@ void case_suspend(void)
         if (child == 0) {
             place_go(i + 1);
             for (int k = 0; k < MANY; k++) {
-                CALL(kill(getppid(), SIGUSR1));
+                CALL(kill(target, SIGUSR1));
                 UNTIL(atomic_load(&waiting->handled) == i * MANY + k + 1, "a suspended parent to handle a signal");
             }
             _exit(0);
@@ -369,6 +374,7 @@ void case_timedwait(void)
 void case_timedwait_waits(void)
 {
     sigset_t set = signal_set(SIGUSR1);
+    pid_t target = getpid();
     struct timespec short_time = {0, 30 * MS};
     struct timespec long_time = {1000, 0};
     siginfo_t info;
@@ -386,7 +392,7 @@ void case_timedwait_waits(void)
             place_go(i + 1);
             for (int k = 0; k < 30; k++)
                 sched_yield();
-            CALL(kill(getppid(), SIGUSR1));
+            CALL(kill(target, SIGUSR1));
             _exit(0);
         }
         case_await("a signal by sigtimedwait");

@@ -13,12 +13,17 @@ struct moved {
     int index;
     atomic_int tid;      /* 0 until it runs */
     atomic_int done;     /* it has done its work */
+    atomic_int released; /* it is not pushed any more and may end */
     atomic_long counted; /* of whatever it counts */
 };
 
 /* Starts it and waits until its id is known; MOVED's other fields are zero but INDEX. RUN calls moved_begin first. */
 void moved_start(struct moved *moved, int index, void *(*run)(void *));
 void moved_begin(struct moved *moved);
+
+/* Called last by a thread that is pushed until moved_join: who is pushed must exist. */
+void moved_end(struct moved *moved);
+
 void moved_join(struct moved *moved);
 
 /* Pushes the thread to random places of *RANDOM until *DONE is not 0 and it was pushed at least LEAST times. Returns

@@ -41,6 +41,7 @@ static void *thread_futex(void *argument)
         CHECK(result == 0, "futex wait returns %s", case_error(errno));
         atomic_fetch_add(&moved->counted, 1);
     }
+    moved_end(moved);
     return NULL;
 }
 
@@ -222,6 +223,7 @@ static void *thread_waits(void *argument)
         atomic_fetch_add(&forked[WEXITSTATUS(status)], 1);
         atomic_fetch_add(&moved->counted, 1);
     }
+    moved_end(moved);
     return NULL;
 }
 
@@ -268,6 +270,7 @@ static void *thread_suspends(void *argument)
         CHECK(atomic_load(&handled) == i + 1, "%d signals in %d waits", atomic_load(&handled), i + 1);
         atomic_fetch_add(&moved->counted, 1);
     }
+    moved_end(moved);
     return NULL;
 }
 
@@ -312,6 +315,7 @@ static void *thread_takes(void *argument)
               info.si_value.sival_int, i, case_error(errno));
         atomic_fetch_add(&moved->counted, 1);
     }
+    moved_end(moved);
     return NULL;
 }
 

@@ -32,8 +32,14 @@ void moved_begin(struct moved *moved)
     atomic_store(&moved->tid, (int)syscall(SYS_gettid));
 }
 
+void moved_end(struct moved *moved)
+{
+    UNTIL(atomic_load(&moved->released) == 1, "the end of the pushes");
+}
+
 void moved_join(struct moved *moved)
 {
+    atomic_store(&moved->released, 1);
     case_await("a moved thread's end");
     pthread_join(moved->thread, NULL);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "libc/kettle.h"
+#include "userland/bench.h"
 #include "userland/help.h"
 #include "userland/msgbench.h"
 
@@ -52,17 +53,6 @@ static int usage_error(const char *problem, const char *word)
     return STATUS_USAGE;
 }
 
-static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-
-    if (text == NULL || text[0] < '0' || text[0] > '9')
-        return false;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return *end == '\0' && errno == 0 && *value >= least && *value <= most;
-}
-
 /* Returns 0, or the exit status after saying what is wrong. */
 static int arguments_parse(int argc, char **argv, struct arguments *out)
 {
@@ -93,16 +83,16 @@ static int arguments_parse(int argc, char **argv, struct arguments *out)
             out->cases = value;
             at++;
         } else if (!out->flood && strcmp(option, "--count") == 0) {
-            if (!number_parse(value, 1, MSGBENCH_COUNT_MAX, &number))
+            if (!bench_number_parse(value, 1, MSGBENCH_COUNT_MAX, &number))
                 return usage_error("--count needs a number from 1 to 1000000", value == NULL ? "" : value);
             out->options.count = (uint32_t)number;
             at++;
         } else if (out->flood && strcmp(option, "--messages") == 0) {
-            if (!number_parse(value, 1, FLOOD_MESSAGES_MAX, &out->messages))
+            if (!bench_number_parse(value, 1, FLOOD_MESSAGES_MAX, &out->messages))
                 return usage_error("--messages needs a number from 1 to 10000000000", value == NULL ? "" : value);
             at++;
         } else if (strcmp(option, "--seed") == 0) {
-            if (!number_parse(value, 0, UINT64_MAX, &out->options.seed))
+            if (!bench_number_parse(value, 0, UINT64_MAX, &out->options.seed))
                 return usage_error("--seed needs a number", value == NULL ? "" : value);
             at++;
         } else {
@@ -114,55 +104,16 @@ static int arguments_parse(int argc, char **argv, struct arguments *out)
 
 /* --- output --- */
 
-static int number_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void json_print(const struct msgbench_case *bench, const struct msgbench_result *result)
 {
     printf("{\"case\": \"%s\", \"operation\": \"%s\", \"bytes\": %" PRIu32
            ", \"peer\": \"%s\", \"where\": \"%s\", \"shape\": \"%s\", \"kernels\": %d, \"count\": %" PRIu64
-           ", \"region\": %u, \"ns\": [",
+           ", \"region\": %u, \"ns\": ",
            bench->name, msgbench_operation_name(bench), bench->bytes, msgbench_peer_name(bench->peer),
            msgbench_where_name(bench->where), msgbench_shape_name(bench->shape), result->kernels, result->count,
            bench->region);
-    for (size_t i = 0; i < result->sample_count; i++)
-        printf("%s%" PRIu64, i == 0 ? "" : ", ", result->samples[i]);
-    puts("]}");
-}
-
-/* The sample that PERCENT of all are no greater than; of sorted samples. */
-static double percentile(const uint64_t *sorted, size_t count, size_t percent)
-{
-    size_t rank = (count * percent + 99) / 100;
-
-    return (double)sorted[rank == 0 ? 0 : rank - 1] / 1e3;
-}
-
-static bool row_print(const struct msgbench_case *bench, const struct msgbench_result *result)
-{
-    uint64_t *sorted;
-
-    printf("%-32s%9d%12" PRIu64, bench->name, result->kernels, result->count);
-    if (result->sample_count == 0) {
-        printf("%12s%12s\n", "-", "-");
-        return true;
-    }
-    sorted = malloc(result->sample_count * sizeof(*sorted));
-    if (sorted == NULL) {
-        fprintf(stderr, "\nmsgbench: %s\n", strerror(errno));
-        return false;
-    }
-    memcpy(sorted, result->samples, result->sample_count * sizeof(*sorted));
-    qsort(sorted, result->sample_count, sizeof(*sorted), number_compare);
-    printf("%12.2f%12.2f\n", percentile(sorted, result->sample_count, 50),
-           percentile(sorted, result->sample_count, 99));
-    free(sorted);
-    return true;
+    bench_samples_json(result->samples, result->sample_count);
+    puts("}");
 }
 
 static void list_print(const struct msgbench_case *cases, size_t count, const struct msgbench_machine *machine)
@@ -235,10 +186,12 @@ static int cases_run(const struct msgbench_case *cases, size_t count, const bool
         asked |= cases[i].peer != PEER_NONE;
         if (!msgbench_case_run(&cases[i], machine, &arguments->options, &result))
             return STATUS_FAILED;
-        if (arguments->json)
+        if (arguments->json) {
             json_print(&cases[i], &result);
-        else if (!row_print(&cases[i], &result))
-            return STATUS_FAILED;
+        } else {
+            printf("%-32s%9d%12" PRIu64, cases[i].name, result.kernels, result.count);
+            bench_samples_row(result.samples, result.sample_count);
+        }
         fflush(stdout);
     }
     return !asked || msgbench_control("poll=400") ? 0 : STATUS_FAILED;

@@ -64,7 +64,7 @@ struct msgbench_result {
     uint64_t count; /* operations made; a one-way operation is one message to one kernel */
     int kernels;    /* that took part */
     size_t sample_count;
-    const uint64_t *samples; /* ns; valid until the next case runs */
+    uint64_t *samples; /* ns; valid until the next case runs */
 };
 
 /* Fills CASES with every case there is, in order of their regions, and returns how many there are. */
@@ -89,8 +89,5 @@ int msgbench_flood(const struct msgbench_machine *machine, uint64_t messages, ui
 
 /* Sets an option of every kernel by kettle_control. False after saying what failed. */
 bool msgbench_control(const char *words);
-
-/* The monotonic clock, in nanoseconds. */
-uint64_t msgbench_now(void);
 
 #endif

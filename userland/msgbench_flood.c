@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "libc/kettle.h"
+#include "userland/bench.h"
 #include "userland/msgbench.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/thread.h"
@@ -225,7 +226,7 @@ static int flood_report(uint64_t nanoseconds, bool json)
 int msgbench_flood(const struct msgbench_machine *machine, uint64_t messages, uint64_t seed, bool json)
 {
     uint64_t pairs = (uint64_t)machine->count * (uint64_t)(machine->count - 1);
-    uint64_t begin = msgbench_now();
+    uint64_t begin = bench_now();
 
     if (pairs == 0) {
         fputs("msgbench: flood needs a second kernel\n", stderr);
@@ -249,5 +250,5 @@ int msgbench_flood(const struct msgbench_machine *machine, uint64_t messages, ui
             return 1;
         }
     }
-    return calls_good() ? flood_report(msgbench_now() - begin, json) : 1;
+    return calls_good() ? flood_report(bench_now() - begin, json) : 1;
 }

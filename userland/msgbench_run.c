@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "userland/bench.h"
 #include "userland/mark.h"
 #include "userland/msgbench.h"
 #include "userland/tests/machine.h"
@@ -44,14 +44,6 @@ static atomic_bool spinner_stop;
 
 static uint64_t *samples;
 static size_t samples_size; /* bytes mapped */
-
-uint64_t msgbench_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 bool msgbench_control(const char *words)
 {
@@ -283,11 +275,11 @@ static bool spaced_run(const struct msgbench_case *bench)
     sender_prepare(sender);
     one.count = 1;
     for (uint32_t i = 0; i < sender->run.count; i++) {
-        uint64_t begin = msgbench_now();
+        uint64_t begin = bench_now();
         int result;
 
         one.samples = sender->run.samples == NULL ? NULL : &sender->run.samples[i];
-        while (msgbench_now() - begin < REST_NS) {
+        while (bench_now() - begin < REST_NS) {
             for (int pause = 0; pause < 32; pause++)
                 machine_pause();
         }
@@ -314,11 +306,11 @@ static bool paced_run(const struct msgbench_case *bench)
     sender->run.count = batch;
     mark_begin(bench->region);
     for (uint32_t i = 0; i < batches && good; i++) {
-        uint64_t begin = means == NULL ? 0 : msgbench_now();
+        uint64_t begin = means == NULL ? 0 : bench_now();
 
         good = kettle_messages(&sender->run) == 0;
         if (means != NULL)
-            means[i] = (msgbench_now() - begin) / batch;
+            means[i] = (bench_now() - begin) / batch;
     }
     mark_end(bench->region);
     return good || failed(bench, sender->kernel, errno);
@@ -328,12 +320,12 @@ static bool call_run(const struct msgbench_case *bench, uint32_t count, bool tim
 {
     mark_begin(bench->region);
     for (uint32_t i = 0; i < count; i += MSGBENCH_BATCH) {
-        uint64_t begin = times ? msgbench_now() : 0;
+        uint64_t begin = times ? bench_now() : 0;
 
         for (int j = 0; j < MSGBENCH_BATCH; j++)
             getppid();
         if (times)
-            samples[i / MSGBENCH_BATCH] = (msgbench_now() - begin) / MSGBENCH_BATCH;
+            samples[i / MSGBENCH_BATCH] = (bench_now() - begin) / MSGBENCH_BATCH;
     }
     mark_end(bench->region);
     return true;

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "userland/bench.h"
 #include "userland/help.h"
 #include "userland/mark.h"
 
@@ -63,14 +63,6 @@ static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "pingpong: %s: %s\n", what, strerror(errno));
     exit(STATUS_FAILED);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 /* Finds the first two CPUs that this program may use. */
@@ -209,24 +201,16 @@ static void test_run(const struct test *test, int count, bool times)
     slept = 0;
     mark_begin(test->region);
     for (int i = 0; i < count; i += BATCH) {
-        uint64_t begin = times ? now_ns() : 0;
+        uint64_t begin = times ? bench_now() : 0;
 
         for (int j = 0; j < BATCH; j++)
             test->ask(++number);
         if (times)
-            samples[i / BATCH] = (now_ns() - begin) / BATCH;
+            samples[i / BATCH] = (bench_now() - begin) / BATCH;
     }
     mark_end(test->region);
     if (test->answer != NULL)
         pthread_join(other, NULL);
-}
-
-static int number_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
 }
 
 static void test_print(const struct test *test, int count, bool times, bool json)
@@ -241,33 +225,23 @@ static void test_print(const struct test *test, int count, bool times, bool json
                test->region);
         if (test->answer == futex_answer)
             printf("\"slept\": %" PRIu64 ", ", slept);
-        printf("\"ns\": [");
-        for (int i = 0; i < sample_count; i++)
-            printf("%s%" PRIu64, i == 0 ? "" : ", ", samples[i]);
-        puts("]}");
+        printf("\"ns\": ");
+        bench_samples_json(samples, (size_t)sample_count);
+        puts("}");
         return;
     }
     printf("%-8s%12d", test->name, count);
-    if (sample_count == 0) {
-        printf("%12s%12s\n", "-", "-");
-        return;
-    }
-    qsort(samples, (size_t)sample_count, sizeof(samples[0]), number_compare);
-    printf("%12.2f%12.2f\n", (double)samples[(sample_count - 1) / 2] / 1e3,
-           (double)samples[(sample_count * 99 + 99) / 100 - 1] / 1e3);
+    bench_samples_row(samples, (size_t)sample_count);
 }
 
 static bool count_parse(const char *text, int *count)
 {
-    char *end;
-    long value;
+    uint64_t value;
 
-    if (text == NULL || text[0] < '0' || text[0] > '9')
+    if (!bench_number_parse(text, BATCH, COUNT_MAX, &value) || value % BATCH != 0)
         return false;
-    errno = 0;
-    value = strtol(text, &end, 10);
     *count = (int)value;
-    return *end == '\0' && errno == 0 && value >= BATCH && value <= COUNT_MAX && value % BATCH == 0;
+    return true;
 }
 
 int main(int argc, char **argv)

@@ -137,6 +137,42 @@ static inline void machine_extended_clear(uint64_t components, const void *area)
                          : "memory");
 }
 
+/* The sixteen 256-bit vector registers; only where CPUID says AVX and XCR0 holds it. */
+
+static inline void machine_vectors_load(const uint8_t bytes[32])
+{
+    __asm__ volatile("vmovdqu (%0), %%ymm0\n\t"
+                     "vmovdqa %%ymm0, %%ymm1\n\tvmovdqa %%ymm0, %%ymm2\n\tvmovdqa %%ymm0, %%ymm3\n\t"
+                     "vmovdqa %%ymm0, %%ymm4\n\tvmovdqa %%ymm0, %%ymm5\n\tvmovdqa %%ymm0, %%ymm6\n\t"
+                     "vmovdqa %%ymm0, %%ymm7\n\tvmovdqa %%ymm0, %%ymm8\n\tvmovdqa %%ymm0, %%ymm9\n\t"
+                     "vmovdqa %%ymm0, %%ymm10\n\tvmovdqa %%ymm0, %%ymm11\n\tvmovdqa %%ymm0, %%ymm12\n\t"
+                     "vmovdqa %%ymm0, %%ymm13\n\tvmovdqa %%ymm0, %%ymm14\n\tvmovdqa %%ymm0, %%ymm15"
+                     :
+                     : "r"(bytes)
+                     : "memory");
+}
+
+static inline void machine_vectors_store(uint8_t bytes[16][32])
+{
+    __asm__ volatile("vmovdqu %%ymm0, (%0)\n\tvmovdqu %%ymm1, 32(%0)\n\t"
+                     "vmovdqu %%ymm2, 64(%0)\n\tvmovdqu %%ymm3, 96(%0)\n\t"
+                     "vmovdqu %%ymm4, 128(%0)\n\tvmovdqu %%ymm5, 160(%0)\n\t"
+                     "vmovdqu %%ymm6, 192(%0)\n\tvmovdqu %%ymm7, 224(%0)\n\t"
+                     "vmovdqu %%ymm8, 256(%0)\n\tvmovdqu %%ymm9, 288(%0)\n\t"
+                     "vmovdqu %%ymm10, 320(%0)\n\tvmovdqu %%ymm11, 352(%0)\n\t"
+                     "vmovdqu %%ymm12, 384(%0)\n\tvmovdqu %%ymm13, 416(%0)\n\t"
+                     "vmovdqu %%ymm14, 448(%0)\n\tvmovdqu %%ymm15, 480(%0)\n\tvzeroupper"
+                     :
+                     : "r"(bytes)
+                     : "memory");
+}
+
+/* Puts them into their first state, which an XSAVE leaves out. */
+static inline void machine_vectors_clear(void)
+{
+    __asm__ volatile("vzeroall" ::: "memory");
+}
+
 /* Instructions that a program must not survive. */
 
 /* A fault where no frame can be stored. */

@@ -69,28 +69,36 @@ static int thread_main(void *argument)
     return 0;
 }
 
+bool thread_again(struct thread *thread, void (*run)(struct thread *thread))
+{
+    char *local = thread->area + GUARD_SIZE + STACK_SIZE;
+    int tid;
+
+    thread->run = run;
+    tid = clone(thread_main, local, THREAD_FLAGS, thread, &thread->tid, local_make(local), &thread->tid);
+    if (tid < 0)
+        return false;
+    thread->tid_first = tid;
+    return true;
+}
+
 bool thread_start(struct thread *thread, void (*run)(struct thread *thread))
 {
     /* Reserved without access and then opened, as the C library does it. */
     char *area = mmap(NULL, AREA_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    char *local = area + GUARD_SIZE + STACK_SIZE;
-    int tid;
 
     if (area == MAP_FAILED)
         return false;
     if (mprotect(area + GUARD_SIZE, AREA_SIZE - GUARD_SIZE, PROT_READ | PROT_WRITE) != 0)
         return false;
-    thread->run = run;
     thread->area = area;
-    tid = clone(thread_main, local, THREAD_FLAGS, thread, &thread->tid, local_make(local), &thread->tid);
-    if (tid < 0) {
+    if (!thread_again(thread, run)) {
         int error = errno;
 
         munmap(area, AREA_SIZE);
         errno = error;
         return false;
     }
-    thread->tid_first = tid;
     return true;
 }
 
@@ -102,7 +110,7 @@ long thread_time(void)
     return time.tv_sec * 1000000000l + time.tv_nsec;
 }
 
-bool thread_join(struct thread *thread)
+bool thread_ended(struct thread *thread)
 {
     long begin = thread_time();
 
@@ -112,7 +120,12 @@ bool thread_join(struct thread *thread)
         if (thread_time() - begin > PATIENCE_NS)
             return false;
     }
-    return machine_call3(SYS_munmap, (long)thread->area, AREA_SIZE, 0) == 0;
+    return true;
+}
+
+bool thread_join(struct thread *thread)
+{
+    return thread_ended(thread) && machine_call3(SYS_munmap, (long)thread->area, AREA_SIZE, 0) == 0;
 }
 
 _Noreturn void thread_exit(int status)

@@ -24,7 +24,13 @@ struct thread {
  * false with errno set when the kernel refuses. Any thread may start others. */
 bool thread_start(struct thread *thread, void (*run)(struct thread *thread));
 
-/* Waits until the thread has ended and gives its stack back. False if it has not ended in a minute. */
+/* Starts a thread that has ended, as thread_ended says, once more on the stack that it had. */
+bool thread_again(struct thread *thread, void (*run)(struct thread *thread));
+
+/* Waits until the thread has ended. False if it has not in a minute. */
+bool thread_ended(struct thread *thread);
+
+/* As thread_ended, and gives its stack back. */
 bool thread_join(struct thread *thread);
 
 /* Ends the calling thread at once. */

@@ -1,0 +1,204 @@
+/* taskbench: threads that move: to where they have not been, back, to and fro; and the first of a process to come.
+ *
+ * A thread that moves for the first time has to be new, so each such operation is made by a thread of its own. All use
+ * one stack, whose pages are therefore known at both places: what is measured is the move, not the fetching of pages.
+ * The first thread sleeps meanwhile. */
+#include <errno.h>
+#include <string.h>
+
+#include "userland/taskbench.h"
+#include "userland/tests/machine.h"
+#include "userland/tests/thread.h"
+
+#define ASLEEP_NS 500000 /* for the first thread to fall asleep */
+#define BATCH 16
+#define WARM_UP 2
+
+#define CPUID_OSXSAVE (1u << 27)
+#define CPUID_AVX (1u << 28)
+#define XCR0_AVX 6u /* SSE and AVX state */
+
+struct mover {
+    struct thread thread;
+    enum taskbench_how how;
+    int target;
+    bool back; /* measure the way back, not the way there */
+    bool measure;
+    bool vectors;
+    bool avx;
+    const char *what;
+    int error;
+};
+
+static uint8_t pattern[32];
+
+static bool avx_there(void)
+{
+    uint32_t registers[4];
+
+    machine_cpuid(1, 0, registers);
+    return (registers[2] & CPUID_OSXSAVE) != 0 && (registers[2] & CPUID_AVX) != 0 &&
+           (machine_xcr0() & XCR0_AVX) == XCR0_AVX;
+}
+
+static int mover_failed(struct mover *mover, const char *what, int error)
+{
+    mover->what = what;
+    mover->error = error;
+    return error;
+}
+
+/* The registers are loaded and looked at outside of the markers. */
+static int mover_move(struct mover *mover, int place, bool measure)
+{
+    uint8_t found[16][32];
+    int error;
+
+    if (measure)
+        taskbench_clock_begin();
+    if (mover->vectors)
+        machine_vectors_load(pattern);
+    else if (mover->avx)
+        machine_vectors_clear();
+    if (measure)
+        taskbench_mark();
+    error = taskbench_move(mover->how, place);
+    if (measure)
+        taskbench_unmark();
+    if (mover->vectors)
+        machine_vectors_store(found);
+    if (measure)
+        taskbench_clock_end(1);
+    if (error != 0)
+        return mover_failed(mover, mover->how == HOW_AFFINITY ? "sched_setaffinity" : "kettle_migrate", error);
+    if (!taskbench_is_at(mover->how, place))
+        return mover_failed(mover, "the thread is not where it moved to", EPROTO);
+    for (size_t i = 0; mover->vectors && i < sizeof(found) / sizeof(found[0]); i++) {
+        if (memcmp(found[i], pattern, sizeof(pattern)) != 0)
+            return mover_failed(mover, "a vector register was lost in a move", EPROTO);
+    }
+    return 0;
+}
+
+static void mover_main(struct thread *thread)
+{
+    struct mover *mover = thread->argument;
+
+    taskbench_rest(ASLEEP_NS);
+    if (mover_move(mover, mover->target, mover->measure && !mover->back) == 0 && mover->back)
+        mover_move(mover, 0, mover->measure);
+}
+
+static int moves_prepare(const struct taskbench_case *bench)
+{
+    bool avx = avx_there();
+    int error = bench->how == HOW_AFFINITY ? taskbench_cpus_find() : 0;
+
+    for (size_t i = 0; i < sizeof(pattern); i++)
+        pattern[i] = (uint8_t)(0x5a + 7 * i);
+    if (error == 0 && bench->vectors && !avx)
+        return taskbench_failed("vector registers", ENOSYS);
+    if (error == 0 && bench->spanning)
+        error = taskbench_visit_all();
+    return error;
+}
+
+static int moves_by_threads(const struct taskbench_case *bench, uint32_t count, bool back)
+{
+    struct mover mover = {.how = bench->how,
+                          .target = taskbench_place(bench->where),
+                          .back = back,
+                          .vectors = bench->vectors,
+                          .avx = avx_there()};
+    int error = moves_prepare(bench);
+
+    if (error != 0)
+        return error;
+    mover.thread.argument = &mover;
+    for (uint32_t i = 0; i < count + WARM_UP; i++) {
+        mover.measure = i >= WARM_UP;
+        if (!(i == 0 ? thread_start : thread_again)(&mover.thread, mover_main))
+            return taskbench_failed("starting a thread", errno);
+        taskbench_rest_until_zero(&mover.thread.tid);
+        if (mover.error != 0) {
+            error = taskbench_failed(mover.what, mover.error);
+            break;
+        }
+    }
+    return thread_join(&mover.thread) || error != 0 ? error : taskbench_failed("ending a thread", ETIMEDOUT);
+}
+
+int taskbench_run_move_first(const struct taskbench_case *bench, uint32_t count)
+{
+    return moves_by_threads(bench, count, false);
+}
+
+int taskbench_run_move_back(const struct taskbench_case *bench, uint32_t count)
+{
+    return moves_by_threads(bench, count, true);
+}
+
+/* An operation is one move; BATCH of them are a sample. The registers are looked at after each batch. */
+int taskbench_run_ping_pong(const struct taskbench_case *bench, uint32_t count)
+{
+    int target = taskbench_place(bench->where);
+    int error = moves_prepare(bench);
+    bool avx = avx_there();
+    uint8_t found[16][32];
+
+    for (uint32_t i = 0; i < count + BATCH && error == 0; i += BATCH) {
+        bool measure = i >= BATCH;
+
+        taskbench_clock_begin();
+        if (bench->vectors)
+            machine_vectors_load(pattern);
+        else if (avx)
+            machine_vectors_clear();
+        if (measure)
+            taskbench_mark();
+        for (int j = 0; j < BATCH && error == 0; j++)
+            error = taskbench_move(bench->how, j % 2 == 0 ? target : 0);
+        if (measure)
+            taskbench_unmark();
+        if (bench->vectors)
+            machine_vectors_store(found);
+        if (measure)
+            taskbench_clock_end(BATCH);
+        if (error != 0)
+            return taskbench_failed(bench->how == HOW_AFFINITY ? "sched_setaffinity" : "kettle_migrate", error);
+        if (!taskbench_is_at(bench->how, 0))
+            return taskbench_failed("the thread is not where it moved to", EPROTO);
+        for (size_t j = 0; bench->vectors && j < sizeof(found) / sizeof(found[0]); j++) {
+            if (memcmp(found[j], pattern, sizeof(pattern)) != 0)
+                return taskbench_failed("a vector register was lost in a move", EPROTO);
+        }
+    }
+    return error;
+}
+
+/* The first thread goes on to each place where the process has not been yet, and touches a page of its own there. */
+int taskbench_run_import(const struct taskbench_case *bench, uint32_t count)
+{
+    static _Alignas(TASKBENCH_PAGE) volatile char page[TASKBENCH_PAGE];
+    uint32_t done = 0;
+
+    (void)count;
+    if (bench->how == HOW_MIGRATE && !taskbench_machine.kettle)
+        return taskbench_failed("kettle_migrate", ENOSYS);
+    if (bench->how == HOW_AFFINITY && taskbench_machine.usual != HOW_AFFINITY)
+        return taskbench_failed("kernels that are moved to by sched_setaffinity alone", ENOSYS);
+    for (int i = 1; i < taskbench_machine.count; i++) {
+        int error;
+
+        if (taskbench_machine.places[i].visited)
+            continue;
+        taskbench_begin();
+        error = taskbench_move(bench->how, i);
+        page[0]++;
+        taskbench_end();
+        if (error != 0)
+            return taskbench_failed(bench->how == HOW_AFFINITY ? "sched_setaffinity" : "kettle_migrate", error);
+        done++;
+    }
+    return done > 0 ? 0 : taskbench_failed("a kernel that the process has not been on", ENOSYS);
+}

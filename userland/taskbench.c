@@ -84,15 +84,23 @@ static int arguments_parse(int argc, char **argv, struct arguments *out)
     return 0;
 }
 
-/* Where this program's file is: what a child is started from. */
+/* Where this program's file is, from which its children are started: NAME, which may be how it is called on the machine
+ * outside, or a file of that name where programs are in the machine. */
 static void self_find(const char *name)
 {
-    int size = (int)sizeof(taskbench_self);
+    static const char *const folders[] = {"/run/", "/bin/"};
+    const char *slash = strrchr(name, '/');
+    const char *base = slash == NULL ? name : slash + 1;
 
-    if (strchr(name, '/') != NULL || snprintf(taskbench_self, (size_t)size, "/bin/%s", name) >= size)
-        snprintf(taskbench_self, (size_t)size, "%s", name);
-    else if (access(taskbench_self, X_OK) != 0)
-        snprintf(taskbench_self, (size_t)size, "/run/%s", name);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) + 1; i++) {
+        const char *folder = i == 0 ? "" : folders[i - 1];
+
+        if (i == 0 && slash == NULL)
+            continue;
+        snprintf(taskbench_self, sizeof(taskbench_self), "%s%s", folder, i == 0 ? name : base);
+        if (access(taskbench_self, X_OK) == 0)
+            return;
+    }
 }
 
 /* --- operations of no kind --- */

@@ -55,6 +55,7 @@ struct taskbench_case {
     bool caller_goes; /* the program's first thread goes there before the case, and comes back after it */
     bool vectors;     /* the thread that moves has values in its vector registers */
     bool spanning;    /* the process has been everywhere */
+    bool small_pages; /* memory in pages of 4 KiB, even where the kernel would give larger ones */
     int number;       /* of threads or of bytes, as the operation says */
     uint32_t count;   /* operations, unless told otherwise */
     int (*run)(const struct taskbench_case *bench, uint32_t count);

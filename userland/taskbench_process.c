@@ -106,7 +106,7 @@ static int forks(uint32_t count)
     return error;
 }
 
-/* bench->number bytes have been touched by the parent, where it forks. */
+/* bench->number bytes have been touched by the parent, where it forks: in pages of 4 KiB, or as the kernel likes. */
 int taskbench_run_fork(const struct taskbench_case *bench, uint32_t count)
 {
     size_t size = (size_t)bench->number;
@@ -117,6 +117,8 @@ int taskbench_run_fork(const struct taskbench_case *bench, uint32_t count)
         memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED)
             return taskbench_failed("mmap", errno);
+        if (bench->small_pages) /* a kernel that does not know the call has no others */
+            madvise((void *)memory, size, MADV_NOHUGEPAGE);
         for (size_t at = 0; at < size; at += TASKBENCH_PAGE)
             memory[at] = 1;
     }

@@ -25,15 +25,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import bench_messages, bench_plots
+from hosttools import bench_messages, bench_plots, bench_tasks
 from hosttools.bench_runs import Report, Run
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT, build_dir
 from hosttools.qemu import CPU_MODEL, PROGRAM
 
-BENCHMARKS: dict[str, ModuleType] = {"messages": bench_messages}
+BENCHMARKS: dict[str, ModuleType] = {"messages": bench_messages, "tasks": bench_tasks}
 RAW = "raw.json"
-RUN_LIMIT = 1200  # seconds for one machine
 STATUS_FAILED = 1
 
 Json = dict[str, Any]
@@ -118,7 +117,7 @@ def _launch(arguments: Sequence[str]) -> tuple[int, str, str]:
 
 def execute_run(run: Run, launch: Launch) -> Json:
     """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty."""
-    arguments = ["run", "--json", "--timeout", str(RUN_LIMIT), *run.machine, "--", *run.program]
+    arguments = ["run", "--json", "--timeout", str(run.limit), *run.machine, "--", *run.program]
     result: Json = {"name": run.name, "command": shlex.join(["tools/kettle", *arguments]), "qemu_command": None,
                     "status": None, "seconds": None, "output": [], "counts": [], "problem": ""}
     result["status"], stdout, stderr = launch(arguments)
@@ -128,6 +127,8 @@ def execute_run(run: Run, launch: Launch) -> Json:
         result["problem"] = stderr.strip() or f"status {result['status']} and no JSON"
         return result
     result.update(qemu_command=_neutral(told["command"]), seconds=told["seconds"], counts=told.get("counts") or [])
+    if told.get("profile"):
+        result["profile"] = told["profile"]
     lines = [line for line in told["stdout"].splitlines() if line.strip()]
     result["output"] = [item for line in lines if (item := _object(line)) is not None]
     # A program that fails says why on the terminal that its output is on, too.

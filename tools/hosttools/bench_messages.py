@@ -12,11 +12,11 @@ Linux cannot start several CPUs under exact counting, so the pairs of `work` cou
 """
 
 import argparse
-import statistics
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
+from hosttools.bench_pairs import COUNTS, EXACT, TIMES, Value, median_us, pair_runs, pair_values, total_work
 from hosttools.bench_plots import Plot
-from hosttools.bench_runs import Cost, Measured, Report, Run, find, measured
+from hosttools.bench_runs import Cost, Report, Run, find, measured
 from hosttools.bench_stats import Spread, Target, figure, percentile, ratios, spread, table, target_table
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT, built
@@ -34,7 +34,6 @@ SET_SIZES = (32, 4096)
 PEERS = ("polled", "running", "sleeping")
 PLACES = (("same", "same node"), ("other", "other node"))
 SHAPES = ("1:N", "N:1", "N:N")
-EXACT = ("--icount", "0", "--seed", "1", "--count")
 PAIR_MACHINE = ("--cpus", "2", "--nodes", "2")
 BACK_TO_BACK = "pingpong.48"
 SPACED = "round_trip.48.sleeping.other"
@@ -63,19 +62,21 @@ def plan(options: argparse.Namespace) -> list[Run]:
     baseline = str(pingpong.relative_to(ROOT) if pingpong.is_relative_to(ROOT) else pingpong)
     machine = ("--cpus", str(options.cpus), "--nodes", str(options.nodes), "--kernels", options.kernels)
     sizes = ("48", "4096") if options.quick else ("*",)
-    runs = [Run("counts", (*machine, *EXACT), _msgbench("--no-times", _cases(sizes, "*")))]
+    runs = [Run("counts", (*machine, *EXACT), _msgbench(_cases(sizes, "*"), "--no-times"))]
     runs += [_set_run(kernels) for kernels in (SETS_QUICK if options.quick else SETS)]
-    runs.append(Run("times", PAIR_MACHINE, _msgbench(None, _cases(sizes, "*.other"))))
-    for pair in range(1, (PAIRS_QUICK if options.quick else PAIRS) + 1):
-        runs += _pair_runs(f"time-{pair}", ("--tcg", "multi"), None, baseline, pair)
-    for pair in range(1, (PAIRS_QUICK if options.quick else PAIRS) + 1):
-        runs += _pair_runs(f"work-{pair}", ("--tcg", "single", "--count"), "--no-times", baseline, pair)
+    runs.append(Run("times", PAIR_MACHINE, _msgbench(_cases(sizes, "*.other"))))
+    pairs = range(1, (PAIRS_QUICK if options.quick else PAIRS) + 1)
+    for series, pace, words in (("time", TIMES, ()), ("work", COUNTS, ("--no-times",))):
+        for pair in pairs:
+            runs += pair_runs(series, pair, (*PAIR_MACHINE, *pace),
+                              kettle=_msgbench(f"call,{BACK_TO_BACK},{SPACED}", *words),
+                              linux=(baseline, "--json", *words))
     return runs
 
 
-def _msgbench(option: str | None, cases: str) -> tuple[str, ...]:
+def _msgbench(cases: str, *words: str) -> tuple[str, ...]:
     """The command line of msgbench inside."""
-    return ("msgbench", "--json", *((option,) if option else ()), "--cases", cases)
+    return ("msgbench", "--json", *words, "--cases", cases)
 
 
 def _cases(sizes: Sequence[str], rest: str) -> str:
@@ -87,44 +88,17 @@ def _cases(sizes: Sequence[str], rest: str) -> str:
 def _set_run(kernels: int) -> Run:
     machine = ("--cpus", str(kernels), "--nodes", str(max(2, kernels // 8)))
     cases = f"multicast.*.{kernels},unicast.*.{kernels}"
-    return Run(f"sets-{kernels}", (*machine, *EXACT), _msgbench("--no-times", cases))
-
-
-def _pair_runs(name: str, pace: tuple[str, ...], option: str | None, baseline: str, pair: int) -> list[Run]:
-    """Both sides of a pair. Every other pair begins with Linux, so that a machine that slows down favours neither."""
-    kettle = Run(f"{name}-kettle", (*PAIR_MACHINE, *pace), _msgbench(option, f"call,{BACK_TO_BACK},{SPACED}"))
-    linux = Run(f"{name}-linux", ("--os", "linux", *PAIR_MACHINE, *pace),
-                (baseline, "--json", *((option,) if option else ())))
-    return [kettle, linux] if pair % 2 else [linux, kettle]
+    return Run(f"sets-{kernels}", (*machine, *EXACT), _msgbench(cases, "--no-times"))
 
 
 # --- the figures ---
 
-def _pair_values(data: Json, prefix: str, side: str, case: str, value: Callable[[Measured], float | None],
-                 ) -> list[float | None]:
-    """VALUE of CASE in each pair of runs named PREFIX, in order; None where it was not measured."""
-    names = {run["name"].rsplit("-", 1)[0] for run in data["runs"] if run["name"].startswith(prefix)}
-    pairs = sorted(names, key=lambda name: int(name.rsplit("-", 1)[1]))
-    found = [find(data, f"{name}-{side}", case) for name in pairs]
-    return [None if item is None else value(item) for item in found]
-
-
-def _time(item: Measured) -> float | None:
-    """The median in us."""
-    return statistics.median(item.case["ns"]) / 1e3 if item.case["ns"] else None
-
-
-def _work(item: Measured) -> float | None:
-    """Everything that both CPUs executed: who halts executes nothing."""
-    return None if item.cost is None else item.cost.total
-
-
 class Pairs:
     """The pairs with Linux, in time or in instructions. The better of Linux's two ways is taken pair by pair."""
 
-    def __init__(self, data: Json, prefix: str, value: Callable[[Measured], float | None]) -> None:
-        self.kettle = {case: _pair_values(data, prefix, "kettle", case, value) for case in (BACK_TO_BACK, SPACED)}
-        self.linux = {case: _pair_values(data, prefix, "linux", case, value) for case in LINUX_WAYS}
+    def __init__(self, data: Json, series: str, value: Value) -> None:
+        self.kettle = {case: pair_values(data, series, "kettle", case, value) for case in (BACK_TO_BACK, SPACED)}
+        self.linux = {case: pair_values(data, series, "linux", case, value) for case in LINUX_WAYS}
         self.better = [None if None in ways else min(way for way in ways if way is not None)
                        for ways in zip(*self.linux.values())]
 
@@ -182,7 +156,7 @@ def targets(data: Json, time: Pairs, work: Pairs) -> list[Target]:
 
 def report(data: Json) -> Report:
     """Tables, targets and plots of DATA."""
-    time, work = Pairs(data, "time-", _time), Pairs(data, "work-", _work)
+    time, work = Pairs(data, "time", median_us), Pairs(data, "work", total_work)
     head = ("## Targets\n\nOf same node and other node, and of back to back and after a rest, the worse counts. "
             "Instructions leave out the kernels' looking for work, but not in the comparison with Linux.\n\n")
     return Report(head + target_table(targets(data, time, work)),

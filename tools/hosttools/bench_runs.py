@@ -7,6 +7,8 @@ from hosttools.bench_plots import Plot
 
 Json = dict[str, Any]
 
+RUN_LIMIT = 1200  # seconds for one machine
+
 
 @dataclass(frozen=True)
 class Run:
@@ -15,6 +17,7 @@ class Run:
     name: str
     machine: tuple[str, ...]  # options of `kettle run`
     program: tuple[str, ...]
+    limit: int = RUN_LIMIT
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,6 @@ def find(data: Json, run: str, case: str) -> Measured | None:
 
 
 def _cost(entry: Json | None, count: int) -> Cost | None:
-    if entry is None:
+    if entry is None or count == 0:
         return None
     return Cost(*(sum(cpu[column] for cpu in entry["cpus"]) / count for column in ("user", "kernel", "idle")))

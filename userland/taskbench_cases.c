@@ -203,14 +203,14 @@ const char *taskbench_case_refusal(const struct taskbench_case *bench)
 {
     const struct taskbench_machine *machine = &taskbench_machine;
 
-    if (bench->where != WHERE_LOCAL && machine->count < 2)
-        return "needs a second kernel or CPU";
     if (bench->where == WHERE_SAME && machine->same < 0)
         return "needs another kernel or CPU on the same node";
     if (bench->where == WHERE_OTHER && machine->other < 0)
         return "needs a kernel or CPU on another node";
     if (bench->how == HOW_MIGRATE && machine->kettle && machine->usual != HOW_MIGRATE)
         return "needs a second kernel";
+    if (bench->run == taskbench_run_import && bench->how == HOW_AFFINITY && machine->usual == HOW_MIGRATE)
+        return "is for CPUs: import.migrate is the one for kernels";
     return NULL;
 }
 

@@ -104,6 +104,8 @@ void taskbench_machine_find(void)
         machine->count = 0;
         machine->usual = HOW_AFFINITY;
         cpus_find();
+        if (machine->kettle && machine->count == 1)
+            machine->usual = HOW_MIGRATE; /* to where it is, which is no move */
     }
     machine->places[0].visited = true;
     for (int i = machine->count - 1; i > 0; i--) {

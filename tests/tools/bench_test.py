@@ -6,17 +6,18 @@ import fnmatch
 import json
 import os
 import re
-import subprocess
 import tempfile
 
 import pytest
 
+import bench_data
+from bench_data import program, run
 from host_command import kettle
 from hosttools import bench, bench_messages, bench_plots
 from hosttools.bench_runs import Cost, Run, find
 from hosttools.bench_stats import Spread, Target, figure, percentile, ratios, spread, table
 from hosttools.errors import UsageError
-from hosttools.paths import ROOT, built
+from hosttools.paths import ROOT
 
 # --- arithmetic ---
 
@@ -148,20 +149,8 @@ def case(name, ns=(), count=10, region=1, **more):
             "shape": "1:1", "kernels": 2, "count": count, "region": region, "ns": list(ns), **more}
 
 
-def run(name, *cases, counts=(), problem=""):
-    """COUNTS: (user, kernel, idle) of each case, on a first CPU; a second one executes one kernel instruction more."""
-    for region, item in enumerate(cases, 1):
-        item["region"] = region
-    return {"name": name, "command": f"tools/kettle run {name}", "status": 0, "output": list(cases), "problem": problem,
-            "counts": [{"region": region, "entries": 1, "cpus": [
-                {"cpu": 0, "user": user, "kernel": kernel, "idle": idle},
-                {"cpu": 1, "user": 0, "kernel": 10, "idle": 0}]}
-                for region, (user, kernel, idle) in enumerate(counts, 1)]}
-
-
 def data(*runs):
-    return {"benchmark": "messages", "date": "2001-02-03", "quick": False, "qemu": "7.2.0", "cpu": "max",
-            "host_cpus": 2, "runs": list(runs)}
+    return bench_data.data("messages", *runs)
 
 
 def verdicts(*runs):
@@ -297,12 +286,6 @@ def test_foreign_raw_data_is_refused(tmp_path, text):
 
 
 # --- the programs, on the host's kernel ---
-
-
-def program(name, *arguments):
-    done = subprocess.run([built(f"userland/{name}"), *arguments], capture_output=True, text=True, timeout=60,
-                          check=False)
-    return done.returncode, done.stdout, done.stderr
 
 
 def test_cases_have_regions_of_their_own():

@@ -61,7 +61,7 @@ pid_t taskbench_child_start(const char *const words[], int *error)
     char *argv[WORDS_MAX] = {taskbench_self, "child"};
     pid_t child;
 
-    for (int i = 0; words[i] != NULL && i < WORDS_MAX - 3; i++)
+    for (int i = 0; i < WORDS_MAX - 3 && words[i] != NULL; i++)
         argv[i + 2] = (char *)words[i];
     child = kettle_spawn(taskbench_self, argv, environ);
     if (child < 0)

@@ -18,6 +18,9 @@
 #define CPUID_AVX (1u << 28)
 #define XCR0_AVX 6u /* SSE and AVX state */
 
+#define VECTORS 16
+#define VECTOR_BYTES 32
+
 struct mover {
     struct thread thread;
     enum taskbench_how how;
@@ -25,12 +28,11 @@ struct mover {
     bool back; /* measure the way back, not the way there */
     bool measure;
     bool vectors;
-    bool avx;
-    const char *what;
     int error;
 };
 
-static uint8_t pattern[32];
+static bool avx; /* this machine has vector registers */
+static uint8_t pattern[VECTOR_BYTES];
 
 static bool avx_there(void)
 {
@@ -41,25 +43,43 @@ static bool avx_there(void)
            (machine_xcr0() & XCR0_AVX) == XCR0_AVX;
 }
 
-static int mover_failed(struct mover *mover, const char *what, int error)
+static const char *how_name(enum taskbench_how how)
 {
-    mover->what = what;
-    mover->error = error;
-    return error;
+    return how == HOW_AFFINITY ? "sched_setaffinity" : "kettle_migrate";
+}
+
+/* Puts values into the vector registers, or takes them out of use. */
+static void vectors_set(bool used)
+{
+    if (used)
+        machine_vectors_load(pattern);
+    else if (avx)
+        machine_vectors_clear();
+}
+
+/* What there is to check after a move that said ERROR; FOUND are the registers, NULL when they are not in use. */
+static int move_check(enum taskbench_how how, int place, int error, uint8_t (*found)[VECTOR_BYTES])
+{
+    if (error != 0)
+        return taskbench_failed(how_name(how), error);
+    if (!taskbench_is_at(how, place))
+        return taskbench_failed("the thread is not where it moved to", EPROTO);
+    for (int i = 0; found != NULL && i < VECTORS; i++) {
+        if (memcmp(found[i], pattern, sizeof(pattern)) != 0)
+            return taskbench_failed("a vector register was lost in a move", EPROTO);
+    }
+    return 0;
 }
 
 /* The registers are loaded and looked at outside of the markers. */
 static int mover_move(struct mover *mover, int place, bool measure)
 {
-    uint8_t found[16][32];
+    uint8_t found[VECTORS][VECTOR_BYTES];
     int error;
 
     if (measure)
         taskbench_clock_begin();
-    if (mover->vectors)
-        machine_vectors_load(pattern);
-    else if (mover->avx)
-        machine_vectors_clear();
+    vectors_set(mover->vectors);
     if (measure)
         taskbench_mark();
     error = taskbench_move(mover->how, place);
@@ -69,15 +89,7 @@ static int mover_move(struct mover *mover, int place, bool measure)
         machine_vectors_store(found);
     if (measure)
         taskbench_clock_end(1);
-    if (error != 0)
-        return mover_failed(mover, mover->how == HOW_AFFINITY ? "sched_setaffinity" : "kettle_migrate", error);
-    if (!taskbench_is_at(mover->how, place))
-        return mover_failed(mover, "the thread is not where it moved to", EPROTO);
-    for (size_t i = 0; mover->vectors && i < sizeof(found) / sizeof(found[0]); i++) {
-        if (memcmp(found[i], pattern, sizeof(pattern)) != 0)
-            return mover_failed(mover, "a vector register was lost in a move", EPROTO);
-    }
-    return 0;
+    return move_check(mover->how, place, error, mover->vectors ? found : NULL);
 }
 
 static void mover_main(struct thread *thread)
@@ -85,15 +97,16 @@ static void mover_main(struct thread *thread)
     struct mover *mover = thread->argument;
 
     taskbench_rest(ASLEEP_NS);
-    if (mover_move(mover, mover->target, mover->measure && !mover->back) == 0 && mover->back)
-        mover_move(mover, 0, mover->measure);
+    mover->error = mover_move(mover, mover->target, mover->measure && !mover->back);
+    if (mover->error == 0 && mover->back)
+        mover->error = mover_move(mover, 0, mover->measure);
 }
 
 static int moves_prepare(const struct taskbench_case *bench)
 {
-    bool avx = avx_there();
     int error = bench->how == HOW_AFFINITY ? taskbench_cpus_find() : 0;
 
+    avx = avx_there();
     for (size_t i = 0; i < sizeof(pattern); i++)
         pattern[i] = (uint8_t)(0x5a + 7 * i);
     if (error == 0 && bench->vectors && !avx)
@@ -105,25 +118,19 @@ static int moves_prepare(const struct taskbench_case *bench)
 
 static int moves_by_threads(const struct taskbench_case *bench, uint32_t count, bool back)
 {
-    struct mover mover = {.how = bench->how,
-                          .target = taskbench_place(bench->where),
-                          .back = back,
-                          .vectors = bench->vectors,
-                          .avx = avx_there()};
+    struct mover mover = {
+        .how = bench->how, .target = taskbench_place(bench->where), .back = back, .vectors = bench->vectors};
     int error = moves_prepare(bench);
 
     if (error != 0)
         return error;
     mover.thread.argument = &mover;
-    for (uint32_t i = 0; i < count + WARM_UP; i++) {
+    for (uint32_t i = 0; i < count + WARM_UP && error == 0; i++) {
         mover.measure = i >= WARM_UP;
         if (!(i == 0 ? thread_start : thread_again)(&mover.thread, mover_main))
             return taskbench_failed("starting a thread", errno);
         taskbench_rest_until_zero(&mover.thread.tid);
-        if (mover.error != 0) {
-            error = taskbench_failed(mover.what, mover.error);
-            break;
-        }
+        error = mover.error;
     }
     return thread_join(&mover.thread) || error != 0 ? error : taskbench_failed("ending a thread", ETIMEDOUT);
 }
@@ -143,17 +150,13 @@ int taskbench_run_ping_pong(const struct taskbench_case *bench, uint32_t count)
 {
     int target = taskbench_place(bench->where);
     int error = moves_prepare(bench);
-    bool avx = avx_there();
-    uint8_t found[16][32];
+    uint8_t found[VECTORS][VECTOR_BYTES];
 
     for (uint32_t i = 0; i < count + BATCH && error == 0; i += BATCH) {
         bool measure = i >= BATCH;
 
         taskbench_clock_begin();
-        if (bench->vectors)
-            machine_vectors_load(pattern);
-        else if (avx)
-            machine_vectors_clear();
+        vectors_set(bench->vectors);
         if (measure)
             taskbench_mark();
         for (int j = 0; j < BATCH && error == 0; j++)
@@ -164,14 +167,7 @@ int taskbench_run_ping_pong(const struct taskbench_case *bench, uint32_t count)
             machine_vectors_store(found);
         if (measure)
             taskbench_clock_end(BATCH);
-        if (error != 0)
-            return taskbench_failed(bench->how == HOW_AFFINITY ? "sched_setaffinity" : "kettle_migrate", error);
-        if (!taskbench_is_at(bench->how, 0))
-            return taskbench_failed("the thread is not where it moved to", EPROTO);
-        for (size_t j = 0; bench->vectors && j < sizeof(found) / sizeof(found[0]); j++) {
-            if (memcmp(found[j], pattern, sizeof(pattern)) != 0)
-                return taskbench_failed("a vector register was lost in a move", EPROTO);
-        }
+        error = move_check(bench->how, 0, error, bench->vectors ? found : NULL);
     }
     return error;
 }
@@ -195,7 +191,7 @@ int taskbench_run_import(const struct taskbench_case *bench, uint32_t count)
         page[0]++;
         taskbench_end();
         if (error != 0)
-            return taskbench_failed(bench->how == HOW_AFFINITY ? "sched_setaffinity" : "kettle_migrate", error);
+            return taskbench_failed(how_name(bench->how), error);
         done++;
     }
     return done > 0 ? 0 : taskbench_failed("a kernel that the process has not been on", ENOSYS);

@@ -125,8 +125,6 @@ int taskbench_run_thread_exit(const struct taskbench_case *bench, uint32_t count
                                                                : -taskbench_place(bench->where)};
     int error = taskbench_need_futex();
 
-    if (bench->where == WHERE_LOCAL)
-        thread.index = 0;
     for (uint32_t i = 0; i < count && error == 0; i++) {
         if (!(i == 0 ? thread_start : thread_again)(&thread, thread_travel))
             return taskbench_failed("clone", errno);

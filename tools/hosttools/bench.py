@@ -119,7 +119,7 @@ def execute_run(run: Run, launch: Launch) -> Json:
     """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty."""
     arguments = ["run", "--json", "--timeout", str(run.limit), *run.machine, "--", *run.program]
     result: Json = {"name": run.name, "command": shlex.join(["tools/kettle", *arguments]), "qemu_command": None,
-                    "status": None, "seconds": None, "output": [], "counts": [], "problem": ""}
+                    "status": None, "seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
     result["status"], stdout, stderr = launch(arguments)
     try:
         told = json.loads(stdout)
@@ -167,8 +167,10 @@ def write_report(title: str, report: Report, data: Json, folder: Path) -> None:
 
 def _conditions(data: Json) -> str:
     quick = " Made with `--quick`." if data["quick"] else ""
+    loads = [run["load"] for run in data["runs"] if run.get("load") is not None]
+    load = f" Its load before the runs was {min(loads)} to {max(loads)}." if loads else ""
     return (f"Measured on {data['date']} with QEMU {data['qemu']} (TCG, no KVM, `-cpu {data['cpu']}` on every side) on "
-            f"a machine with {data['host_cpus']} CPUs. Times on an emulator say nothing by themselves: compare ratios, "
+            f"a machine with {data['host_cpus']} CPUs.{load} Times on an emulator say nothing by themselves: compare ratios, "
             f"and instructions. All samples are in {RAW}.{quick}\n")
 
 

@@ -37,6 +37,11 @@ def counterpart(case: str) -> str:
     return case.replace(".migrate", ".affinity").replace("spawn_kettle", "spawn_posix")
 
 
+def _doubled(case: str) -> bool:
+    """Whether the same row of Linux stands beside another row of Kettle."""
+    return ".affinity" in case or case.startswith("spawn_posix")
+
+
 def compare(data: Json, series: str, case: str, value: Value) -> Comparison:
     """VALUE of CASE on Kettle and of its counterpart on Linux, over the pairs of SERIES."""
     kettle = pair_values(data, series, "kettle", case, value)
@@ -44,19 +49,24 @@ def compare(data: Json, series: str, case: str, value: Value) -> Comparison:
     idle = [cost for cost in pair_values(data, series, "kettle", case,
                                          lambda item: item.cost.idle if item.cost else None) if cost is not None]
     return Comparison(_spread(kettle), spread(idle).median if idle else None, _spread(linux),
-                      spread(ratios(kettle, linux)), missing(data, f"{series}-", case))
+                      spread(ratios(kettle, linux)), absent(data).get(case, ""))
 
 
 def _spread(values: Sequence[float | None]) -> Spread | None:
     return spread([value for value in values if value is not None])
 
 
-def missing(data: Json, prefix: str, case: str) -> str:
-    """What Kettle lacks for CASE in the runs whose names start with PREFIX, or an empty text."""
-    for item in measured(data, prefix):
-        if item.case["case"] == case and not item.run.endswith("-linux") and item.case["absent"]:
-            return item.case["absent"]
-    return ""
+def absent(data: Json) -> dict[str, str]:
+    """The rows that Kettle has in no run, with what is missing."""
+    lacking: dict[str, str] = {}
+    present = set()
+    for run in data["runs"]:
+        for case in run["output"] if not run["name"].endswith("-linux") else ():
+            if case["absent"]:
+                lacking.setdefault(case["case"], case["absent"])
+            else:
+                present.add(case["case"])
+    return {case: what for case, what in lacking.items() if case not in present}
 
 
 # --- the rows, by kind ---
@@ -151,7 +161,7 @@ def _tail_table(data: Json) -> str:
     for kind in KINDS:
         for title, case in kind[1]():
             cells = [_tail(data, side, name) for side, name in (("kettle", case), ("linux", counterpart(case)))]
-            if any(cells):
+            if cells[0] or (cells[1] and not _doubled(case)):
                 rows.append([title, *(figure(value, 1) for value in cells)])
     return ("## Slowest of a hundred\n\np99 in us, of the same runs: the median of all runs' p99.\n\n"
             + table(["", "Kettle", "Linux"], rows)) if rows else ""
@@ -179,9 +189,7 @@ def _kernels_table(data: Json) -> str:
     rows = []
     for _, names in KINDS:
         for title, case in names():
-            for side, name in (("kettle", case), ("linux", counterpart(case))):
-                if side == "linux" and name != case and ".affinity" in name and "migrate" not in case:
-                    continue
+            for side, name in (("kettle", case), *(() if _doubled(case) else (("linux", counterpart(case)),))):
                 cells = _kernel_cells(data, side, name)
                 if any(cell is not None for cell in cells):
                     flat = ratios([cells[-1]], [cells[1]])
@@ -247,19 +255,6 @@ def _profile_table(data: Json) -> str:
     return ("## Where the kernels' instructions go\n\nOf one operation, on four kernels of two nodes, without the looking "
             f"for work: the {PROFILE_ROWS} functions that execute the most.\n\n"
             + table(["", "kernel", "functions"], rows)) if rows else ""
-
-
-def absent(data: Json) -> dict[str, str]:
-    """The rows that Kettle has in no run, with what is missing."""
-    lacking: dict[str, str] = {}
-    present = set()
-    for item in measured(data, ""):
-        if not item.run.endswith("-linux"):
-            if item.case["absent"]:
-                lacking.setdefault(item.case["case"], item.case["absent"])
-            else:
-                present.add(item.case["case"])
-    return {case: what for case, what in lacking.items() if case not in present}
 
 
 def _absent_table(data: Json) -> str:

@@ -98,8 +98,8 @@ int taskbench_go_home(void);
 /* Visits every place and comes home, so that the process is known everywhere. */
 int taskbench_visit_all(void);
 
-/* Finds the CPUs of all places, for HOW_AFFINITY. Visits them. */
-int taskbench_cpus_find(void);
+/* Finds the CPUs of PLACE and of home, for HOW_AFFINITY. Visits them and ends at home. */
+int taskbench_cpus_find(int place);
 
 /* --- measuring: taskbench_measure.c --- */
 

@@ -104,7 +104,7 @@ static void mover_main(struct thread *thread)
 
 static int moves_prepare(const struct taskbench_case *bench)
 {
-    int error = bench->how == HOW_AFFINITY ? taskbench_cpus_find() : 0;
+    int error = bench->how == HOW_AFFINITY ? taskbench_cpus_find(taskbench_place(bench->where)) : 0;
 
     avx = avx_there();
     for (size_t i = 0; i < sizeof(pattern); i++)

@@ -172,25 +172,24 @@ int taskbench_visit_all(void)
     return taskbench_go(0);
 }
 
-int taskbench_cpus_find(void)
+int taskbench_cpus_find(int place)
 {
+    int wanted[] = {place, 0};
     long result = affinity_set(allowed);
 
     if (result != 0)
         return taskbench_failed("sched_setaffinity", (int)-result);
     bound = true;
-    for (int i = 0; i < taskbench_machine.count; i++) {
-        int error;
+    for (int i = 0; i < 2; i++) {
+        int error = taskbench_go(wanted[i]);
         int cpu;
         int node;
 
-        if (taskbench_machine.places[i].cpu >= 0)
-            continue;
-        error = taskbench_go(i);
         if (error != 0)
             return error;
         cpu_here(&cpu, &node);
-        place_set_cpu(i, cpu);
+        if (taskbench_machine.places[wanted[i]].cpu < 0)
+            place_set_cpu(wanted[i], cpu);
     }
-    return taskbench_go(0);
+    return 0;
 }

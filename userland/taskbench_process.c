@@ -43,6 +43,18 @@ static int wait_well(pid_t child)
     return error;
 }
 
+/* What WHAT answered for PATH. A kernel that does not find a file that is there cannot run files where the caller is.
+ */
+static int start_failed(const char *what, const char *path, int error)
+{
+    char words[64];
+
+    if (error != ENOENT || access(path, X_OK) != 0)
+        return taskbench_failed(what, error);
+    snprintf(words, sizeof(words), "%s where the files are not", what);
+    return taskbench_failed(words, ENOSYS);
+}
+
 static int spawn(const char *path, bool kettle, pid_t *child)
 {
     char *argv[] = {NOTHING, NULL};
@@ -50,10 +62,10 @@ static int spawn(const char *path, bool kettle, pid_t *child)
 
     if (kettle) {
         *child = (pid_t)syscall(KETTLE_CALL_SPAWN, path, argv, environ);
-        return *child >= 0 ? 0 : taskbench_failed("kettle_spawn", errno);
+        return *child >= 0 ? 0 : start_failed("kettle_spawn", path, errno);
     }
     error = posix_spawn(child, path, NULL, NULL, argv, environ);
-    return error == 0 ? 0 : taskbench_failed("posix_spawn", error);
+    return error == 0 ? 0 : start_failed("posix_spawn", path, error);
 }
 
 static int spawns(uint32_t count, bool kettle)
@@ -148,7 +160,7 @@ static int vfork_once(const char *path)
         int status;
 
         taskbench_wait(child, &status);
-        return taskbench_failed("execve", exec_error);
+        return start_failed("execve", path, exec_error);
     }
     return wait_well(child);
 }

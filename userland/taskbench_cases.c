@@ -52,7 +52,6 @@ static void add_caller(struct table *table, struct taskbench_case bench, enum ta
 static void add_callers(struct table *table, enum taskbench_where where)
 {
     static const struct taskbench_case cases[] = {
-        {.operation = "spawn_kettle", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_spawn_kettle},
         {.operation = "spawn_posix", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_spawn_posix},
         {.operation = "fork_small", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_fork},
         {.operation = "fork_16mb",
@@ -78,6 +77,7 @@ static void add_callers(struct table *table, enum taskbench_where where)
 static void add_targets(struct table *table, enum taskbench_where where)
 {
     static const struct taskbench_case cases[] = {
+        {.operation = "spawn_kettle", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_spawn_kettle},
         {.operation = "thread_exit", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_thread_exit},
         {.operation = "kill_wait", .how = HOW_USUAL, .count = FEW, .run = taskbench_run_kill_wait},
         {.operation = "signal_reply", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_signal_reply},

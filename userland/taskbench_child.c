@@ -63,7 +63,7 @@ pid_t taskbench_child_start(const char *const words[], int *error)
 
     for (int i = 0; i < WORDS_MAX - 3 && words[i] != NULL; i++)
         argv[i + 2] = (char *)words[i];
-    child = kettle_spawn(taskbench_self, argv, environ);
+    child = kettle_spawn(taskbench_machine.places[0].kernel, taskbench_self, argv, environ, NULL);
     if (child < 0)
         *error = taskbench_failed("kettle_spawn of this program", errno);
     return child;

@@ -55,20 +55,21 @@ static int start_failed(const char *what, const char *path, int error)
     return taskbench_failed(words, ENOSYS);
 }
 
-static int spawn(const char *path, bool kettle, pid_t *child)
+/* On KERNEL by kettle_spawn; when it is negative here, by posix_spawn. */
+static int spawn(const char *path, int kernel, pid_t *child)
 {
     char *argv[] = {NOTHING, NULL};
     int error;
 
-    if (kettle) {
-        *child = (pid_t)syscall(KETTLE_CALL_SPAWN, path, argv, environ);
+    if (kernel >= 0) {
+        *child = (pid_t)syscall(KETTLE_CALL_SPAWN, (long)kernel, path, argv, environ, NULL, 0l);
         return *child >= 0 ? 0 : start_failed("kettle_spawn", path, errno);
     }
     error = posix_spawn(child, path, NULL, NULL, argv, environ);
     return error == 0 ? 0 : start_failed("posix_spawn", path, error);
 }
 
-static int spawns(uint32_t count, bool kettle)
+static int spawns(uint32_t count, int kernel)
 {
     const char *path = nothing_path();
     int error = 0;
@@ -78,7 +79,7 @@ static int spawns(uint32_t count, bool kettle)
 
         if (i >= WARM_UP)
             taskbench_begin();
-        error = spawn(path, kettle, &child);
+        error = spawn(path, kernel, &child);
         if (error == 0)
             error = wait_well(child);
         if (i >= WARM_UP)
@@ -89,14 +90,13 @@ static int spawns(uint32_t count, bool kettle)
 
 int taskbench_run_spawn_kettle(const struct taskbench_case *bench, uint32_t count)
 {
-    (void)bench;
-    return spawns(count, true);
+    return spawns(count, taskbench_machine.places[taskbench_place(bench->where)].kernel);
 }
 
 int taskbench_run_spawn_posix(const struct taskbench_case *bench, uint32_t count)
 {
     (void)bench;
-    return spawns(count, false);
+    return spawns(count, -1);
 }
 
 static int forks(uint32_t count)

@@ -180,6 +180,8 @@ void trap_dispatch(struct trap_frame *frame)
         machine_nmi();
         return;
     }
+    if (trap_from_user(frame))
+        cpu_leave_user();
     if (frame->vector < 32)
         exception(frame);
     else

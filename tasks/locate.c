@@ -69,7 +69,8 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
     case THREAD_SET_NICE:
         if (call->words[0] > 39)
             return -EINVAL;
-        sched_set_nice(thread, (int)call->words[0] - 20);
+        thread->context.nice = (int16_t)((int)call->words[0] - 20);
+        sched_share_changed(thread);
         return 0;
     case THREAD_GROUP:
         return thread->group->id;

@@ -187,6 +187,7 @@ int migrate_thread(uint32_t kernel)
         return -EBUSY;
     if (cpu_self()->fpu_owner == thread)
         fpu_save(thread->fpu);
+    sched_settle();
     spin_lock(&group->lock);
     departure = departure_create_locked(thread, kernel);
     if (departure != NULL) {

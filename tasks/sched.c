@@ -1,4 +1,14 @@
-/* The scheduler. See the header. */
+/* The scheduler: switching, blocking, waking, the timer, the idle loop. See the header; tasks/fair.h has the arithmetic,
+ * tasks/place.c the choice of a CPU, tasks/scheduling.md the whole.
+ *
+ * Interface: what a thread is in is told by its state. BLOCKED: in the list of blocked threads of its CPU, and with a
+ * deadline among the sleepers. READY: in the queue of its CPU, or in transit. RUNNING: in none.
+ *
+ * A thread in transit is in no queue and belongs to whoever carries it (sched_deliver). Its cpu says where to, so whoever
+ * wants to wake or to move it meanwhile finds, under the lock of that queue, that there is nothing to do.
+ *
+ * The timer of a CPU may come too early, never too late: what makes it needed earlier arms it, and what makes it needed
+ * less leaves it as it is, so that a switch hardly ever touches the device. */
 #include "tasks/sched.h"
 
 #include "boot/instance.h"
@@ -12,29 +22,14 @@
 #include "msg/call.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
+#include "tasks/sched_internal.h"
 
-#define SLICE 10000000ull             /* ns a program's thread runs while others are ready */
 #define LOOKS_BETWEEN_INTERRUPTS 256u /* of an idle CPU */
 #define DUMP_TRIES 1000000u           /* for a run queue's lock, then the wait dump goes without */
 #define DUMP_MAX 1000u                /* lines of one list in the wait dump */
+#define NEVER UINT64_MAX
 
-struct run_queue {
-    struct spinlock lock;
-    struct list ready;    /* [k] */
-    struct list sleepers; /* [k] ascending by wake_at */
-    uint32_t count;       /* [k] threads that live on this CPU */
-    uint64_t slice_end;   /* [k] ns: when the running thread has had its time */
-    struct thread *idle;  /* [i] */
-    struct thread *dead;  /* [o] the thread this CPU has just left for good */
-    struct list blocked;  /* [k] every blocked thread of this CPU, for the wait dump */
-};
-
-static struct run_queue *queue_of(uint32_t index)
-{
-    return cpus[index]->scheduler;
-}
-
-static struct run_queue *own_queue(void)
+static struct cpu_queue *own_queue(void)
 {
     return cpu_self()->scheduler;
 }
@@ -64,7 +59,7 @@ static bool current_wait_ended(enum wait_end end)
 
 static bool current_is_alone(void)
 {
-    return list_empty(&own_queue()->ready);
+    return own_queue()->run.ready_count == 0;
 }
 
 static void wake_for_wait(void *thread)
@@ -74,15 +69,17 @@ static void wake_for_wait(void *thread)
 
 void sched_init_cpu(void)
 {
-    struct run_queue *queue = heap_alloc(sizeof(*queue));
+    struct cpu_queue *queue = heap_alloc(sizeof(*queue));
     struct thread *idle = heap_alloc(sizeof(*idle));
 
     if (queue == NULL || idle == NULL)
         panic("tasks: no memory for a run queue");
-    list_init(&queue->ready);
-    list_init(&queue->sleepers);
+    run_queue_init(&queue->run);
+    time_queue_init(&queue->sleepers);
     list_init(&queue->blocked);
     list_init(&idle->queue_node);
+    queue->index = cpu_index();
+    queue->armed = NEVER;
     idle->idle = true;
     idle->state = THREAD_RUNNING;
     idle->cpu = cpu_index();
@@ -95,117 +92,271 @@ void sched_init_cpu(void)
     wait_ops.ended = current_wait_ended;
     wait_ops.alone = current_is_alone;
     wait_ops.due_changed = sched_wake_interrupt;
+    place_add_cpu();
 }
 
-uint32_t sched_choose_cpu(void)
+static struct thread *running_on(const struct cpu_queue *queue)
 {
-    uint32_t best = 0;
-
-    for (uint32_t i = 1; i < cpu_total; i++) {
-        if (cpus[i]->online && queue_of(i)->count < queue_of(best)->count)
-            best = i;
-    }
-    return best;
+    return cpus[queue->index]->thread;
 }
 
-/* Arms the timer for what comes first: the end of the slice, if somebody waits for it, or the next sleeper. */
-static void timer_update_locked(struct run_queue *queue)
+/* The timer of the calling CPU, whose queue this is, comes at AT at the latest. */
+static void timer_need(struct cpu_queue *queue, uint64_t at, uint64_t now)
 {
-    uint64_t at = UINT64_MAX;
-    uint64_t now;
-
-    if (!list_empty(&queue->ready) && thread_current() != queue->idle)
-        at = queue->slice_end;
-    if (msg_due() != 0 && msg_due() < at)
-        at = msg_due();
-    if (!list_empty(&queue->sleepers)) {
-        uint64_t wake_at = container_of(queue->sleepers.next, struct thread, queue_node)->wake_at;
-
-        if (wake_at < at)
-            at = wake_at;
-    }
-    if (at == UINT64_MAX) {
-        apic_timer_arm(0);
+    if (at >= queue->armed)
         return;
-    }
-    now = clock_now();
+    queue->armed = at;
     apic_timer_arm(at > now ? at - now : 1);
 }
 
-static void make_ready_locked(struct run_queue *queue, struct thread *thread)
+/* For everything it may be needed for: the end of the slice, if somebody waits for it, messages, the next sleeper. */
+static void timer_update_locked(struct cpu_queue *queue, uint64_t now)
 {
-    list_remove(&thread->queue_node); /* from the sleepers or the blocked */
-    thread->state = THREAD_READY;
-    if (thread->group == NULL)
-        list_prepend(&queue->ready, &thread->queue_node);
-    else
-        list_append(&queue->ready, &thread->queue_node);
+    uint64_t at = NEVER;
+
+    if (queue->run.ready_count > 0 && thread_current() != queue->idle)
+        at = queue->slice_end;
+    if (msg_due() != 0 && msg_due() < at)
+        at = msg_due();
+    if (queue->sleepers.first != NULL && queue->sleepers.first->key < at)
+        at = queue->sleepers.first->key;
+    timer_need(queue, at, now);
 }
 
-/* The CPU that owns QUEUE has something new: let it look. */
-static void notify_cpu(uint32_t index, bool preempt)
+/* The running thread has run until NOW. */
+static void charge_locked(struct cpu_queue *queue, uint64_t now)
 {
+    if (now <= queue->since)
+        return; /* the clocks of two CPUs differ a little */
+    share_charge(&running_on(queue)->share, now - queue->since);
+    queue->since = now;
+}
+
+/* THREAD, which has been charged and stops running on CPU, or is about to move, gets the time that it has used, by where
+ * it has been. A shadow's state is elsewhere. */
+static void settle(struct cpu *cpu, struct thread *thread)
+{
+    uint64_t user = clock_counts_to_ns((uint64_t)cpu->user_counts);
+    uint64_t ran = thread->share.ran;
+
+    cpu->user_counts = 0;
+    thread->share.ran = 0;
+    if (thread->presence != THREAD_PRESENT)
+        return;
+    if (user > ran)
+        user = ran;
+    thread->context.user_ns += user;
+    thread->context.system_ns += ran - user;
+}
+
+void sched_settle(void)
+{
+    struct cpu_queue *queue = own_queue();
+
+    spin_lock(&queue->lock);
+    charge_locked(queue, clock_now());
+    settle(cpu_self(), thread_current());
+    spin_unlock(&queue->lock);
+}
+
+void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+    uint64_t ran = thread->share.ran, in_user = 0;
+
+    if (thread->state == THREAD_RUNNING) {
+        uint64_t now = clock_now();
+        int64_t counts = cpus[queue->index]->user_counts;
+
+        if (counts < 0) /* it is in user mode */
+            counts += (int64_t)rdtsc();
+        in_user = counts > 0 ? clock_counts_to_ns((uint64_t)counts) : 0;
+        ran += now > queue->since ? now - queue->since : 0;
+        if (in_user > ran)
+            in_user = ran;
+    }
+    *user = thread->context.user_ns + in_user;
+    *system = thread->context.system_ns + ran - in_user;
+    spin_unlock(&queue->lock);
+}
+
+/* THREAD comes into QUEUE, whose lock is given back, and its CPU is told if it has to look. From then on the thread may
+ * have run, died and be gone. */
+static void enqueue_unlock(struct cpu_queue *queue, struct thread *thread, uint64_t credit)
+{
+    struct thread *running = running_on(queue);
+    uint32_t index = queue->index;
+    bool idle = running == queue->idle;
+    bool waited = queue->run.ready_count > 0;
+    uint64_t now = 0;
+    bool preempt;
+
+    if (!idle && thread->group != NULL) {
+        now = clock_now();
+        charge_locked(queue, now);
+    }
+    thread->state = THREAD_READY;
+    preempt = run_queue_wake(&queue->run, &thread->share, idle ? NULL : &running->share, credit);
     if (preempt)
         cpus[index]->resched = true;
-    if (index != cpu_index())
-        apic_send(cpus[index]->apic_id, VECTOR_WAKE);
+    if (index != cpu_index()) {
+        spin_unlock(&queue->lock);
+        if (preempt || idle || !waited) /* else its timer is armed for the end of the slice */
+            apic_send(cpus[index]->apic_id, VECTOR_WAKE);
+        return;
+    }
+    if (!idle && !preempt)
+        timer_need(queue, queue->slice_end, now != 0 ? now : clock_now());
+    spin_unlock(&queue->lock);
+}
+
+void sched_deliver(struct thread *thread, uint64_t credit)
+{
+    struct cpu_queue *queue = queue_of(thread->cpu);
+
+    spin_lock(&queue->lock);
+    while (!place_allowed(thread, queue->index)) { /* changed meanwhile */
+        uint32_t target = place_wake(thread);
+
+        if (target == queue->index)
+            break;
+        thread->cpu = target;
+        spin_unlock(&queue->lock);
+        queue = queue_of(target);
+        spin_lock(&queue->lock);
+    }
+    thread->transit = false;
+    share_attach(&thread->share, &queue->run);
+    enqueue_unlock(queue, thread, credit);
+}
+
+/* THREAD, blocked in QUEUE, becomes ready, here or on a better CPU. */
+static void wake_unlock(struct cpu_queue *queue, struct thread *thread)
+{
+    uint32_t target;
+
+    list_remove(&thread->queue_node);
+    if (thread->wake_at != 0)
+        time_queue_remove(&queue->sleepers, &thread->share.node);
+    if (thread->presence != THREAD_PRESENT) /* it may be coming back with another nice value */
+        share_set(&thread->share, thread->context.policy, thread->context.nice);
+    target = cpu_several ? place_wake(thread) : queue->index;
+    if (target == queue->index) {
+        enqueue_unlock(queue, thread, FAIR_CREDIT);
+        return;
+    }
+    share_detach(&thread->share, &queue->run);
+    thread->state = THREAD_READY;
+    thread->transit = true;
+    thread->cpu = target;
+    spin_unlock(&queue->lock);
+    sched_deliver(thread, FAIR_CREDIT);
 }
 
 void sched_wake(struct thread *thread)
 {
-    uint32_t cpu = thread->cpu;
-    struct run_queue *queue = queue_of(cpu);
-    bool preempt = thread->group == NULL;
-    bool woken = false;
+    struct cpu_queue *queue = sched_lock(thread);
 
-    spin_lock(&queue->lock);
-    if (thread->state == THREAD_BLOCKED) {
-        make_ready_locked(queue, thread);
-        if (cpu == cpu_index())
-            timer_update_locked(queue);
-        woken = true;
-    }
-    spin_unlock(&queue->lock);
-    if (woken) /* from here on the thread may have run on its CPU, died and be gone */
-        notify_cpu(cpu, preempt);
+    if (thread->state == THREAD_BLOCKED)
+        wake_unlock(queue, thread);
+    else
+        spin_unlock(&queue->lock);
 }
 
 void sched_start(struct thread *thread)
 {
-    struct run_queue *queue = queue_of(thread->cpu);
+    struct cpu_queue *queue = sched_lock(thread);
 
-    spin_lock(&queue->lock);
-    queue->count++;
+    assert(thread->state == THREAD_BLOCKED);
+    if (thread->group == NULL)
+        share_set_kernel(&thread->share);
+    else
+        share_set(&thread->share, thread->context.policy, thread->context.nice);
+    share_new(&thread->share);
+    thread->state = THREAD_READY;
+    thread->transit = true;
+    thread->cpu = place_new(thread);
     spin_unlock(&queue->lock);
-    sched_wake(thread);
+    sched_deliver(thread, 0);
+}
+
+/* The CPU with INDEX passes through the scheduler before it returns to user mode. */
+static void notify_cpu(uint32_t index)
+{
+    cpus[index]->resched = true;
+    if (index != cpu_index())
+        apic_send(cpus[index]->apic_id, VECTOR_WAKE);
 }
 
 void sched_kick(struct thread *thread)
 {
-    uint32_t cpu = thread->cpu;
-    struct run_queue *queue = queue_of(cpu);
-    bool running;
+    struct cpu_queue *queue = sched_lock(thread);
+    uint32_t index = queue->index;
 
-    spin_lock(&queue->lock);
-    running = thread->state != THREAD_BLOCKED;
-    if (!running && wait_ended(thread, thread->wait_end)) {
-        make_ready_locked(queue, thread);
-        running = true;
+    if (thread->state == THREAD_BLOCKED) {
+        if (wait_ended(thread, thread->wait_end))
+            wake_unlock(queue, thread);
+        else
+            spin_unlock(&queue->lock);
+        return;
     }
     spin_unlock(&queue->lock);
+    notify_cpu(index);
+}
+
+void sched_affinity_changed(struct thread *thread)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+    uint32_t index = queue->index;
+
+    if (thread->transit || place_allowed(thread, index) || thread->state == THREAD_BLOCKED) {
+        spin_unlock(&queue->lock); /* whoever carries it, and who wakes it, looks for himself */
+        return;
+    }
+    if (thread->state == THREAD_READY) {
+        run_queue_remove(&queue->run, &thread->share);
+        share_detach(&thread->share, &queue->run);
+        thread->transit = true;
+        thread->cpu = place_wake(thread);
+        spin_unlock(&queue->lock);
+        sched_deliver(thread, FAIR_CREDIT);
+        return;
+    }
+    spin_unlock(&queue->lock);
+    notify_cpu(index); /* it leaves in sched_reschedule */
+}
+
+void sched_share_changed(struct thread *thread)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+    uint32_t policy = thread->context.policy;
+    uint32_t index = queue->index;
+    bool running = thread->state == THREAD_RUNNING;
+
     if (running)
-        notify_cpu(cpu, true);
+        charge_locked(queue, clock_now());
+    if (thread->state == THREAD_BLOCKED || thread->transit)
+        share_set(&thread->share, policy, thread->context.nice);
+    else
+        run_queue_change(&queue->run, &thread->share, !running, policy, thread->context.nice);
+    spin_unlock(&queue->lock);
+    notify_cpu(index);
 }
 
 void sched_after_switch(void)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
     struct thread *dead = queue->dead;
+    struct thread *leaving = queue->leaving;
 
     spin_unlock(&queue->lock);
     if (dead != NULL) {
         queue->dead = NULL;
         exit_reap(dead);
+    }
+    if (leaving != NULL) {
+        queue->leaving = NULL;
+        sched_deliver(leaving, FAIR_CREDIT);
     }
 }
 
@@ -215,6 +366,8 @@ static void save_user(struct thread *thread)
         fpu_save(thread->fpu);
 }
 
+/* The registers may still hold the state of NEXT, if nobody has used them here since; but then it must not have used
+ * those of another CPU meanwhile. */
 static void restore_user(struct thread *thread)
 {
     struct cpu *cpu = cpu_self();
@@ -227,73 +380,112 @@ static void restore_user(struct thread *thread)
     cpu_set_kernel_stack(thread->stack + STACK_SIZE);
     if (thread->presence != THREAD_PRESENT)
         return; /* its state is elsewhere, or is being filled in by its return: see thread_reload */
-    if (cpu->fpu_owner != thread) {
+    if (cpu->fpu_owner != thread || thread->fpu_cpu != cpu->index) {
         fpu_restore(thread->fpu);
         cpu->fpu_owner = thread;
+        thread->fpu_cpu = cpu->index;
     }
     wrmsr(MSR_FS_BASE, thread->context.fs_base);
     wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
 }
 
-/* Switches to the next ready thread, or to idle. The queue is locked; it is unlocked on the other side. */
-static void switch_locked(struct run_queue *queue)
+/* Switches to the next ready thread, or to idle, at NOW, until when the running one has been charged. The queue is
+ * locked; it is unlocked on the other side. */
+static void switch_locked(struct cpu_queue *queue, uint64_t now)
 {
     struct cpu *cpu = cpu_self();
     struct thread *previous = cpu->thread;
-    struct thread *next = queue->idle;
+    struct share *share = run_queue_take(&queue->run);
+    struct thread *next;
 
-    if (!list_empty(&queue->ready)) {
-        next = container_of(queue->ready.next, struct thread, queue_node);
-        list_remove(&next->queue_node);
+    queue->since = now;
+    cpu->resched = false;
+    if (share == NULL) {
+        next = queue->idle;
+        run_queue_raise_floor(&queue->run, &previous->share); /* all the others sleep: nobody is owed the past */
+    } else {
+        next = thread_of(share);
+        queue->slice_end = share->slice == NEVER ? NEVER : now + share->slice;
+        if (queue->run.ready_count > 0)
+            timer_need(queue, queue->slice_end, now);
     }
     next->state = THREAD_RUNNING;
     cpu->thread = next;
-    cpu->resched = false;
-    queue->slice_end = clock_now() + SLICE;
-    timer_update_locked(queue);
     if (next == previous) {
         spin_unlock(&queue->lock);
         return;
     }
+    if (previous != queue->idle)
+        settle(cpu, previous);
     save_user(previous);
     restore_user(next);
     context_switch(&previous->saved_stack, next->saved_stack);
     sched_after_switch();
 }
 
+/* The running thread stops running here and is ready: in the queue, or on its way to another CPU that it may use. */
+static void put_back_locked(struct cpu_queue *queue, struct thread *thread)
+{
+    thread->state = THREAD_READY;
+    if (!cpu_several || place_allowed(thread, queue->index)) {
+        run_queue_put(&queue->run, &thread->share);
+        return;
+    }
+    queue->run.weight -= thread->share.weight;
+    share_detach(&thread->share, &queue->run);
+    thread->transit = true;
+    thread->cpu = place_wake(thread);
+    queue->leaving = thread; /* when we are off its stack */
+}
+
+static bool may_stay(const struct cpu_queue *queue, const struct thread *thread)
+{
+    return !cpu_several || thread == queue->idle || place_allowed(thread, queue->index);
+}
+
+void sched_reschedule(void)
+{
+    struct cpu_queue *queue = own_queue();
+    struct thread *thread = thread_current();
+    uint64_t now;
+
+    spin_lock(&queue->lock);
+    cpu_self()->resched = false;
+    if (queue->run.ready_count == 0 && may_stay(queue, thread)) {
+        spin_unlock(&queue->lock);
+        return;
+    }
+    now = clock_now();
+    charge_locked(queue, now);
+    put_back_locked(queue, thread);
+    switch_locked(queue, now);
+}
+
 void sched_yield(void)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
     struct thread *thread = thread_current();
+    uint64_t now;
 
     cpu_relax(); /* threads that yield to each other until another CPU is done must answer its shootdowns */
     spin_lock(&queue->lock);
     cpu_self()->resched = false;
-    if (list_empty(&queue->ready)) {
+    if (queue->run.ready_count == 0 && may_stay(queue, thread)) {
         spin_unlock(&queue->lock);
         return;
     }
-    if (thread != queue->idle) {
-        thread->state = THREAD_READY;
-        list_append(&queue->ready, &thread->queue_node);
-    }
-    switch_locked(queue);
-}
-
-static void sleepers_insert_locked(struct run_queue *queue, struct thread *thread)
-{
-    struct list *position = queue->sleepers.next;
-
-    while (position != &queue->sleepers &&
-           container_of(position, struct thread, queue_node)->wake_at <= thread->wake_at)
-        position = position->next;
-    list_insert_before(&thread->queue_node, position);
+    now = clock_now();
+    charge_locked(queue, now);
+    run_queue_yield(&queue->run, &thread->share);
+    put_back_locked(queue, thread);
+    switch_locked(queue, now);
 }
 
 void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
     struct thread *thread = thread_current();
+    uint64_t now;
 
     assert(thread != queue->idle);
     spin_lock(&queue->lock);
@@ -303,66 +495,86 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
         spin_unlock(&queue->lock);
         return;
     }
+    now = clock_now();
+    charge_locked(queue, now);
+    queue->run.weight -= thread->share.weight;
     thread->state = THREAD_BLOCKED;
     thread->wait_end = end;
     thread->reason = *reason;
     thread->wake_at = deadline;
-    if (deadline != 0)
-        sleepers_insert_locked(queue, thread);
-    else
-        list_append(&queue->blocked, &thread->queue_node);
-    switch_locked(queue);
+    list_append(&queue->blocked, &thread->queue_node);
+    if (deadline != 0) {
+        thread->share.node.key = deadline;
+        time_queue_add(&queue->sleepers, &thread->share.node);
+        timer_need(queue, deadline, now);
+    }
+    switch_locked(queue, now);
 }
 
 void sched_die(void)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
     struct thread *thread = thread_current();
+    uint64_t now;
 
     spin_lock(&queue->lock);
+    now = clock_now();
+    charge_locked(queue, now);
+    queue->run.weight -= thread->share.weight;
     thread->state = THREAD_DEAD;
     if (cpu_self()->fpu_owner == thread)
         cpu_self()->fpu_owner = NULL;
-    queue->count--;
     queue->dead = thread;
-    switch_locked(queue);
+    switch_locked(queue, now);
     panic("tasks: a dead thread ran again");
+}
+
+/* Wakes whose time has come; the lock is free meanwhile, for a thread may go to another CPU. */
+static void wake_sleepers(struct cpu_queue *queue, uint64_t now)
+{
+    spin_lock(&queue->lock);
+    while (queue->sleepers.first != NULL && queue->sleepers.first->key <= now) {
+        wake_unlock(queue, thread_of((struct share *)(void *)queue->sleepers.first));
+        spin_lock(&queue->lock);
+    }
+    spin_unlock(&queue->lock);
 }
 
 void sched_timer_interrupt(void)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
     uint64_t now = clock_now();
+    bool crowded;
 
+    queue->armed = NEVER;
     if (msg_due() != 0 && now >= msg_due())
         msg_poll();
-
+    wake_sleepers(queue, now);
     spin_lock(&queue->lock);
-    list_for_each_safe(node, &queue->sleepers) {
-        struct thread *thread = container_of(node, struct thread, queue_node);
-
-        if (thread->wake_at > now)
-            break;
-        make_ready_locked(queue, thread);
-    }
-    if (!list_empty(&queue->ready) && now >= queue->slice_end)
+    crowded = queue->run.ready_count > 0 && thread_current() != queue->idle;
+    if (crowded && now >= queue->slice_end) {
         cpu_self()->resched = true;
-    timer_update_locked(queue);
+        run_queue_slice_over(&queue->run, &thread_current()->share);
+        queue->slice_end = now + FAIR_SLICE; /* the switch that follows sets another */
+    }
+    timer_update_locked(queue, now);
     spin_unlock(&queue->lock);
+    if (crowded && cpu_several)
+        place_push();
 }
 
 void sched_wake_interrupt(void)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
 
     spin_lock(&queue->lock);
-    timer_update_locked(queue);
+    timer_update_locked(queue, clock_now());
     spin_unlock(&queue->lock);
 }
 
 /* Looks for messages for a while, once at least, and handles them. True: a thread is ready, or messages came: do not
  * halt yet. */
-static __attribute__((noinline)) bool idle_poll_work(struct run_queue *queue)
+static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
 {
     struct cpu *cpu = cpu_self();
     uint32_t left = msg_idle_budget();
@@ -376,22 +588,24 @@ static __attribute__((noinline)) bool idle_poll_work(struct run_queue *queue)
         cpu_relax();
         if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
             interrupts_window(); /* with poll=always there may never be a halt */
-    } while (left-- > 0 && list_empty((const struct list *)&queue->ready));
-    return !list_empty(&queue->ready);
+    } while (left-- > 0 && queue->run.ready_count == 0);
+    return queue->run.ready_count > 0;
 }
 
 /* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else.
  */
 static void idle_wait(bool first)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
     uint64_t halted;
 
+    if (cpu_several)
+        place_idle(true);
     if (first && (idle_poll_work(queue) || !msg_doorbell_arm()))
         return;
     halted = clock_now();
     /* Interrupts are off: whatever makes a thread ready from now on also raises one, which ends the halt at once. */
-    if (list_empty((const struct list *)&queue->ready))
+    if (queue->run.ready_count == 0)
         interrupts_wait();
     if (first) {
         msg_doorbell_disarm();
@@ -401,15 +615,16 @@ static void idle_wait(bool first)
 
 void sched_idle(void)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
     bool first = cpu_index() == 0;
 
     space_load(NULL);
     for (;;) {
         spin_lock(&queue->lock);
-        if (list_empty(&queue->ready)) {
+        if (queue->run.ready_count == 0) {
             spin_unlock(&queue->lock);
-            idle_wait(first);
+            if (!cpu_several || !place_steal())
+                idle_wait(first);
             continue;
         }
         if (first) {
@@ -420,7 +635,9 @@ void sched_idle(void)
             }
             spin_lock(&queue->lock);
         }
-        switch_locked(queue);
+        if (cpu_several)
+            place_idle(false);
+        switch_locked(queue, clock_now());
         if (first)
             msg_doorbell_disarm();
     }
@@ -447,7 +664,7 @@ static void dump_list(const struct list *head, uint64_t now)
  * holds the lock, nobody changes the lists, and a change cut short leaves them whole in the forward direction. */
 void sched_dump_waits(void)
 {
-    struct run_queue *queue = own_queue();
+    struct cpu_queue *queue = own_queue();
     const struct thread *current = thread_current();
     bool locked = false;
 
@@ -459,7 +676,6 @@ void sched_dump_waits(void)
     log_event("wait kernel %u cpu %u runs thread %u:%u %s", instance.kernel, cpu_self()->number,
               current->tid >> TID_KERNEL_SHIFT, current->tid & 0xffff, current->idle ? "idle" : current->context.name);
     dump_list(&queue->blocked, clock_now());
-    dump_list(&queue->sleepers, clock_now());
     if (locked)
         spin_unlock(&queue->lock);
 }

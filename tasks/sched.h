@@ -1,5 +1,6 @@
-/* The scheduler of one instance: a queue of ready threads per CPU, taken in turn, 10 ms each. A thread stays on its
- * CPU. Kernel code is never preempted; user code is, when its time is over or a kernel thread wakes.
+/* The scheduler of one instance: a queue of ready threads per CPU; kernel threads run first, then real priorities, then
+ * the others in fair shares by nice. Kernel code is never preempted; user code is, when its time is over or a thread wakes
+ * that is owed more. tasks/scheduling.md.
  *
  * Locks: a run queue's lock is the innermost but for the log. */
 #ifndef TASKS_SCHED_H
@@ -16,9 +17,6 @@ void sched_init_cpu(void);
 /* Becomes the calling CPU's idle thread on the present stack. */
 _Noreturn void sched_idle(void);
 
-/* Index of the CPU of this instance with the fewest threads. */
-uint32_t sched_choose_cpu(void);
-
 /* Lets a new THREAD run for the first time. */
 void sched_start(struct thread *thread);
 /* Lets a blocked THREAD run. Any context. Harmless when it is not blocked. */
@@ -31,12 +29,23 @@ void sched_kick(struct thread *thread);
  * What END names ends the wait, or lets it not start. DEADLINE in clock_now nanoseconds, or 0. */
 void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
 
-/* Its affinity or nice value (-20 to 19) has changed. */
-void sched_affinity_changed(struct thread *thread);
-void sched_set_nice(struct thread *thread, int nice);
-
-/* Lets other ready threads run first. */
+/* Lets the threads that are ready now run first; a real-time thread, those of its priority. */
 void sched_yield(void);
+/* Lets another thread run if it is owed more, or has to run first. What cpu->resched asks for. */
+void sched_reschedule(void);
+
+/* THREAD's context.affinity has changed (its owner writes it): it leaves a CPU that it may no longer use, at once when it
+ * is ready, on its way to user mode when it runs. One that may use no CPU of this kernel stays where it is. The thread
+ * must not go away meanwhile. */
+void sched_affinity_changed(struct thread *thread);
+/* The same for context.policy and context.nice. */
+void sched_share_changed(struct thread *thread);
+
+/* CPU time of THREAD, in ns: on all kernels so far, with what it is using now if it runs here. */
+void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system);
+/* Brings context.user_ns and system_ns of the current thread up to date: before its context leaves. */
+void sched_settle(void);
+
 /* Ends the current thread; its memory is freed, and its group told, when the CPU has left its stack. */
 _Noreturn void sched_die(void);
 

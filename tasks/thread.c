@@ -99,6 +99,8 @@ static struct thread *thread_create(uint32_t tid, const char *name, void (*funct
         return NULL;
     }
     thread->tid = tid;
+    thread->cpu = cpu_index();
+    thread->fpu_cpu = UINT32_MAX;
     thread->state = THREAD_BLOCKED;
     thread->visited = 1ull << instance.kernel;
     memcpy(thread->context.name, name, strnlen(name, sizeof(thread->context.name) - 1));
@@ -144,7 +146,6 @@ struct thread *thread_create_kernel(const char *name, void (*function)(void *), 
         return NULL;
     }
     *start = (struct kernel_start){function, argument};
-    thread->cpu = sched_choose_cpu();
     return thread;
 }
 
@@ -174,7 +175,6 @@ struct thread *thread_create_user(uint32_t tid, struct group *group)
     }
     fpu_init_area(fpu);
     thread->fpu = fpu;
-    thread->cpu = sched_choose_cpu();
     memset(thread_frame(thread), 0, sizeof(struct trap_frame));
     thread_frame(thread)->cs = SELECTOR_USER_CODE;
     thread_frame(thread)->ss = SELECTOR_USER_DATA;
@@ -195,10 +195,6 @@ void thread_free(struct thread *thread)
 {
     struct free_stack *stack = (struct free_stack *)thread->stack;
 
-    for (uint32_t i = 0; i < cpu_total; i++) {
-        if (cpus[i]->fpu_owner == thread)
-            cpus[i]->fpu_owner = NULL;
-    }
     spin_lock(&lock);
     list_remove(&thread->table_node);
     stack->next = free_stacks;
@@ -279,6 +275,7 @@ void thread_reload(struct thread *thread)
 
     fpu_restore(thread->fpu);
     cpu->fpu_owner = thread;
+    thread->fpu_cpu = cpu->index;
     wrmsr(MSR_FS_BASE, thread->context.fs_base);
     wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
 }
@@ -326,7 +323,7 @@ void thread_before_user(void)
             continue;
         }
         if (cpu_self()->resched) {
-            sched_yield();
+            sched_reschedule();
             continue;
         }
         if ((thread->context.flags & CONTEXT_RESTORE_MASK) != 0) { /* no handler has run that would do it */
@@ -337,6 +334,7 @@ void thread_before_user(void)
         }
         if (thread->context.interrupted != 0)
             thread_restart_call(thread);
+        cpu_enter_user();
         return;
     }
 }

@@ -15,6 +15,7 @@
 #include "kernel/lib/list.h"
 #include "msg/call.h"
 #include "tasks/signal.h"
+#include "tasks/fair.h"
 
 struct group;
 
@@ -56,7 +57,7 @@ struct thread_context {
     uint64_t robust_list;             /* user address, or 0 */
     uint64_t rseq;                    /* user address of the registered area, or 0 */
     uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
-    uint64_t user_ns, system_ns;      /* CPU time used so far, on all kernels */
+    uint64_t user_ns, system_ns;      /* CPU time used so far, on all kernels: sched_cpu_time has all of it */
     uint64_t start_ns;                /* when it was made, clock_now */
     uint64_t moves;                   /* migrations so far */
     uint64_t affinity[CPUS_MAX / 64]; /* CPUs of the machine, by plan index, that it may run on */
@@ -66,7 +67,7 @@ struct thread_context {
     uint16_t interrupted;      /* 0, or the ERESTART* of the call that was interrupted */
     uint16_t restart_function; /* enum thread_restart */
     int16_t nice;              /* -20 to 19 */
-    uint16_t policy;           /* SCHED_*: kept and told; all are scheduled alike */
+    uint16_t policy;           /* SCHED_*, and above POLICY_PRIORITY_SHIFT the real priority: see tasks/fair.h */
     char name[THREAD_NAME_MAX];
 };
 #define CONTEXT_RESTORE_MASK 1u
@@ -74,15 +75,19 @@ struct thread_context {
 struct thread {
     struct list table_node; /* in the table of threads, by tid */
     struct list group_node; /* [g] in group->threads */
-    struct list queue_node; /* [q] in a run queue or among its sleepers */
+    struct list queue_node; /* [q] among the blocked threads of its CPU */
+    struct share share;     /* [q] its place among the ready or the sleeping threads of its CPU */
     uint32_t tid;           /* [i] */
-    uint32_t cpu;           /* [i] index of the CPU it runs on, in this instance */
+    volatile uint32_t cpu;  /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
+                               sched_lock in tasks/sched_internal.h */
+    uint32_t fpu_cpu;       /* [o] index of the CPU whose registers last were given its FPU state */
+    bool transit;           /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
     struct group *group;    /* [i] NULL for a kernel thread */
 
     enum thread_state state;   /* [q] */
     enum wait_end wait_end;    /* [q] valid while BLOCKED: what may end the wait */
     struct wait_reason reason; /* [q] valid while BLOCKED */
-    uint64_t wake_at;          /* [q] nanoseconds, while among the sleepers */
+    uint64_t wake_at;          /* [q] nanoseconds, 0: it does not sleep; valid while BLOCKED */
     uint64_t saved_stack;      /* [q] stack pointer while not running */
     uint64_t stack;            /* [i] lowest address of the kernel stack */
     bool idle;                 /* [i] a CPU's idle thread */

@@ -9,7 +9,7 @@
 MUSL_CC ?= musl-gcc
 Q ?= @
 
-USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing
+USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks
@@ -30,6 +30,7 @@ USERLAND_PARTS_kettle-ctl = kernel_list proc_file message_table program
 USERLAND_PARTS_msgbench = bench msgbench_cases msgbench_run msgbench_flood tests/thread
 USERLAND_PARTS_pingpong = bench
 USERLAND_PARTS_taskbench = bench $(addprefix taskbench_,cases place measure child move process thread signal memory) tests/thread
+USERLAND_PARTS_schedbench = tests/thread
 USERLAND_PARTS_console = kernel_list proc_file message_table program
 USERLAND_PARTS_ps = kernel_cpus proc_file message_table
 USERLAND_PARTS_test-libc = tests/tap

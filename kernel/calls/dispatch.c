@@ -1,6 +1,7 @@
 /* From the SYSCALL instruction to the function that answers. See calls.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/abi/kettle.h"
+#include "kernel/arch/x86_64/cpu.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/log.h"
 #include "tasks/thread.h"
@@ -63,8 +64,10 @@ void syscall_dispatch(struct trap_frame *frame)
 {
     struct call call = {{frame->rdi, frame->rsi, frame->rdx, frame->r10, frame->r8, frame->r9}, frame, false};
     call_function function = find(frame->rax);
-    int64_t result = function != NULL ? function(&call) : refuse(frame->rax);
+    int64_t result;
 
+    cpu_leave_user();
+    result = function != NULL ? function(&call) : refuse(frame->rax);
     if (!call.replaced) {
         if (result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
             result == -ERESTART_RESTARTBLOCK) {

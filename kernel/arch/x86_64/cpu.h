@@ -33,6 +33,9 @@ struct cpu {
     struct cpu *self;      /* [i] */
     uint64_t user_stack;   /* [o] a program's stack pointer while SYSCALL switches stacks */
     uint64_t kernel_stack; /* [o] top of the running thread's kernel stack */
+    /* [o] counts of the time stamp counter that the running thread has spent in user mode since the scheduler last took
+     * them; less the counter's value at the last entry, negative, while it is there. Others may read it. */
+    volatile int64_t user_counts;
 
     uint32_t index;              /* [i] number within the instance, from 0 */
     uint32_t number;             /* [i] machine-wide number: index into the plan's CPUs */
@@ -55,6 +58,9 @@ struct cpu {
 #define CPU_SELF 0
 #define CPU_USER_STACK 8
 #define CPU_KERNEL_STACK 16
+#define CPU_USER_COUNTS 24
+
+_Static_assert(offsetof(struct cpu, user_counts) == CPU_USER_COUNTS, "cpu_enter_user uses it");
 
 /* Features of the machine that change what the kernel does; the same on every CPU. */
 struct cpu_features {
@@ -78,6 +84,17 @@ static inline struct cpu *cpu_self(void)
 static inline uint32_t cpu_index(void)
 {
     return cpu_self()->index;
+}
+
+/* User mode begins, and has ended, on the calling CPU: for the CPU time of threads. */
+static inline void cpu_enter_user(void)
+{
+    gs_add(CPU_USER_COUNTS, 0 - rdtsc_unordered());
+}
+
+static inline void cpu_leave_user(void)
+{
+    gs_add(CPU_USER_COUNTS, rdtsc_unordered());
 }
 
 /* Fills cpu_features. Called once, on the instance's first CPU. */

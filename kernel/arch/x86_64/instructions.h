@@ -224,6 +224,12 @@ static inline void *gs_read(size_t offset)
     return value;
 }
 
+/* Adds to one. */
+static inline void gs_add(size_t offset, uint64_t value)
+{
+    __asm__ volatile("addq %1, %%gs:(%0)" : : "r"(offset), "r"(value) : "memory", "cc");
+}
+
 static inline uint64_t read_frame_pointer(void)
 {
     uint64_t value;

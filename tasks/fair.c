@@ -7,8 +7,6 @@ static const uint32_t weights[40] = {88761, 71755, 56483, 46273, 36291, 29154, 2
                                      1024,  820,   655,   526,   423,   335,   272,   215,   172,   137,
                                      110,   87,    70,    56,    45,    36,    29,    23,    18,    15};
 
-#define FAIR_BASE ((uint64_t)RANK_FAIR << FAIR_RANK_SHIFT)
-
 uint32_t fair_weight(int nice)
 {
     if (nice < FAIR_NICE_MIN)
@@ -39,8 +37,8 @@ void share_set(struct share *share, uint32_t policy, int nice)
     if (kind == POLICY_FIFO || kind == POLICY_RR) {
         if (priority > FAIR_PRIORITY_MAX)
             priority = FAIR_PRIORITY_MAX;
-        share->position =
-            (uint64_t)RANK_REAL << FAIR_RANK_SHIFT | (FAIR_PRIORITY_MAX - priority) << FAIR_PRIORITY_SHIFT;
+        share->position = (uint64_t)RANK_REAL << FAIR_RANK_SHIFT | (FAIR_PRIORITY_MAX - priority)
+                                                                       << FAIR_PRIORITY_SHIFT;
         share->rate = 0;
         share->slice = kind == POLICY_RR ? FAIR_ROUND : UINT64_MAX;
         share->weight = FAIR_WEIGHT_REAL;
@@ -51,26 +49,6 @@ void share_set(struct share *share, uint32_t policy, int nice)
     share->weight = kind == POLICY_IDLE ? FAIR_WEIGHT_IDLE : fair_weight(nice);
     share->rate = ((uint64_t)FAIR_WEIGHT_NORMAL << 32) / share->weight;
     share->slice = FAIR_SLICE;
-}
-
-bool run_queue_wake(struct run_queue *queue, struct share *share, const struct share *running, uint64_t credit)
-{
-    if (share_rank(share) == RANK_FAIR) {
-        const struct share *first = run_queue_first(queue);
-        const struct share *least = running;
-
-        if (first != NULL && (least == NULL || first->position < least->position))
-            least = first;
-        if (least != NULL)
-            run_queue_raise_floor(queue, least);
-        if (share->position + credit < queue->floor)
-            share->position = queue->floor - credit;
-    } else {
-        share_requeue(queue, share);
-    }
-    queue->weight += share->weight;
-    run_queue_put(queue, share);
-    return running != NULL && share->position + FAIR_PREEMPTION < running->position;
 }
 
 void run_queue_yield(struct run_queue *queue, struct share *share)
@@ -100,9 +78,9 @@ void share_detach(struct share *share, const struct run_queue *from)
 {
     if (share_rank(share) != RANK_FAIR)
         return;
-    share->position =
-        share->position + FAIR_CREDIT > from->floor ? FAIR_BASE + (share->position + FAIR_CREDIT - from->floor)
-                                                    : FAIR_BASE;
+    share->position = share->position + FAIR_CREDIT > from->floor
+                          ? FAIR_BASE + (share->position + FAIR_CREDIT - from->floor)
+                          : FAIR_BASE;
 }
 
 void share_attach(struct share *share, struct run_queue *to)

@@ -16,14 +16,14 @@
 
 #include "tasks/time_queue.h"
 
-#define FAIR_WEIGHT_NORMAL 1024u    /* of nice 0; one nice level is a factor of 1.25, as in Linux */
-#define FAIR_WEIGHT_IDLE 3u         /* of SCHED_IDLE */
-#define FAIR_WEIGHT_REAL 88761u     /* what a thread with a real priority counts in loads: as much as nice -20 */
-#define FAIR_SLICE 6000000ull       /* ns that a fair thread runs before another that is owed more is looked for */
-#define FAIR_ROUND 100000000ull     /* ns that a SCHED_RR thread runs while others of its priority wait */
-#define FAIR_CREDIT 3000000ull      /* virtual ns a sleeper may be owed when it wakes */
-#define FAIR_PREEMPTION 1000000ull  /* virtual ns that a woken thread must be owed more than the running one */
-#define FAIR_PRIORITY_MAX 99        /* of the real priorities 1 to 99 */
+#define FAIR_WEIGHT_NORMAL 1024u   /* of nice 0; one nice level is a factor of 1.25, as in Linux */
+#define FAIR_WEIGHT_IDLE 3u        /* of SCHED_IDLE */
+#define FAIR_WEIGHT_REAL 88761u    /* what a thread with a real priority counts in loads: as much as nice -20 */
+#define FAIR_SLICE 6000000ull      /* ns that a fair thread runs before another that is owed more is looked for */
+#define FAIR_ROUND 100000000ull    /* ns that a SCHED_RR thread runs while others of its priority wait */
+#define FAIR_CREDIT 3000000ull     /* virtual ns a sleeper may be owed when it wakes */
+#define FAIR_PREEMPTION 1000000ull /* virtual ns that a woken thread must be owed more than the running one */
+#define FAIR_PRIORITY_MAX 99       /* of the real priorities 1 to 99 */
 #define FAIR_NICE_MIN (-20)
 #define FAIR_NICE_MAX 19
 
@@ -31,6 +31,7 @@
 #define FAIR_PRIORITY_SHIFT 54u
 
 enum fair_rank { RANK_KERNEL, RANK_REAL, RANK_FAIR };
+#define FAIR_BASE ((uint64_t)RANK_FAIR << FAIR_RANK_SHIFT) /* position 0 of rank fair */
 
 /* SCHED_* of Linux's sched(7). In thread_context.policy the real priority is above POLICY_PRIORITY_SHIFT. */
 enum fair_policy { POLICY_OTHER = 0, POLICY_FIFO = 1, POLICY_RR = 2, POLICY_BATCH = 3, POLICY_IDLE = 5 };
@@ -118,13 +119,33 @@ static inline const struct share *run_queue_first(const struct run_queue *queue)
 
 /* SHARE, which slept or has come, becomes ready while RUNNING (charged up to now, or NULL) runs; it is owed CREDIT at
  * most. True: it is owed so much more than RUNNING that it should have the CPU at once. */
-bool run_queue_wake(struct run_queue *queue, struct share *share, const struct share *running, uint64_t credit);
+static inline bool run_queue_wake(struct run_queue *queue, struct share *share, const struct share *running,
+                                  uint64_t credit)
+{
+    if (share_rank(share) == RANK_FAIR) {
+        const struct share *first = run_queue_first(queue);
+        const struct share *least = running;
+
+        if (first != NULL && (least == NULL || first->position < least->position))
+            least = first;
+        if (least != NULL)
+            run_queue_raise_floor(queue, least);
+        if (share->position + credit < queue->floor)
+            share->position = queue->floor - credit;
+    } else {
+        share_requeue(queue, share);
+    }
+    queue->weight += share->weight;
+    run_queue_put(queue, share);
+    return running != NULL && share->position + FAIR_PREEMPTION < running->position;
+}
+
 /* The running SHARE gives way: to all that are ready now, if it is fair; within its priority otherwise. */
 void run_queue_yield(struct run_queue *queue, struct share *share);
 /* Takes SHARE, which is ready in QUEUE, out. */
 void run_queue_remove(struct run_queue *queue, struct share *share);
-/* SHARE, not ready, goes from one CPU to another: what it is owed at the first it is owed at the second. Between the two
- * its position says how much; share_new is for one that comes from nowhere and is owed nothing. */
+/* SHARE, not ready, goes from one CPU to another: what it is owed at the first it is owed at the second. Between the
+ * two its position says how much; share_new is for one that comes from nowhere and is owed nothing. */
 void share_new(struct share *share);
 void share_detach(struct share *share, const struct run_queue *from);
 void share_attach(struct share *share, struct run_queue *to);

@@ -18,9 +18,9 @@ struct cpu_set { /* by number in the plan */
     uint64_t words[WORDS];
 };
 
-static volatile struct cpu_set own;   /* [a] CPUs of this instance */
+static volatile struct cpu_set own;    /* [a] CPUs of this instance */
 static volatile struct cpu_set idlers; /* [a] those that have nothing to do and were given nothing */
-static uint16_t index_of[CPUS_MAX];   /* [i] within the instance, by number */
+static uint16_t index_of[CPUS_MAX];    /* [i] within the instance, by number */
 
 void place_add_cpu(void)
 {

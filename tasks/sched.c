@@ -1,11 +1,11 @@
-/* The scheduler: switching, blocking, waking, the timer, the idle loop. See the header; tasks/fair.h has the arithmetic,
- * tasks/place.c the choice of a CPU, tasks/scheduling.md the whole.
+/* The scheduler: switching, blocking, waking, the timer, the idle loop. See the header; tasks/fair.h has the
+ * arithmetic, tasks/place.c the choice of a CPU, tasks/scheduling.md the whole.
  *
  * Interface: what a thread is in is told by its state. BLOCKED: in the list of blocked threads of its CPU, and with a
  * deadline among the sleepers. READY: in the queue of its CPU, or in transit. RUNNING: in none.
  *
- * A thread in transit is in no queue and belongs to whoever carries it (sched_deliver). Its cpu says where to, so whoever
- * wants to wake or to move it meanwhile finds, under the lock of that queue, that there is nothing to do.
+ * A thread in transit is in no queue and belongs to whoever carries it (sched_deliver). Its cpu says where to, so
+ * whoever wants to wake or to move it meanwhile finds, under the lock of that queue, that there is nothing to do.
  *
  * The timer of a CPU may come too early, never too late: what makes it needed earlier arms it, and what makes it needed
  * less leaves it as it is, so that a switch hardly ever touches the device. */
@@ -81,6 +81,7 @@ void sched_init_cpu(void)
     queue->index = cpu_index();
     queue->armed = NEVER;
     idle->idle = true;
+    share_set_kernel(&idle->share);
     idle->state = THREAD_RUNNING;
     idle->cpu = cpu_index();
     queue->idle = idle;
@@ -123,58 +124,63 @@ static void timer_update_locked(struct cpu_queue *queue, uint64_t now)
     timer_need(queue, at, now);
 }
 
-/* The running thread has run until NOW. */
-static void charge_locked(struct cpu_queue *queue, uint64_t now)
+/* THREAD, which runs on the queue's CPU, has run until NOW. */
+static inline void charge_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
 {
     if (now <= queue->since)
         return; /* the clocks of two CPUs differ a little */
-    share_charge(&running_on(queue)->share, now - queue->since);
+    share_charge(&thread->share, now - queue->since);
     queue->since = now;
 }
 
-/* THREAD, which has been charged and stops running on CPU, or is about to move, gets the time that it has used, by where
- * it has been. A shadow's state is elsewhere. */
-static void settle(struct cpu *cpu, struct thread *thread)
+/* THREAD, which has been charged, stops running on CPU: what it has used is its own from now on. */
+static inline void take_user_time(struct cpu *cpu, struct thread *thread)
 {
-    uint64_t user = clock_counts_to_ns((uint64_t)cpu->user_counts);
-    uint64_t ran = thread->share.ran;
-
+    thread->user_counts += (uint64_t)cpu->user_counts;
     cpu->user_counts = 0;
-    thread->share.ran = 0;
-    if (thread->presence != THREAD_PRESENT)
-        return;
-    if (user > ran)
-        user = ran;
-    thread->context.user_ns += user;
-    thread->context.system_ns += ran - user;
+}
+
+/* Of RAN ns, those that COUNTS of the time stamp counter are; two clocks may differ a little. */
+static uint64_t user_part(uint64_t counts, uint64_t ran)
+{
+    uint64_t user = clock_counts_to_ns(counts);
+
+    return user < ran ? user : ran;
 }
 
 void sched_settle(void)
 {
-    struct cpu_queue *queue = own_queue();
+    struct cpu *cpu = cpu_self();
+    struct cpu_queue *queue = cpu->scheduler;
+    struct thread *thread = cpu->thread;
+    uint64_t user;
 
     spin_lock(&queue->lock);
-    charge_locked(queue, clock_now());
-    settle(cpu_self(), thread_current());
+    charge_locked(queue, thread, clock_now());
+    take_user_time(cpu, thread);
+    user = user_part(thread->user_counts, thread->share.ran);
+    thread->context.user_ns += user;
+    thread->context.system_ns += thread->share.ran - user;
+    thread->user_counts = 0;
+    thread->share.ran = 0;
     spin_unlock(&queue->lock);
 }
 
 void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system)
 {
     struct cpu_queue *queue = sched_lock(thread);
-    uint64_t ran = thread->share.ran, in_user = 0;
+    uint64_t ran = thread->share.ran, counts = thread->user_counts, in_user;
 
     if (thread->state == THREAD_RUNNING) {
         uint64_t now = clock_now();
-        int64_t counts = cpus[queue->index]->user_counts;
+        int64_t more = cpus[queue->index]->user_counts;
 
-        if (counts < 0) /* it is in user mode */
-            counts += (int64_t)rdtsc();
-        in_user = counts > 0 ? clock_counts_to_ns((uint64_t)counts) : 0;
+        if (more < 0) /* it is in user mode */
+            more += (int64_t)rdtsc();
+        counts += more > 0 ? (uint64_t)more : 0;
         ran += now > queue->since ? now - queue->since : 0;
-        if (in_user > ran)
-            in_user = ran;
     }
+    in_user = user_part(counts, ran);
     *user = thread->context.user_ns + in_user;
     *system = thread->context.system_ns + ran - in_user;
     spin_unlock(&queue->lock);
@@ -182,7 +188,8 @@ void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system)
 
 /* THREAD comes into QUEUE, whose lock is given back, and its CPU is told if it has to look. From then on the thread may
  * have run, died and be gone. */
-static void enqueue_unlock(struct cpu_queue *queue, struct thread *thread, uint64_t credit)
+static inline __attribute__((always_inline)) void enqueue_unlock(struct cpu_queue *queue, struct thread *thread,
+                                                                 uint64_t credit)
 {
     struct thread *running = running_on(queue);
     uint32_t index = queue->index;
@@ -193,7 +200,7 @@ static void enqueue_unlock(struct cpu_queue *queue, struct thread *thread, uint6
 
     if (!idle && thread->group != NULL) {
         now = clock_now();
-        charge_locked(queue, now);
+        charge_locked(queue, running, now);
     }
     thread->state = THREAD_READY;
     preempt = run_queue_wake(&queue->run, &thread->share, idle ? NULL : &running->share, credit);
@@ -231,7 +238,7 @@ void sched_deliver(struct thread *thread, uint64_t credit)
 }
 
 /* THREAD, blocked in QUEUE, becomes ready, here or on a better CPU. */
-static void wake_unlock(struct cpu_queue *queue, struct thread *thread)
+static inline __attribute__((always_inline)) void wake_unlock(struct cpu_queue *queue, struct thread *thread)
 {
     uint32_t target;
 
@@ -334,7 +341,7 @@ void sched_share_changed(struct thread *thread)
     bool running = thread->state == THREAD_RUNNING;
 
     if (running)
-        charge_locked(queue, clock_now());
+        charge_locked(queue, thread, clock_now());
     if (thread->state == THREAD_BLOCKED || thread->transit)
         share_set(&thread->share, policy, thread->context.nice);
     else
@@ -343,35 +350,36 @@ void sched_share_changed(struct thread *thread)
     notify_cpu(index);
 }
 
-void sched_after_switch(void)
+/* The threads this CPU has left for good, or for another CPU. */
+static __attribute__((noinline)) void after_leaving(struct cpu_queue *queue)
 {
-    struct cpu_queue *queue = own_queue();
     struct thread *dead = queue->dead;
     struct thread *leaving = queue->leaving;
 
+    queue->dead = NULL;
+    queue->leaving = NULL;
+    queue->left = false;
     spin_unlock(&queue->lock);
-    if (dead != NULL) {
-        queue->dead = NULL;
+    if (dead != NULL)
         exit_reap(dead);
-    }
-    if (leaving != NULL) {
-        queue->leaving = NULL;
+    if (leaving != NULL)
         sched_deliver(leaving, FAIR_CREDIT);
-    }
 }
 
-static void save_user(struct thread *thread)
+void sched_after_switch(void)
 {
-    if (thread->fpu != NULL && cpu_self()->fpu_owner == thread)
-        fpu_save(thread->fpu);
+    struct cpu_queue *queue = own_queue();
+
+    if (queue->left)
+        after_leaving(queue);
+    else
+        spin_unlock(&queue->lock);
 }
 
 /* The registers may still hold the state of NEXT, if nobody has used them here since; but then it must not have used
  * those of another CPU meanwhile. */
-static void restore_user(struct thread *thread)
+static inline void restore_user(struct cpu *cpu, struct thread *thread)
 {
-    struct cpu *cpu = cpu_self();
-
     if (thread->fpu == NULL) {
         space_load(NULL);
         return;
@@ -389,102 +397,126 @@ static void restore_user(struct thread *thread)
     wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
 }
 
-/* Switches to the next ready thread, or to idle, at NOW, until when the running one has been charged. The queue is
- * locked; it is unlocked on the other side. */
-static void switch_locked(struct cpu_queue *queue, uint64_t now)
+/* Switches to NEXT, which is in no queue, at NOW, until when the running thread has been charged. The queue is locked;
+ * it is unlocked on the other side. */
+static inline void switch_to_locked(struct cpu_queue *queue, struct thread *next, uint64_t now)
 {
     struct cpu *cpu = cpu_self();
     struct thread *previous = cpu->thread;
-    struct share *share = run_queue_take(&queue->run);
-    struct thread *next;
 
     queue->since = now;
-    cpu->resched = false;
-    if (share == NULL) {
-        next = queue->idle;
-        run_queue_raise_floor(&queue->run, &previous->share); /* all the others sleep: nobody is owed the past */
-    } else {
-        next = thread_of(share);
-        queue->slice_end = share->slice == NEVER ? NEVER : now + share->slice;
-        if (queue->run.ready_count > 0)
-            timer_need(queue, queue->slice_end, now);
-    }
+    queue->slice_end = next->share.slice == NEVER ? NEVER : now + next->share.slice;
+    if (queue->run.ready_count > 0)
+        timer_need(queue, queue->slice_end, now);
     next->state = THREAD_RUNNING;
+    cpu->resched = false;
     cpu->thread = next;
-    if (next == previous) {
-        spin_unlock(&queue->lock);
-        return;
-    }
-    if (previous != queue->idle)
-        settle(cpu, previous);
-    save_user(previous);
-    restore_user(next);
+    take_user_time(cpu, previous);
+    if (previous->fpu != NULL && cpu->fpu_owner == previous)
+        fpu_save(previous->fpu);
+    restore_user(cpu, next);
     context_switch(&previous->saved_stack, next->saved_stack);
     sched_after_switch();
 }
 
-/* The running thread stops running here and is ready: in the queue, or on its way to another CPU that it may use. */
-static void put_back_locked(struct cpu_queue *queue, struct thread *thread)
+/* The running thread has been charged up to NOW and does not go on: the next one does, or idle. */
+static void switch_locked(struct cpu_queue *queue, uint64_t now)
 {
-    thread->state = THREAD_READY;
-    if (!cpu_several || place_allowed(thread, queue->index)) {
-        run_queue_put(&queue->run, &thread->share);
-        return;
+    struct share *share = run_queue_take(&queue->run);
+
+    if (share == NULL) {
+        run_queue_raise_floor(&queue->run, &thread_current()->share); /* nobody is owed the past */
+        switch_to_locked(queue, queue->idle, now);
+    } else {
+        switch_to_locked(queue, thread_of(share), now);
     }
-    queue->run.weight -= thread->share.weight;
-    share_detach(&thread->share, &queue->run);
-    thread->transit = true;
-    thread->cpu = place_wake(thread);
-    queue->leaving = thread; /* when we are off its stack */
 }
 
-static bool may_stay(const struct cpu_queue *queue, const struct thread *thread)
+/* The running thread, charged up to NOW, may no longer use this CPU: it goes to another when we are off its stack. */
+static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
+{
+    queue->run.weight -= thread->share.weight;
+    share_detach(&thread->share, &queue->run);
+    thread->state = THREAD_READY;
+    thread->transit = true;
+    thread->cpu = place_wake(thread);
+    queue->leaving = thread;
+    queue->left = true;
+    switch_locked(queue, now);
+}
+
+/* The running thread, charged up to NOW, goes on unless another one is to run first. */
+static inline void give_way_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
+{
+    struct share *share;
+
+    if (thread != queue->idle) {
+        if (cpu_several && !place_allowed(thread, queue->index)) {
+            leave_locked(queue, thread, now);
+            return;
+        }
+        if (queue->run.ready.first->key >= thread->share.position) {
+            queue->slice_end = thread->share.slice == NEVER ? NEVER : now + thread->share.slice;
+            timer_need(queue, queue->slice_end, now);
+            spin_unlock(&queue->lock);
+            return;
+        }
+    }
+    share = run_queue_take(&queue->run);
+    thread->state = THREAD_READY;
+    if (thread != queue->idle)
+        run_queue_put(&queue->run, &thread->share);
+    switch_to_locked(queue, thread_of(share), now);
+}
+
+static inline bool may_stay(const struct cpu_queue *queue, const struct thread *thread)
 {
     return !cpu_several || thread == queue->idle || place_allowed(thread, queue->index);
 }
 
 void sched_reschedule(void)
 {
-    struct cpu_queue *queue = own_queue();
-    struct thread *thread = thread_current();
+    struct cpu *cpu = cpu_self();
+    struct cpu_queue *queue = cpu->scheduler;
+    struct thread *thread = cpu->thread;
     uint64_t now;
 
     spin_lock(&queue->lock);
-    cpu_self()->resched = false;
+    cpu->resched = false;
     if (queue->run.ready_count == 0 && may_stay(queue, thread)) {
         spin_unlock(&queue->lock);
         return;
     }
     now = clock_now();
-    charge_locked(queue, now);
-    put_back_locked(queue, thread);
-    switch_locked(queue, now);
+    charge_locked(queue, thread, now);
+    give_way_locked(queue, thread, now);
 }
 
 void sched_yield(void)
 {
-    struct cpu_queue *queue = own_queue();
-    struct thread *thread = thread_current();
+    struct cpu *cpu = cpu_self();
+    struct cpu_queue *queue = cpu->scheduler;
+    struct thread *thread = cpu->thread;
     uint64_t now;
 
     cpu_relax(); /* threads that yield to each other until another CPU is done must answer its shootdowns */
     spin_lock(&queue->lock);
-    cpu_self()->resched = false;
+    cpu->resched = false;
     if (queue->run.ready_count == 0 && may_stay(queue, thread)) {
         spin_unlock(&queue->lock);
         return;
     }
     now = clock_now();
-    charge_locked(queue, now);
+    charge_locked(queue, thread, now);
     run_queue_yield(&queue->run, &thread->share);
-    put_back_locked(queue, thread);
-    switch_locked(queue, now);
+    give_way_locked(queue, thread, now);
 }
 
 void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline)
 {
-    struct cpu_queue *queue = own_queue();
-    struct thread *thread = thread_current();
+    struct cpu *cpu = cpu_self();
+    struct cpu_queue *queue = cpu->scheduler;
+    struct thread *thread = cpu->thread;
     uint64_t now;
 
     assert(thread != queue->idle);
@@ -496,7 +528,7 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
         return;
     }
     now = clock_now();
-    charge_locked(queue, now);
+    charge_locked(queue, thread, now);
     queue->run.weight -= thread->share.weight;
     thread->state = THREAD_BLOCKED;
     thread->wait_end = end;
@@ -513,18 +545,20 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
 
 void sched_die(void)
 {
-    struct cpu_queue *queue = own_queue();
-    struct thread *thread = thread_current();
+    struct cpu *cpu = cpu_self();
+    struct cpu_queue *queue = cpu->scheduler;
+    struct thread *thread = cpu->thread;
     uint64_t now;
 
     spin_lock(&queue->lock);
     now = clock_now();
-    charge_locked(queue, now);
+    charge_locked(queue, thread, now);
     queue->run.weight -= thread->share.weight;
     thread->state = THREAD_DEAD;
-    if (cpu_self()->fpu_owner == thread)
-        cpu_self()->fpu_owner = NULL;
+    if (cpu->fpu_owner == thread)
+        cpu->fpu_owner = NULL;
     queue->dead = thread;
+    queue->left = true;
     switch_locked(queue, now);
     panic("tasks: a dead thread ran again");
 }
@@ -637,7 +671,10 @@ void sched_idle(void)
         }
         if (cpu_several)
             place_idle(false);
-        switch_locked(queue, clock_now());
+        if (queue->run.ready_count > 0)
+            switch_locked(queue, clock_now());
+        else
+            spin_unlock(&queue->lock); /* another CPU has taken it */
         if (first)
             msg_doorbell_disarm();
     }

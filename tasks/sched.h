@@ -1,6 +1,6 @@
 /* The scheduler of one instance: a queue of ready threads per CPU; kernel threads run first, then real priorities, then
- * the others in fair shares by nice. Kernel code is never preempted; user code is, when its time is over or a thread wakes
- * that is owed more. tasks/scheduling.md.
+ * the others in fair shares by nice. Kernel code is never preempted; user code is, when its time is over or a thread
+ * wakes that is owed more. tasks/scheduling.md.
  *
  * Locks: a run queue's lock is the innermost but for the log. */
 #ifndef TASKS_SCHED_H
@@ -34,9 +34,9 @@ void sched_yield(void);
 /* Lets another thread run if it is owed more, or has to run first. What cpu->resched asks for. */
 void sched_reschedule(void);
 
-/* THREAD's context.affinity has changed (its owner writes it): it leaves a CPU that it may no longer use, at once when it
- * is ready, on its way to user mode when it runs. One that may use no CPU of this kernel stays where it is. The thread
- * must not go away meanwhile. */
+/* THREAD's context.affinity has changed (its owner writes it): it leaves a CPU that it may no longer use, at once when
+ * it is ready, on its way to user mode when it runs. One that may use no CPU of this kernel stays where it is. The
+ * thread must not go away meanwhile. */
 void sched_affinity_changed(struct thread *thread);
 /* The same for context.policy and context.nice. */
 void sched_share_changed(struct thread *thread);

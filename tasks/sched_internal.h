@@ -16,6 +16,7 @@ struct cpu_queue {
     uint64_t armed;             /* [o] ns: when the timer comes, not later than anybody needs; UINT64_MAX: never */
     struct time_queue sleepers; /* [k] by wake_at */
     struct thread *idle;        /* [i] */
+    bool left;                  /* [k] one of the two that follow is set */
     struct thread *dead;        /* [o] the thread this CPU has just left for good */
     struct thread *leaving;     /* [o] the thread this CPU has just left to another one, in transit */
     struct list blocked;        /* [k] every blocked thread of this CPU, for the wait dump */

@@ -80,9 +80,10 @@ struct thread {
     uint32_t tid;           /* [i] */
     volatile uint32_t cpu;  /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
                                sched_lock in tasks/sched_internal.h */
+    uint64_t user_counts;   /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
     uint32_t fpu_cpu;       /* [o] index of the CPU whose registers last were given its FPU state */
-    bool transit;           /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
-    struct group *group;    /* [i] NULL for a kernel thread */
+    bool transit;        /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
+    struct group *group; /* [i] NULL for a kernel thread */
 
     enum thread_state state;   /* [q] */
     enum wait_end wait_end;    /* [q] valid while BLOCKED: what may end the wait */

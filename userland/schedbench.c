@@ -1,5 +1,5 @@
-/* schedbench: what the scheduler costs, in instructions: run it with --count. Needs nothing but clone, yield, sleep and,
- * for the last two, a second kernel.
+/* schedbench: what the scheduler costs, in instructions: run it with --count. Needs nothing but clone, yield, sleep
+ * and, for the last two, a second kernel.
  *
  *     tools/kettle run --cpus 2 --icount 3 --seed 1 --count -- schedbench
  *
@@ -28,9 +28,10 @@
 
 enum { REGION_YIELD = 1, REGION_SLEEP, REGION_MOVE, REGION_CALL };
 
-static const char usage[] = "usage: schedbench\n"
+static const char usage[] = "usage: schedbench [yield|sleep|move|call]\n"
                             "\n"
-                            "Yields, sleeps, moves and remote calls between markers: run it with --count.\n";
+                            "Yields, sleeps, moves and remote calls between markers, or one of these: run it with "
+                            "--count.\n";
 
 static atomic_bool over;
 
@@ -96,19 +97,25 @@ static void measure_calls(void)
     kettle_migrate(0);
 }
 
+static bool wanted(const char *argument, const char *what)
+{
+    return argument == NULL || strcmp(argument, what) == 0;
+}
+
 int main(int argc, char **argv)
 {
     if (help_asked(argc, argv, usage))
         return 0;
-    if (!measure_yield()) {
+    if (wanted(argv[1], "yield") && !measure_yield()) {
         fputs("schedbench: no second thread\n", stderr);
         return 1;
     }
-    measure_sleep();
-    if (kettle_kernels() > 1) {
+    if (wanted(argv[1], "sleep"))
+        measure_sleep();
+    if (kettle_kernels() > 1 && wanted(argv[1], "move"))
         measure_moves();
+    if (kettle_kernels() > 1 && wanted(argv[1], "call"))
         measure_calls();
-    }
     printf("%d yields, %d sleeps, %d moves, %d calls\n", YIELDS, SLEEPS, MOVES, CALLS);
     return 0;
 }

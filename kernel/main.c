@@ -19,6 +19,7 @@
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "msg/channel.h"
+#include "tasks/balance.h"
 #include "tasks/exit.h"
 #include "tasks/futex.h"
 #include "tasks/group.h"
@@ -241,6 +242,7 @@ void kernel_main(void *unused)
     work_init();
     timer_start();
     watch_start();
+    balance_init();
     futex_init();
     start_init();
     control_init();

@@ -164,6 +164,18 @@ bool msg_peer_started(uint32_t kernel)
     return msg_peer(kernel) != NULL && __atomic_load_n(&msg_peer(kernel)->started, __ATOMIC_ACQUIRE);
 }
 
+volatile uint64_t *msg_board_own(void)
+{
+    return msg_own_head->board;
+}
+
+const volatile uint64_t *msg_board_of(uint32_t kernel)
+{
+    if (kernel == instance.kernel)
+        return msg_own_head->board;
+    return msg_peer(kernel) != NULL ? msg_peer(kernel)->head->board : NULL;
+}
+
 const char *msg_type_name(uint32_t type)
 {
     return type < MSG_TYPES ? msg_kinds[type].name : NULL;

@@ -97,6 +97,24 @@ void msg_doorbell_interrupt(void);
  * poll then. */
 uint64_t msg_due(void);
 
+/* The board: one cache line of each kernel that it alone writes and the others read without a message. What is in it is
+ * the business of the parts above. A word is read and written whole; nothing orders two of them but the writer's order.
+ */
+#define MSG_BOARD_WORDS 8u
+volatile uint64_t *msg_board_own(void);
+/* KERNEL's, or NULL: it is not in the plan. Not to be believed: another kernel writes it. Zero until it does. */
+const volatile uint64_t *msg_board_of(uint32_t kernel);
+
+/* Options of parts above for msg_control and the boot options: CHECK says whether VALUE makes sense, SET takes it. */
+struct msg_option {
+    const char *name;
+    bool (*check)(const char *value);
+    void (*set)(const char *value);
+    struct msg_option *next;
+};
+/* Adds OPTION and takes its value from the boot options, if it is there. At start. */
+void msg_option_add(struct msg_option *option);
+
 /* Text options that may change while running, on this kernel: see msg/PROTOCOL.md. 0 or -EINVAL, then nothing has
  * changed. */
 int msg_control(const char *words);

@@ -26,7 +26,9 @@ struct channel_head {
         uint8_t pad[RING_SLOT_SIZE - 8 * MSG_CLASSES - 1];
     } taken[KERNELS_MAX];       /* by source; senders read it */
     volatile uint64_t doorbell; /* by the receiver: generation << 1 | armed; senders read it */
-    uint8_t pad1[PAGE_SIZE - 8];
+    uint8_t pad1[RING_SLOT_SIZE - 8];
+    volatile uint64_t board[MSG_BOARD_WORDS]; /* by the receiver: see msg_board_own; the others read it */
+    uint8_t pad2[PAGE_SIZE - RING_SLOT_SIZE - 8 * MSG_BOARD_WORDS];
 };
 
 /* A hint counts: slots filled in both rings modulo 2^12, and below that signals about room modulo 2^4. The receiver

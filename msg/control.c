@@ -11,6 +11,10 @@
 #define VALUE_MAX 128u
 #define WORDS_MAX 512u
 
+#define OPTIONS_MAX 8u /* words of parts above in one text */
+
+static struct msg_option *options; /* [i] */
+
 enum trace_wish { TRACE_SAME, TRACE_ON, TRACE_OFF, TRACE_CLEAR };
 
 struct wishes {
@@ -19,6 +23,11 @@ struct wishes {
     uint32_t polls;
     enum trace_wish trace;
     struct inject_rule inject;
+    uint32_t option_count;
+    struct {
+        const struct msg_option *option;
+        const char *value;
+    } options[OPTIONS_MAX];
 };
 
 static bool parse_number(const char *text, uint64_t most, uint64_t *value)
@@ -125,6 +134,20 @@ static bool parse_kernel(const char *value, struct wishes *wishes)
     return true;
 }
 
+static bool parse_option(const char *name, const char *value, struct wishes *wishes)
+{
+    for (const struct msg_option *option = options; option != NULL; option = option->next) {
+        if (strcmp(option->name, name) != 0)
+            continue;
+        if (wishes->option_count == OPTIONS_MAX || !option->check(value))
+            return false;
+        wishes->options[wishes->option_count].option = option;
+        wishes->options[wishes->option_count++].value = value;
+        return true;
+    }
+    return false;
+}
+
 static bool parse_word(const char *name, char *value, struct wishes *wishes)
 {
     if (strcmp(name, "kernel") == 0)
@@ -135,7 +158,7 @@ static bool parse_word(const char *name, char *value, struct wishes *wishes)
         return parse_trace(value, wishes);
     if (strcmp(name, "inject") == 0)
         return parse_inject(value, wishes);
-    return false;
+    return parse_option(name, value, wishes);
 }
 
 static int apply(const struct wishes *wishes)
@@ -152,6 +175,8 @@ static int apply(const struct wishes *wishes)
         idle_set_polls(wishes->polls);
     if (wishes->inject_set)
         inject_set(wishes->inject_on ? &wishes->inject : NULL);
+    for (uint32_t i = 0; i < wishes->option_count; i++)
+        wishes->options[i].option->set(wishes->options[i].value);
     return 0;
 }
 
@@ -182,6 +207,20 @@ int msg_control(const char *words)
         word = next;
     }
     return wishes.kernel < 0 || wishes.kernel == (int32_t)instance.kernel ? apply(&wishes) : 0;
+}
+
+void msg_option_add(struct msg_option *option)
+{
+    char value[VALUE_MAX];
+
+    option->next = options;
+    options = option;
+    if (!option_find(instance.cmdline, option->name, value, sizeof(value)))
+        return;
+    if (option->check(value))
+        option->set(value);
+    else if (instance.kernel == 0)
+        log_line("msg: %s= makes no sense and is left out", option->name);
 }
 
 /* The lock that handlers run under is the one that changing an inject rule takes: so a task does it. */

@@ -11,12 +11,17 @@
 
 struct record {
     uint64_t time; /* sent: the clock then; taken: when it had been sent */
-    uint64_t header;
-    uint32_t queued; /* ticks, at most */
+    union {
+        uint64_t header;  /* of a message */
+        const char *note; /* of a note: what it says */
+    };
+    uint32_t queued; /* ticks, at most; of a note its figures */
     uint32_t handled;
+    uint32_t tid; /* of a note */
     uint8_t peer;
-    bool taken;
+    bool taken, noted;
 };
+_Static_assert(sizeof(struct record) == 32, "half a cache line");
 
 static struct spinlock lock;   /* taken last */
 static struct record *records; /* [k] lock */
@@ -95,6 +100,20 @@ void trace_taken(uint64_t header, uint64_t time, uint64_t queued, uint64_t handl
     add(&record);
 }
 
+void trace_note(const char *what, uint32_t tid, uint32_t peer, uint64_t first, uint64_t second)
+{
+    struct record record = {.time = msg_clock,
+                            .note = what,
+                            .queued = bounded(first),
+                            .handled = bounded(second),
+                            .tid = tid,
+                            .peer = (uint8_t)peer,
+                            .noted = true};
+
+    if (on)
+        add(&record);
+}
+
 /* False: overwritten, or not yet there. */
 static bool get(uint64_t position, struct record *record)
 {
@@ -113,6 +132,10 @@ static int format(char *text, size_t room, const struct record *record)
     struct msg_header h;
     const char *name;
 
+    if (record->noted)
+        return snprintf(text, room, "kernel %u time %lu noted %s thread %u:%u peer %u figures %u %u\n", instance.kernel,
+                        (unsigned long)record->time, record->note, record->tid >> 16, record->tid & 0xffff,
+                        record->peer, record->queued, record->handled);
     msg_header_unpack(record->header, &h);
     name = msg_type_name(h.type);
     return snprintf(

@@ -1,5 +1,5 @@
-/* A record of every message that this kernel sends and takes, in a ring of bounded size. Off by default, and then free:
- * the short ways through msg_put and msg_poll do not know of it. */
+/* A record of every message that this kernel sends and takes, and of what other parts note, in a ring of bounded size.
+ * Off by default, and then free: the short ways through msg_put and msg_poll do not know of it. */
 #ifndef MSG_TRACE_H
 #define MSG_TRACE_H
 
@@ -18,5 +18,9 @@ bool trace_is_on(void);
 void trace_sent(uint32_t kernel, uint64_t header);
 /* HEADER came, sent at TIME, was taken QUEUED ticks later and handled for HANDLED ticks. Under rx_lock. */
 void trace_taken(uint64_t header, uint64_t time, uint64_t queued, uint64_t handled);
+
+/* Something else that happened: WHAT (a constant) about the thread TID and the kernel PEER, with two figures. Costs a
+ * look at a word while the trace is off. Any context. */
+void trace_note(const char *what, uint32_t tid, uint32_t peer, uint64_t first, uint64_t second);
 
 #endif

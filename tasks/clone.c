@@ -34,6 +34,7 @@ static void copy_state(struct thread *thread, const struct trap_frame *frame, co
     thread->context = self->context;
     thread->context.start_ns = start_ns;
     thread->context.user_ns = thread->context.system_ns = thread->context.moves = 0;
+    sched_inherit(thread, self);
     thread->context.robust_list = 0;
     thread->context.interrupted = 0;
     thread->context.flags = 0;

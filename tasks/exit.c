@@ -9,6 +9,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/channel.h"
 #include "tasks/futex.h"
@@ -83,10 +84,17 @@ static void end_started(struct group *group, uint32_t status)
 static void check_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct group *group = context;
+    struct msg_group_killed killed;
 
-    (void)reply;
     if (length < 0)
         panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
+    if (length != (int)sizeof(killed))
+        return; /* of GROUP_FREE */
+    memcpy(&killed, reply, sizeof(killed));
+    spin_lock(&group->lock);
+    group->gone_user_ns += killed.user_ns;
+    group->gone_system_ns += killed.system_ns;
+    spin_unlock(&group->lock);
 }
 
 /* Two rounds over the kernels that host members besides this one: no thread runs, then nothing is left. In between this
@@ -214,8 +222,6 @@ static void count_down(struct group *group, const struct msg_thread *gone)
     spin_lock(&group->lock);
     if (gone->thread == group->id)
         process->leader_status = gone->status;
-    process->user_ns += gone->user_ns;
-    process->system_ns += gone->system_ns;
     last = --process->live == 0;
     status = process->leader_status;
     spin_unlock(&group->lock);
@@ -257,11 +263,7 @@ void exit_thread(uint32_t code)
 {
     struct thread *thread = thread_current();
     struct group *group = thread->group;
-    struct msg_thread message = {.group = group->id,
-                                 .thread = thread->tid,
-                                 .status = EXIT_STATUS(code),
-                                 .user_ns = thread->context.user_ns,
-                                 .system_ns = thread->context.system_ns};
+    struct msg_thread message = {.group = group->id, .thread = thread->tid, .status = EXIT_STATUS(code)};
 
     futex_release_thread(true);
     thread->context.signal_mask = ~0ull;
@@ -284,8 +286,10 @@ static void kept_done(struct msg_kept *kept)
 
 void exit_answer(struct group *group, bool answer)
 {
+    struct msg_group_killed killed = {group->gone_user_ns, group->gone_system_ns}; /* no thread is left to add to it */
+
     if (answer)
-        msg_kept_reply(&group->kept, NULL, 0, kept_done);
+        msg_kept_reply(&group->kept, &killed, sizeof(killed), kept_done);
 }
 
 void exit_reap(struct thread *thread)
@@ -293,13 +297,19 @@ void exit_reap(struct thread *thread)
     struct group *group = thread->group;
     struct stop_request *stop = NULL;
     bool answer = false, stopped;
+    uint64_t user, system;
 
     if (group == NULL) {
         thread_free(thread);
         return;
     }
+    sched_cpu_time(thread, &user, &system);
     group_get(group);
     spin_lock(&group->lock);
+    if (thread->presence == THREAD_PRESENT) {
+        group->gone_user_ns += user;
+        group->gone_system_ns += system;
+    }
     list_remove(&thread->group_node);
     signal_queue_remove(&thread->signals, ~0ull);
     thread_forget(thread); /* a handler may look for it as soon as the lock is free */
@@ -377,8 +387,11 @@ static void handle_group_kill(const struct msg *m)
         kick_threads_locked(group);
     }
     spin_unlock(&group->lock);
-    if (answer)
-        msg_reply(&m->ticket, NULL, 0);
+    if (answer) {
+        struct msg_group_killed killed = {group->gone_user_ns, group->gone_system_ns};
+
+        msg_reply(&m->ticket, &killed, sizeof(killed));
+    }
     group_put(group);
 }
 
@@ -412,6 +425,6 @@ void exit_init(void)
     msg_register(MSG_GROUP_EXIT, handle_group_exit, sizeof(struct msg_group_exit), 0);
     msg_register(MSG_THREAD_EXIT, handle_thread_exit, sizeof(struct msg_thread), 0);
     msg_register(MSG_THREAD_GONE, handle_thread_gone, sizeof(struct msg_thread), 0);
-    msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group), 0);
+    msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group), sizeof(struct msg_group_killed));
     msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group), 0);
 }

@@ -26,13 +26,14 @@ void share_set_kernel(struct share *share)
     share->position = (uint64_t)RANK_KERNEL << FAIR_RANK_SHIFT;
     share->rate = 0;
     share->slice = UINT64_MAX;
-    share->weight = 0;
+    share->load = 0;
 }
 
 void share_set(struct share *share, uint32_t policy, int nice)
 {
     uint32_t kind = policy & POLICY_MASK;
     uint64_t priority = policy >> POLICY_PRIORITY_SHIFT;
+    uint32_t weight;
 
     if (kind == POLICY_FIFO || kind == POLICY_RR) {
         if (priority > FAIR_PRIORITY_MAX)
@@ -41,13 +42,14 @@ void share_set(struct share *share, uint32_t policy, int nice)
                                                                        << FAIR_PRIORITY_SHIFT;
         share->rate = 0;
         share->slice = kind == POLICY_RR ? FAIR_ROUND : UINT64_MAX;
-        share->weight = FAIR_WEIGHT_REAL;
+        share->load = load_of(FAIR_WEIGHT_REAL);
         return;
     }
     if (share_rank(share) != RANK_FAIR)
         share->position = FAIR_BASE; /* the queue it comes to brings it into range */
-    share->weight = kind == POLICY_IDLE ? FAIR_WEIGHT_IDLE : fair_weight(nice);
-    share->rate = ((uint64_t)FAIR_WEIGHT_NORMAL << 32) / share->weight;
+    weight = kind == POLICY_IDLE ? FAIR_WEIGHT_IDLE : fair_weight(nice);
+    share->load = load_of(weight);
+    share->rate = ((uint64_t)FAIR_WEIGHT_NORMAL << 32) / weight;
     share->slice = FAIR_SLICE;
 }
 
@@ -65,7 +67,7 @@ void run_queue_remove(struct run_queue *queue, struct share *share)
 {
     time_queue_remove(&queue->ready, &share->node);
     queue->ready_count--;
-    queue->weight -= share->weight;
+    queue->load -= share->load;
 }
 
 void share_new(struct share *share)
@@ -96,13 +98,13 @@ void run_queue_change(struct run_queue *queue, struct share *share, bool ready, 
     if (ready)
         run_queue_remove(queue, share);
     else
-        queue->weight -= share->weight;
+        queue->load -= share->load;
     share_set(share, policy, nice);
     if (share_rank(share) != RANK_FAIR)
         share_requeue(queue, share);
     else if (before != RANK_FAIR)
         share->position = queue->floor;
-    queue->weight += share->weight;
+    queue->load += share->load;
     if (ready)
         run_queue_put(queue, share);
 }

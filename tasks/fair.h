@@ -39,6 +39,21 @@ enum fair_policy { POLICY_OTHER = 0, POLICY_FIFO = 1, POLICY_RR = 2, POLICY_BATC
 #define POLICY_RESET_ON_FORK 0x80u
 #define POLICY_PRIORITY_SHIFT 8u
 
+/* A load: the sum of the weights of threads, and in the low bits how many they are. Loads can be added and compared. */
+#define LOAD_SHIFT 16u
+static inline uint64_t load_of(uint64_t weight)
+{
+    return weight << LOAD_SHIFT | 1;
+}
+static inline uint64_t load_weight(uint64_t load)
+{
+    return load >> LOAD_SHIFT;
+}
+static inline uint32_t load_count(uint64_t load)
+{
+    return (uint32_t)(load & ((1u << LOAD_SHIFT) - 1));
+}
+
 /* A thread's share of a CPU. Marks: [q] as in tasks/thread.h. */
 struct share {
     struct time_node node; /* [q] in the ready or the sleeping threads of a CPU */
@@ -46,14 +61,14 @@ struct share {
     uint64_t ran;          /* [q] ns since it was last settled: see tasks/sched.c */
     uint64_t rate;         /* [q] virtual ns for each ns, 32.32 fixed point; 0 unless its rank is fair */
     uint64_t slice;        /* [q] ns, UINT64_MAX: until it gives up */
-    uint32_t weight;       /* [q] what it counts in loads; 0 for kernel threads */
+    uint64_t load;         /* [q] what it adds to a load; 0 for kernel threads */
 };
 
 /* The threads of one CPU that want it. All [q]. */
 struct run_queue {
     struct time_queue ready;
     volatile uint32_t ready_count; /* read without the lock, too */
-    uint32_t weight;               /* of the ready and the running ones */
+    volatile uint64_t load;        /* of the ready and the running ones; read without the lock, too */
     uint64_t floor;                /* position of rank fair that all fair ones had reached; never decreases */
     uint64_t arrivals;             /* numbers those that are first come first */
 };
@@ -135,7 +150,7 @@ static inline bool run_queue_wake(struct run_queue *queue, struct share *share, 
     } else {
         share_requeue(queue, share);
     }
-    queue->weight += share->weight;
+    queue->load += share->load;
     run_queue_put(queue, share);
     return running != NULL && share->position + FAIR_PREEMPTION < running->position;
 }
@@ -158,8 +173,8 @@ static inline void run_queue_slice_over(struct run_queue *queue, struct share *s
         share_requeue(queue, share);
 }
 
-/* True when a CPU with weight FROM is less loaded, and one with weight TO not more than the other was, after a thread
- * of weight MOVED has gone from one to the other: moving it back would not be better again. */
+/* True when a CPU with load FROM and one with load TO are more equal after a thread of load MOVED has gone from one to
+ * the other: moving it back would not be better again. */
 static inline bool fair_better(uint64_t from, uint64_t to, uint64_t moved)
 {
     return from > to && from - to > moved;

@@ -7,6 +7,7 @@
 #include "mm/heap.h"
 #include "msg/channel.h"
 #include "tasks/process.h"
+#include "tasks/sched.h"
 #include "tasks/wire.h"
 
 #define BUCKETS 64u
@@ -140,6 +141,18 @@ void group_forget(struct group *group)
     group_put(group);
 }
 
+kernel_set group_members_locked(struct group *group)
+{
+    kernel_set members;
+
+    if (group->space == NULL || group->host != NULL)
+        return 0;
+    spin_lock(&group->space->lock);
+    members = group->space->members;
+    spin_unlock(&group->space->lock);
+    return members;
+}
+
 struct space *group_space(struct group *group)
 {
     return group != NULL ? group->space : NULL;
@@ -174,6 +187,24 @@ void group_count_down_locked(struct group *group, bool *answer)
     }
     if (group->process != NULL && (group->exiting || group->process->pruning) && group->count == group->quiet_count)
         completion_signal(&group->quiet);
+}
+
+void group_cpu_time(struct group *group, uint64_t *user, uint64_t *system)
+{
+    spin_lock(&group->lock);
+    *user = group->gone_user_ns;
+    *system = group->gone_system_ns;
+    list_for_each(node, &group->threads) {
+        struct thread *thread = container_of(node, struct thread, group_node);
+        uint64_t more_user, more_system;
+
+        if (thread->presence != THREAD_PRESENT)
+            continue; /* it is counted where it is */
+        sched_cpu_time(thread, &more_user, &more_system);
+        *user += more_user;
+        *system += more_system;
+    }
+    spin_unlock(&group->lock);
 }
 
 /* Home: one thread more in the machine, so that its exit cannot be the last. */

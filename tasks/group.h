@@ -33,7 +33,8 @@ struct group {
     struct msg_kept kept;  /* [g] GROUP_KILL, to be answered when count is 0; later GROUP_FREE */
     bool kill_waits;       /* [g] the first is there */
     struct work work;      /* the end of the group runs here */
-    uint32_t quiet_count;  /* [g] home: quiet is signalled when count has come down to this */
+    uint64_t gone_user_ns, gone_system_ns; /* [g] CPU time of threads that ended here */
+    uint32_t quiet_count;                  /* [g] home: quiet is signalled when count has come down to this */
     struct completion quiet;
 
     /* joining: the first member has arrived, and the home has been asked (tasks/join.c) */
@@ -83,6 +84,8 @@ void group_put(struct group *group);
 /* Takes the group out of the table. */
 void group_forget(struct group *group);
 
+/* The kernels that host it, as this one knows them; none while it uses its parent's memory. Its lock is held. */
+kernel_set group_members_locked(struct group *group);
 struct space *group_space(struct group *group);
 static inline bool group_exiting(const struct group *group)
 {
@@ -92,6 +95,8 @@ static inline bool group_exiting(const struct group *group)
 /* Puts THREAD into its group. -ESRCH when the group is exiting. */
 int group_add_thread(struct group *group, struct thread *thread);
 int group_add_thread_locked(struct group *group, struct thread *thread);
+/* CPU time of the threads that are here or ended here, in ns; of each, what it has used on all kernels. */
+void group_cpu_time(struct group *group, uint64_t *user, uint64_t *system);
 /* The home counts one thread more in the machine. -EAGAIN: the group is ending, or about to run another program. Waits
  * for the home. */
 int group_count_thread(struct group *group);

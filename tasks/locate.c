@@ -9,6 +9,7 @@
 #include "tasks/cpu_mask.h"
 #include "tasks/group.h"
 #include "tasks/migrate.h"
+#include "tasks/policy.h"
 #include "tasks/process.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
@@ -46,7 +47,8 @@ static int64_t set_affinity_locked(struct thread *thread, const uint64_t words[C
 static int64_t operate_locked(struct thread *thread, const struct msg_thread_call *call,
                               struct msg_thread_result *result)
 {
-    int64_t value;
+    struct policy_wish wish;
+    struct policy_facts facts;
 
     switch (call->operation) {
     case THREAD_SIGNAL:
@@ -64,8 +66,13 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
     case THREAD_SETTLED:
         result->words[0] = watch_events(&thread->group->moves);
         return (thread->due & THREAD_DUE_MOVE) != 0 && !thread->stands ? 1 : 0;
-    case THREAD_GET_NICE:
-        return thread->context.nice + 20;
+    case THREAD_SET_POLICY:
+        memcpy(&wish, call->words, sizeof(wish));
+        return policy_set_locked(thread, &wish);
+    case THREAD_GET_POLICY:
+        policy_get_locked(thread, &facts);
+        memcpy(result->words, &facts, sizeof(facts));
+        return 0;
     case THREAD_SET_NICE:
         if (call->words[0] > 39)
             return -EINVAL;
@@ -74,11 +81,6 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
         return 0;
     case THREAD_GROUP:
         return thread->group->id;
-    case THREAD_SCHEDULE:
-        value = thread->context.policy;
-        if ((int64_t)call->words[0] >= 0)
-            thread->context.policy = (uint16_t)call->words[0];
-        return value;
     default:
         return -EPROTO;
     }

@@ -14,10 +14,10 @@ enum thread_operation {
     THREAD_SET_AFFINITY, /* words: the mask, ANDed with the machine's CPUs. -> value 1: the thread is on its way to a
                             CPU of it; words[0]: events of its group's moves here; -EINVAL: no CPU of it runs */
     THREAD_SETTLED,      /* is it where it may be? -> value 1: not yet; words[0] as above */
-    THREAD_GET_NICE,     /* -> value: nice + 20 */
     THREAD_SET_NICE,     /* words[0]: nice + 20 */
+    THREAD_SET_POLICY,   /* words: struct policy_wish. -EINVAL */
+    THREAD_GET_POLICY,   /* -> words: struct policy_facts */
     THREAD_GROUP,        /* -> group */
-    THREAD_SCHEDULE,     /* words[0]: policy, or -1 to ask. -> value: the policy before */
 };
 
 #define THREAD_ELSEWHERE 1000000 /* value of a result: RESULT->kernel may know more */

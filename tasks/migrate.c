@@ -12,6 +12,8 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/channel.h"
+#include "tasks/balance.h"
+#include "tasks/cpu_mask.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
 #include "tasks/join.h"
@@ -461,8 +463,25 @@ static void handle_migrate(const struct msg *m)
         msg_reply(&m->ticket, NULL, 0);
 }
 
+/* The balancer's wish. */
+static bool order(uint32_t tid, uint32_t kernel)
+{
+    struct thread *thread = thread_lock(tid);
+    bool can;
+
+    if (thread == NULL)
+        return false;
+    can = thread->presence == THREAD_PRESENT && !thread_dying(thread) && thread->group->host == NULL &&
+          (thread->due & THREAD_DUE_MOVE) == 0 && cpu_mask_allows(thread->context.affinity, kernel);
+    if (can)
+        migrate_order_locked(thread, kernel);
+    thread_unlock(thread);
+    return can;
+}
+
 void migrate_init(void)
 {
+    balance_hooks.move = order;
     msg_register(MSG_MIGRATE, handle_migrate, sizeof(struct msg_migrate), 0);
     join_init();
 }

@@ -87,14 +87,14 @@ static uint32_t claim_idle(const struct cpu_set *set, bool program)
     return first != UINT32_MAX && claim(first) ? 0 : UINT32_MAX;
 }
 
-/* The CPU of SET with the least weight; of equal ones any but the first. */
+/* The CPU of SET with the least load; of equal ones any but the first. */
 static uint32_t least_loaded(const struct cpu_set *set)
 {
     uint32_t best = UINT32_MAX;
 
     for (uint32_t i = cpu_total; i-- > 0;) {
         if (cpus[i]->online && set_has(set->words, i) &&
-            (best == UINT32_MAX || queue_of(i)->run.weight < queue_of(best)->run.weight))
+            (best == UINT32_MAX || queue_of(i)->run.load < queue_of(best)->run.load))
             best = i;
     }
     return best != UINT32_MAX ? best : cpu_index();
@@ -144,29 +144,28 @@ void place_idle(bool idle)
         __atomic_fetch_and(&idlers.words[number / 64], ~bit, __ATOMIC_SEQ_CST);
 }
 
-/* A ready thread of FROM that may go to the CPU with index TO; with WEIGHT, that of the latter, only one that makes the
+/* A ready thread of FROM that may go to the CPU with index TO; with LOAD, that of the latter, only one that makes the
  * two more equal. */
-static struct thread *find_locked(struct cpu_queue *from, uint32_t to, const uint32_t *weight)
+static struct thread *find_locked(struct cpu_queue *from, uint32_t to, const uint64_t *load)
 {
     uint32_t left = LOOK_MAX;
 
     for (struct time_node *node = from->run.ready.first; node != NULL && left-- > 0; node = time_queue_next(node)) {
         struct thread *thread = thread_of((struct share *)(void *)node);
 
-        if ((weight == NULL || fair_better(from->run.weight, *weight, thread->share.weight)) &&
-            place_allowed(thread, to))
+        if ((load == NULL || fair_better(from->run.load, *load, thread->share.load)) && place_allowed(thread, to))
             return thread;
     }
     return NULL;
 }
 
 /* Takes such a thread out and on its way. */
-static struct thread *take(struct cpu_queue *from, uint32_t to, const uint32_t *weight)
+static struct thread *take(struct cpu_queue *from, uint32_t to, const uint64_t *load)
 {
     struct thread *thread;
 
     spin_lock(&from->lock);
-    thread = find_locked(from, to, weight);
+    thread = find_locked(from, to, load);
     if (thread != NULL) {
         run_queue_remove(&from->run, &thread->share);
         share_detach(&thread->share, &from->run);
@@ -185,8 +184,7 @@ bool place_steal(void)
     for (uint32_t i = 0; i < cpu_total; i++) {
         struct cpu_queue *queue = queue_of(i);
 
-        if (i != cpu_index() && queue->run.ready_count > 0 &&
-            (busiest == NULL || queue->run.weight > busiest->run.weight))
+        if (i != cpu_index() && queue->run.ready_count > 0 && (busiest == NULL || queue->run.load > busiest->run.load))
             busiest = queue;
     }
     if (busiest == NULL)
@@ -203,7 +201,8 @@ void place_push(void)
     uint64_t now = clock_now();
     struct thread *thread;
     struct cpu_set all;
-    uint32_t target, weight;
+    uint64_t load;
+    uint32_t target;
 
     if (now - queue->pushed_at < PUSH_INTERVAL)
         return;
@@ -211,10 +210,10 @@ void place_push(void)
     for (uint32_t i = 0; i < WORDS; i++)
         all.words[i] = own.words[i];
     target = least_loaded(&all);
-    weight = queue_of(target)->run.weight;
+    load = queue_of(target)->run.load;
     if (target == cpu_index())
         return;
-    thread = take(queue, target, &weight);
+    thread = take(queue, target, &load);
     if (thread != NULL)
         sched_deliver(thread, FAIR_CREDIT);
 }

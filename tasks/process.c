@@ -11,6 +11,7 @@
 #include "tasks/exit.h"
 #include "tasks/post.h"
 #include "tasks/process_internal.h"
+#include "tasks/usage.h"
 #include "tasks/wire.h"
 #include "tasks/work.h"
 
@@ -567,6 +568,13 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         return operation_child_group(group, call);
     case PROCESS_REAPED:
         return operation_reaped(group);
+    case PROCESS_TIMES:
+        spin_lock(&group->lock);
+        result->children_user_ns = process->children_user_ns;
+        result->children_system_ns = process->children_system_ns;
+        result->members = group_members_locked(group);
+        spin_unlock(&group->lock);
+        return 0;
     case PROCESS_ALARM:
         return operation_alarm(group, call, result);
     default:
@@ -677,8 +685,8 @@ void process_ended(struct group *group)
     spin_lock(&group->lock);
     process->zombie = true;
     call.id = process->parent;
-    call.b = process->user_ns + process->children_user_ns;
-    call.c = process->system_ns + process->children_system_ns;
+    call.b = group->gone_user_ns + process->children_user_ns;
+    call.c = group->gone_system_ns + process->children_system_ns;
     spin_unlock(&group->lock);
     if (process->first)
         group_hooks.first_ended(status);
@@ -732,4 +740,5 @@ void process_init(void)
     msg_register(MSG_PROCESS_CALL, handle_call, sizeof(struct msg_process_call), sizeof(struct msg_process_result));
     msg_register(MSG_PROCESS_BEGIN, handle_begin, sizeof(struct msg_process_begin), sizeof(struct msg_process_state));
     process_set_init();
+    usage_init();
 }

@@ -48,7 +48,6 @@ struct process {
     struct signal_action actions[SIGNALS];         /* [g] by signal - 1 */
     uint32_t stop_signal;                          /* [g] of a stop in progress or done, 0: none */
     uint32_t stop_left;                            /* [g] kernels where threads do not stand yet */
-    uint64_t user_ns, system_ns;                   /* [g] of threads that have ended */
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     uint64_t start_ns;                             /* [i] clock_now */
     struct timer alarm;                            /* ITIMER_REAL; holds a reference to the group while it is armed */
@@ -100,6 +99,7 @@ enum process_operation {
     PROCESS_CHILD_GROUP, /* of child a: process group b */
     PROCESS_REAPED,      /* its parent has waited for it */
     PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */
+    PROCESS_TIMES,       /* -> members, times of children waited for */
     PROCESS_ALARM, /* a: ns from now, 0: off, b: interval, c: 1 sets, 0 only asks. -> ns that were left, interval */
 };
 struct msg_process_call;

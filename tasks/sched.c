@@ -17,11 +17,14 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "msg/call.h"
+#include "tasks/balance.h"
 #include "tasks/exit.h"
 #include "tasks/group.h"
+#include "tasks/load.h"
 #include "tasks/sched_internal.h"
 
 #define LOOKS_BETWEEN_INTERRUPTS 256u /* of an idle CPU */
@@ -270,6 +273,25 @@ void sched_wake(struct thread *thread)
         spin_unlock(&queue->lock);
 }
 
+void sched_inherit(struct thread *child, const struct thread *parent)
+{
+    uint16_t policy = parent->context.policy;
+    int16_t nice = parent->context.nice;
+
+    if ((policy & POLICY_RESET_ON_FORK) != 0) {
+        uint32_t kind = policy & POLICY_MASK;
+
+        if (kind == POLICY_FIFO || kind == POLICY_RR)
+            policy = POLICY_OTHER;
+        policy &= (uint16_t)~POLICY_RESET_ON_FORK;
+        if (nice < 0)
+            nice = 0;
+    }
+    child->context.policy = policy;
+    child->context.nice = nice;
+    memcpy(child->context.affinity, parent->context.affinity, sizeof(child->context.affinity));
+}
+
 void sched_start(struct thread *thread)
 {
     struct cpu_queue *queue = sched_lock(thread);
@@ -285,6 +307,7 @@ void sched_start(struct thread *thread)
     thread->cpu = place_new(thread);
     spin_unlock(&queue->lock);
     sched_deliver(thread, 0);
+    load_publish(own_queue()); /* another CPU does it when it takes the thread */
 }
 
 /* The CPU with INDEX passes through the scheduler before it returns to user mode. */
@@ -435,7 +458,7 @@ static void switch_locked(struct cpu_queue *queue, uint64_t now)
 /* The running thread, charged up to NOW, may no longer use this CPU: it goes to another when we are off its stack. */
 static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
 {
-    queue->run.weight -= thread->share.weight;
+    queue->run.load -= thread->share.load;
     share_detach(&thread->share, &queue->run);
     thread->state = THREAD_READY;
     thread->transit = true;
@@ -529,7 +552,7 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
     }
     now = clock_now();
     charge_locked(queue, thread, now);
-    queue->run.weight -= thread->share.weight;
+    queue->run.load -= thread->share.load;
     thread->state = THREAD_BLOCKED;
     thread->wait_end = end;
     thread->reason = *reason;
@@ -553,7 +576,7 @@ void sched_die(void)
     spin_lock(&queue->lock);
     now = clock_now();
     charge_locked(queue, thread, now);
-    queue->run.weight -= thread->share.weight;
+    queue->run.load -= thread->share.load;
     thread->state = THREAD_DEAD;
     if (cpu->fpu_owner == thread)
         cpu->fpu_owner = NULL;
@@ -593,8 +616,12 @@ void sched_timer_interrupt(void)
     }
     timer_update_locked(queue, now);
     spin_unlock(&queue->lock);
-    if (crowded && cpu_several)
+    load_publish(queue);
+    if (!crowded)
+        return;
+    if (cpu_several)
         place_push();
+    balance_tick(now);
 }
 
 void sched_wake_interrupt(void)
@@ -604,6 +631,14 @@ void sched_wake_interrupt(void)
     spin_lock(&queue->lock);
     timer_update_locked(queue, clock_now());
     spin_unlock(&queue->lock);
+    load_publish(queue);
+}
+
+/* With poll=always there may never be a halt. */
+static __attribute__((noinline)) void idle_break(struct cpu_queue *queue)
+{
+    load_publish(queue);
+    interrupts_window();
 }
 
 /* Looks for messages for a while, once at least, and handles them. True: a thread is ready, or messages came: do not
@@ -621,7 +656,7 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
         }
         cpu_relax();
         if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
-            interrupts_window(); /* with poll=always there may never be a halt */
+            idle_break(queue);
     } while (left-- > 0 && queue->run.ready_count == 0);
     return queue->run.ready_count > 0;
 }
@@ -637,10 +672,12 @@ static void idle_wait(bool first)
         place_idle(true);
     if (first && (idle_poll_work(queue) || !msg_doorbell_arm()))
         return;
+    load_publish(queue);
     halted = clock_now();
     /* Interrupts are off: whatever makes a thread ready from now on also raises one, which ends the halt at once. */
     if (queue->run.ready_count == 0)
         interrupts_wait();
+    load_publish(queue);
     if (first) {
         msg_doorbell_disarm();
         msg_idle_gave_up(clock_now() - halted);
@@ -715,14 +752,4 @@ void sched_dump_waits(void)
     dump_list(&queue->blocked, clock_now());
     if (locked)
         spin_unlock(&queue->lock);
-}
-
-void sched_affinity_changed(struct thread *thread)
-{
-    (void)thread;
-}
-
-void sched_set_nice(struct thread *thread, int nice)
-{
-    thread->context.nice = (int16_t)nice;
 }

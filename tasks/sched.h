@@ -17,6 +17,8 @@ void sched_init_cpu(void);
 /* Becomes the calling CPU's idle thread on the present stack. */
 _Noreturn void sched_idle(void);
 
+/* CHILD, not yet started, gets the affinity, the policy and the nice value of PARENT. */
+void sched_inherit(struct thread *child, const struct thread *parent);
 /* Lets a new THREAD run for the first time. */
 void sched_start(struct thread *thread);
 /* Lets a blocked THREAD run. Any context. Harmless when it is not blocked. */

@@ -21,7 +21,7 @@ struct cpu_queue {
     struct thread *leaving;     /* [o] the thread this CPU has just left to another one, in transit */
     struct list blocked;        /* [k] every blocked thread of this CPU, for the wait dump */
     uint64_t pushed_at;         /* [o] ns: when it last looked whether it should give a thread away */
-    uint32_t published;         /* [o] weight that the load board has of this CPU: tasks/load.c */
+    uint64_t published;         /* [o] load that the board has of this CPU: tasks/load.c */
 };
 
 static inline struct cpu_queue *queue_of(uint32_t index)

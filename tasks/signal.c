@@ -60,18 +60,6 @@ static void hint_others(struct group *group, kernel_set members, uint64_t signal
     }
 }
 
-static kernel_set members_of(struct group *group)
-{
-    kernel_set members;
-
-    if (group->space == NULL)
-        return 0;
-    spin_lock(&group->space->lock);
-    members = group->space->members;
-    spin_unlock(&group->space->lock);
-    return group->host != NULL ? 0 : members;
-}
-
 /* What a signal does at once, whether it is blocked or not. True: that was all. */
 static bool act_on_sending(struct group *group, uint32_t signal)
 {
@@ -104,7 +92,7 @@ int signal_send_group(struct group *group, const struct signal_info *info)
         signal_queue_remove(&process->signals, STOPS);
     if ((bit & STOPS) != 0)
         signal_queue_remove(&process->signals, SIGNAL_BIT(SIGCONT));
-    members = members_of(group);
+    members = group_members_locked(group);
     thread = eligible_locked(group, bit);
     if (ignored_locked(process, info->signal) && thread != NULL && (thread->awaited & bit) == 0) {
         spin_unlock(&group->lock); /* some thread would take it and do nothing */
@@ -159,7 +147,7 @@ void signal_retarget(struct group *group, uint64_t signals)
             signals &= ~bit;
         }
     }
-    members = members_of(group);
+    members = group_members_locked(group);
     spin_unlock(&group->lock);
     if (signals == 0)
         return;
@@ -183,7 +171,7 @@ void signal_forget_elsewhere(struct group *group, uint64_t signals)
     kernel_set members;
 
     spin_lock(&group->lock);
-    members = members_of(group);
+    members = group_members_locked(group);
     spin_unlock(&group->lock);
     hint_others(group, members, signals, true);
 }

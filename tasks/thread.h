@@ -14,8 +14,8 @@
 #include "kernel/lib/completion.h"
 #include "kernel/lib/list.h"
 #include "msg/call.h"
-#include "tasks/signal.h"
 #include "tasks/fair.h"
+#include "tasks/signal.h"
 
 struct group;
 

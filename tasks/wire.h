@@ -15,6 +15,10 @@ struct msg_group { /* GROUP_KILL, GROUP_FREE */
     uint32_t pad;
 };
 
+struct msg_group_killed {        /* the answer to GROUP_KILL, and to GROUP_TIME */
+    uint64_t user_ns, system_ns; /* CPU time of its threads there */
+};
+
 struct msg_group_join { /* GROUP_JOIN: the sender is about to host members */
     uint32_t group;
     uint32_t pad;
@@ -30,7 +34,6 @@ struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */
     uint32_t thread;
     uint32_t status; /* THREAD_EXIT: as waitpid's */
     uint32_t pad;
-    uint64_t user_ns, system_ns; /* THREAD_EXIT: CPU time it has used */
 };
 
 struct msg_group_joined { /* the answer to GROUP_JOIN */
@@ -90,6 +93,10 @@ struct msg_process_result {
         };
         struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the one before */
         uint64_t interval;           /* PROCESS_ALARM: what was set before */
+        struct {                     /* PROCESS_TIMES */
+            uint64_t members;        /* kernels that it has threads on */
+            uint64_t children_user_ns, children_system_ns;
+        };
     };
 };
 

@@ -244,13 +244,6 @@ int64_t call_prctl(struct call *c)
     }
 }
 
-int64_t call_sched_yield(struct call *c)
-{
-    (void)c;
-    sched_yield();
-    return 0;
-}
-
 int64_t call_getcpu(struct call *c)
 {
     uint32_t cpu = cpu_self()->number;
@@ -261,46 +254,6 @@ int64_t call_getcpu(struct call *c)
     if (c->a[1] != 0 && user_write(c->a[1], &node, sizeof(node)) != 0)
         return -EFAULT;
     return 0;
-}
-
-static uint64_t affinity_size(void)
-{
-    return (instance.plan.cpu_count + 63) / 64 * 8;
-}
-
-int64_t call_sched_getaffinity(struct call *c)
-{
-    struct msg_thread_call call = {.thread = c->a[0] != 0 ? (uint32_t)c->a[0] : thread_current()->tid,
-                                   .operation = THREAD_GET_AFFINITY};
-    struct msg_thread_result result;
-    int64_t error;
-
-    if (c->a[1] < affinity_size() || (c->a[1] & 7) != 0)
-        return -EINVAL;
-    error = thread_call(&call, &result, NULL);
-    if (error < 0)
-        return error;
-    return user_write(c->a[2], result.words, affinity_size()) != 0 ? -EFAULT : (int64_t)affinity_size();
-}
-
-/* Returns when the thread no longer runs where it may not. */
-int64_t call_sched_setaffinity(struct call *c)
-{
-    struct thread *self = thread_current();
-    struct msg_thread_call call = {.thread = c->a[0] != 0 ? (uint32_t)c->a[0] : self->tid,
-                                   .operation = THREAD_SET_AFFINITY};
-    struct msg_thread_result result;
-    uint64_t size = c->a[1] < sizeof(result.words) ? c->a[1] : sizeof(result.words);
-    uint64_t words[CPUS_MAX / 64] = {0};
-    int64_t moves;
-
-    if (user_read(words, c->a[2], size) != 0)
-        return -EFAULT;
-    memcpy(call.words, words, sizeof(words));
-    moves = thread_call(&call, &result, NULL);
-    if (moves != 1)
-        return moves;
-    return call.thread == self->tid ? 0 : thread_wait_settled(call.thread); /* our own order is next on our way out */
 }
 
 int64_t call_uname(struct call *c)

@@ -5,6 +5,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/cpu_clock.h"
 #include "kernel/calls/poll.h"
 #include "mm/space.h"
 #include "tasks/futex.h"
@@ -51,15 +52,22 @@ static int64_t give_time(uint64_t address, uint64_t nanoseconds)
 
 int64_t call_clock_gettime(struct call *c)
 {
+    uint64_t used;
     int64_t offset = clock_offset(c->a[0]);
 
-    return offset < 0 ? offset : give_time(c->a[1], clock_now() + (uint64_t)offset);
+    if (offset >= 0)
+        return give_time(c->a[1], clock_now() + (uint64_t)offset);
+    offset = cpu_clock_read((int32_t)c->a[0], &used);
+    return offset < 0 ? offset : give_time(c->a[1], used);
 }
 
 int64_t call_clock_getres(struct call *c)
 {
+    uint64_t used;
     int64_t offset = clock_offset(c->a[0]);
 
+    if (offset < 0)
+        offset = cpu_clock_read((int32_t)c->a[0], &used);
     if (offset < 0)
         return offset;
     return c->a[1] != 0 ? give_time(c->a[1], 1) : 0;

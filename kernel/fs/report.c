@@ -12,6 +12,7 @@
 #include "mm/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "tasks/balance.h"
 #include "tasks/work.h"
 
 #define PART_MAX 16384u     /* bytes of text that travel at a time */
@@ -103,6 +104,7 @@ static const struct report reports[] = {
     {"messages", msg_report, true},
     {"trace", msg_trace_report, true},
     {"syscalls", report_syscalls, true},
+    {"balance", balance_report, true},
 };
 #define REPORTS (sizeof(reports) / sizeof(reports[0]))
 

@@ -1,0 +1,54 @@
+/* Scheduling policies of a thread. See the header. */
+#include "tasks/policy.h"
+
+#include "kernel/abi/errno.h"
+#include "tasks/sched.h"
+#include "tasks/thread.h"
+
+static uint32_t kind_of(const struct thread *thread)
+{
+    return thread->context.policy & POLICY_MASK;
+}
+
+static uint32_t priority_of(const struct thread *thread)
+{
+    return thread->context.policy >> POLICY_PRIORITY_SHIFT;
+}
+
+static bool is_real(uint32_t policy)
+{
+    return policy == POLICY_FIFO || policy == POLICY_RR;
+}
+
+int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked)
+{
+    struct policy_wish wish = *asked;
+    uint32_t reset = wish.keep_reset ? thread->context.policy & POLICY_RESET_ON_FORK
+                                     : (wish.reset_on_fork ? POLICY_RESET_ON_FORK : 0);
+
+    if (wish.keep_policy)
+        wish.policy = kind_of(thread);
+    if (wish.keep_priority)
+        wish.priority = priority_of(thread);
+    if (wish.policy > POLICY_IDLE || wish.policy == 4 || wish.priority > FAIR_PRIORITY_MAX ||
+        is_real(wish.policy) != (wish.priority > 0))
+        return -EINVAL;
+    if (!wish.keep_nice && !is_real(wish.policy))
+        thread->context.nice = (int16_t)wish.nice;
+    thread->context.policy = (uint16_t)(wish.priority << POLICY_PRIORITY_SHIFT | reset | wish.policy);
+    sched_share_changed(thread);
+    return 0;
+}
+
+void policy_get_locked(struct thread *thread, struct policy_facts *facts)
+{
+    uint64_t user, system;
+
+    sched_cpu_time(thread, &user, &system);
+    *facts = (struct policy_facts){.policy = kind_of(thread),
+                                   .priority = (uint16_t)priority_of(thread),
+                                   .nice = (int8_t)thread->context.nice,
+                                   .reset_on_fork = (thread->context.policy & POLICY_RESET_ON_FORK) != 0,
+                                   .slice = thread->share.slice,
+                                   .cpu_ns = user + system};
+}

@@ -1,0 +1,31 @@
+/* How a thread is scheduled, as the calls on scheduling ask and tell it. tasks/scheduling.md. */
+#ifndef TASKS_POLICY_H
+#define TASKS_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct thread;
+
+struct policy_wish {
+    uint32_t policy; /* POLICY_*, without flags */
+    uint32_t priority;
+    int32_t nice;
+    bool reset_on_fork;
+    bool keep_policy, keep_priority, keep_nice, keep_reset;
+};
+
+struct policy_facts {
+    uint32_t policy; /* POLICY_*, without flags */
+    uint16_t priority;
+    int8_t nice;
+    bool reset_on_fork;
+    uint64_t slice;  /* ns; UINT64_MAX: none */
+    uint64_t cpu_ns; /* CPU time so far */
+};
+
+/* THREAD is present here and its group's lock is held. -EINVAL: no such policy, or a priority that is not of it. */
+int64_t policy_set_locked(struct thread *thread, const struct policy_wish *wish);
+void policy_get_locked(struct thread *thread, struct policy_facts *facts);
+
+#endif

@@ -13,7 +13,7 @@ MACHINES = {
     "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
 }
 PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-registers", "test-migrate",
-            "test-threads", "test-futex"]
+            "test-threads", "test-futex", "test-sched"]
 # What does not depend on the machine's shape runs on the smallest and the largest only.
 SHAPELESS = {"test-libc"}
 

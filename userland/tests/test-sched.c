@@ -1,0 +1,522 @@
+/* test-sched: the scheduler as programs see it: shares by nice value, progress of all, yielding, several CPUs of one
+ * kernel, affinity, policies, CPU clocks. Nothing here is about how long something takes: only about who runs, where,
+ * and how much of the work is done. Runs on Linux, too. */
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userland/tests/machine.h"
+#include "userland/tests/tap.h"
+#include "userland/tests/thread.h"
+
+#define CPUS_MAX 256
+#define UNIT 20000       /* turns of a loop that are one piece of work */
+#define SHARE_UNITS 6000 /* of the thread with the larger share */
+#define CROWD 200
+#define HANDOFFS 500
+#define YIELDS_FOR_ONE 20 /* that a handoff may take */
+#define HOPS 200
+
+struct mask { /* of cpu_set_t's layout, usable in threads that the C library does not know */
+    unsigned long words[CPUS_MAX / 64];
+};
+
+static int cpus[CPUS_MAX]; /* those of the kernel the program began on */
+static int cpu_count;
+static atomic_bool over;
+
+static long bind_thread(long tid, int cpu)
+{
+    struct mask mask = {{0}};
+
+    mask.words[cpu / 64] = 1ul << cpu % 64;
+    return machine_call3(SYS_sched_setaffinity, tid, sizeof(mask), (long)&mask);
+}
+
+static long bind_all(const struct mask *mask)
+{
+    return machine_call3(SYS_sched_setaffinity, 0, sizeof(*mask), (long)mask);
+}
+
+static int current_cpu(void)
+{
+    unsigned cpu = 0;
+
+    machine_call3(SYS_getcpu, (long)&cpu, 0, 0);
+    return (int)cpu;
+}
+
+/* Binds itself to each CPU in turn: on Kettle one of another kernel moves it there. */
+static void cpus_find(void)
+{
+    struct mask all = {{0}};
+    int home = thread_kernel();
+
+    machine_call3(SYS_sched_getaffinity, 0, sizeof(all), (long)&all);
+    for (int cpu = 0; cpu < CPUS_MAX; cpu++) {
+        if ((all.words[cpu / 64] >> cpu % 64 & 1) != 0 && bind_thread(0, cpu) == 0 && thread_kernel() == home)
+            cpus[cpu_count++] = cpu;
+    }
+    bind_thread(0, cpus[0]);
+    bind_all(&all);
+}
+
+static void work(void)
+{
+    for (volatile int i = 0; i < UNIT; i++) {
+    }
+}
+
+static void nap(void)
+{
+    struct timespec time = {.tv_nsec = 2000000};
+
+    nanosleep(&time, NULL);
+}
+
+/* --- shares --- */
+
+struct worker {
+    struct thread thread;
+    int nice;
+    int cpu;
+    atomic_int ready;
+    atomic_long done;
+};
+static struct worker workers[CROWD];
+static atomic_int begun;
+static atomic_int begin_at;
+
+static void run_worker(struct thread *thread)
+{
+    struct worker *worker = thread->argument;
+    bool good = bind_thread(0, worker->cpu) == 0 && machine_call3(SYS_setpriority, PRIO_PROCESS, 0, worker->nice) == 0;
+
+    atomic_store(&thread->result, good);
+    atomic_fetch_add(&begun, 1);
+    while (atomic_load(&begun) < atomic_load(&begin_at))
+        machine_call0(SYS_sched_yield);
+    while (!atomic_load(&over)) {
+        work();
+        atomic_fetch_add_explicit(&worker->done, 1, memory_order_relaxed);
+    }
+}
+
+/* Starts COUNT workers on one CPU, with nice values if NICE is not NULL. */
+static bool workers_start(int count, const int *nice)
+{
+    atomic_store(&over, false);
+    atomic_store(&begun, 0);
+    atomic_store(&begin_at, count);
+    for (int i = 0; i < count; i++) {
+        workers[i] = (struct worker){.nice = nice != NULL ? nice[i] : 0, .cpu = cpus[cpu_count - 1]};
+        workers[i].thread.argument = &workers[i];
+        if (!EXPECT(thread_start(&workers[i].thread, run_worker), "thread %d: %s", i, strerror(errno))) {
+            atomic_store(&begin_at, i);
+            atomic_store(&over, true);
+            for (int j = 0; j < i; j++)
+                thread_join(&workers[j].thread);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void workers_end(int count)
+{
+    atomic_store(&over, true);
+    for (int i = 0; i < count; i++) {
+        EXPECT(thread_join(&workers[i].thread), "thread %d does not end", i);
+        EXPECT(atomic_load(&workers[i].thread.result) == 1, "thread %d could not bind itself or set its nice value", i);
+    }
+}
+
+/* Two threads on one CPU work until one has done enough; the ratio of their work, in hundredths. */
+static long ratio(int nice_a, int nice_b)
+{
+    int nice[2] = {nice_a, nice_b};
+    long a, b;
+
+    if (!workers_start(2, nice))
+        return -1;
+    do {
+        nap();
+        a = atomic_load(&workers[0].done);
+        b = atomic_load(&workers[1].done);
+    } while (a < SHARE_UNITS && b < SHARE_UNITS);
+    workers_end(2);
+    tap_note("nice %d: %ld, nice %d: %ld pieces of work", nice_a, a, nice_b, b);
+    return 100 * a / (b > 0 ? b : 1);
+}
+
+static void test_equal(void)
+{
+    long found = ratio(0, 0);
+
+    EXPECT(found > 50 && found < 200, "the ratio is %ld / 100", found);
+}
+
+static void test_nice(void)
+{
+    long found = ratio(0, 5); /* 3.06 by weight */
+
+    EXPECT(found > 180 && found < 520, "the ratio is %ld / 100", found);
+}
+
+static void test_nice_far(void)
+{
+    long found = ratio(0, 15); /* 28.4 by weight */
+
+    EXPECT(found > 1000, "the ratio is %ld / 100", found);
+}
+
+static void test_crowd(void)
+{
+    int behind;
+
+    if (!workers_start(CROWD, NULL))
+        return;
+    do { /* never fewer than some means a hang, which whoever runs this program sees */
+        nap();
+        behind = 0;
+        for (int i = 0; i < CROWD; i++)
+            behind += atomic_load(&workers[i].done) < 3;
+    } while (behind > 0);
+    workers_end(CROWD);
+}
+
+/* --- yielding --- */
+
+static atomic_int ball;
+static atomic_long yields;
+
+static void run_player(struct thread *thread)
+{
+    long mine = 0;
+
+    bind_thread(0, cpus[0]);
+    atomic_fetch_add(&begun, 1);
+    while (atomic_load(&begun) < 2)
+        machine_call0(SYS_sched_yield);
+    while (atomic_load(&ball) < 2 * HANDOFFS) {
+        if (atomic_load(&ball) % 2 == thread->index)
+            atomic_fetch_add(&ball, 1);
+        machine_call0(SYS_sched_yield);
+        mine++;
+    }
+    atomic_fetch_add(&yields, mine);
+}
+
+static void test_yield(void)
+{
+    static struct thread players[2];
+
+    atomic_store(&begun, 0);
+    for (int i = 0; i < 2; i++) {
+        players[i].index = i;
+        if (!EXPECT(thread_start(&players[i], run_player), "%s", strerror(errno)))
+            return;
+    }
+    for (int i = 0; i < 2; i++)
+        EXPECT(thread_join(&players[i]), "player %d does not end", i);
+    EXPECT(atomic_load(&yields) < 2l * HANDOFFS * YIELDS_FOR_ONE, "%ld yields for %d handoffs", atomic_load(&yields),
+           2 * HANDOFFS);
+}
+
+/* --- several CPUs --- */
+
+static struct thread spinners[CPUS_MAX];
+static atomic_int where[CPUS_MAX]; /* the CPU that each saw last, or -1 */
+
+static void run_spinner(struct thread *thread)
+{
+    while (!atomic_load(&over)) {
+        work();
+        atomic_store(&where[thread->index], current_cpu());
+    }
+}
+
+static bool all_apart(int count)
+{
+    struct mask seen = {{0}};
+
+    for (int i = 0; i < count; i++) {
+        int cpu = atomic_load(&where[i]);
+
+        if (cpu < 0 || (seen.words[cpu / 64] >> cpu % 64 & 1) != 0)
+            return false;
+        seen.words[cpu / 64] |= 1ul << cpu % 64;
+    }
+    return true;
+}
+
+static void test_at_once(void)
+{
+    bool apart = false;
+    int started = 0;
+
+    if (cpu_count < 2) {
+        tap_skip("one CPU");
+        return;
+    }
+    atomic_store(&over, false);
+    for (int i = 0; i < cpu_count; i++) {
+        atomic_store(&where[i], -1);
+        spinners[i].index = i;
+        if (!EXPECT(thread_start(&spinners[i], run_spinner), "%s", strerror(errno)))
+            break;
+        started++;
+    }
+    for (int i = 0; i < 10000 && started == cpu_count && !apart; i++) {
+        nap();
+        apart = all_apart(cpu_count);
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < started; i++)
+        EXPECT(thread_join(&spinners[i]), "thread %d does not end", i);
+    EXPECT(apart, "%d busy threads never were on %d CPUs", cpu_count, cpu_count);
+}
+
+static void test_bound(void)
+{
+    struct mask before = {{0}}, now;
+
+    machine_call3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < cpu_count; i++) {
+            EXPECT(bind_thread(0, cpus[i]) == 0, "CPU %d: cannot be bound", cpus[i]);
+            EXPECT(current_cpu() == cpus[i], "bound to CPU %d, and on %d", cpus[i], current_cpu());
+            now = (struct mask){{0}};
+            machine_call3(SYS_sched_getaffinity, 0, sizeof(now), (long)&now);
+            EXPECT((now.words[cpus[i] / 64] >> cpus[i] % 64) == 1, "CPU %d is not the only one", cpus[i]);
+        }
+    }
+    EXPECT(bind_all(&before) == 0, "cannot be unbound");
+    now = (struct mask){{0}};
+    EXPECT(bind_all(&now) == -EINVAL, "no CPU at all is allowed");
+    EXPECT(machine_call3(SYS_sched_setaffinity, 0, sizeof(now), 16) == -EFAULT, "a bad pointer is none");
+    EXPECT(machine_call3(SYS_sched_setaffinity, 0x7ffffff0, sizeof(before), (long)&before) == -ESRCH,
+           "a thread that is not there is bound");
+}
+
+/* Another thread, which runs or is ready, goes where it is sent. */
+static void test_sent(void)
+{
+    bool there = true;
+
+    if (cpu_count < 2) {
+        tap_skip("one CPU");
+        return;
+    }
+    atomic_store(&over, false);
+    for (int i = 0; i < 3; i++) {
+        atomic_store(&where[i], -1);
+        spinners[i].index = i;
+        if (!EXPECT(thread_start(&spinners[i], run_spinner), "%s", strerror(errno)))
+            return;
+    }
+    for (int round = 0; round < 10 && there; round++) {
+        int cpu = cpus[round % cpu_count];
+
+        for (int i = 0; i < 3; i++)
+            EXPECT(bind_thread(spinners[i].tid_first, cpu) == 0, "thread %d cannot be bound", i);
+        there = false;
+        for (int i = 0; i < 10000 && !there; i++) {
+            nap();
+            there = atomic_load(&where[0]) == cpu && atomic_load(&where[1]) == cpu && atomic_load(&where[2]) == cpu;
+        }
+        EXPECT(there, "round %d: CPUs %d %d %d, not %d", round, atomic_load(&where[0]), atomic_load(&where[1]),
+               atomic_load(&where[2]), cpu);
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < 3; i++)
+        EXPECT(thread_join(&spinners[i]), "thread %d does not end", i);
+}
+
+/* Keeps a sum in a vector register across changes of the CPU. */
+static void run_hopper(struct thread *thread)
+{
+    double sum = thread->index;
+    bool good = true;
+
+    for (int hop = 0; hop < HOPS; hop++) {
+        good = good && bind_thread(0, cpus[(hop + thread->index) % cpu_count]) == 0;
+        for (int i = 0; i < 100; i++)
+            sum += 0.5 * (thread->index + 1);
+        if (hop % 8 == 0)
+            machine_call0(SYS_sched_yield);
+    }
+    atomic_store(&thread->result, good && sum == thread->index + HOPS * 50.0 * (thread->index + 1));
+}
+
+static void test_registers(void)
+{
+    enum { HOPPERS = 6 };
+    static struct thread hoppers[HOPPERS];
+    int started = 0;
+
+    for (; started < HOPPERS; started++) {
+        hoppers[started].index = started;
+        if (!EXPECT(thread_start(&hoppers[started], run_hopper), "%s", strerror(errno)))
+            break;
+    }
+    for (int i = 0; i < started; i++) {
+        EXPECT(thread_join(&hoppers[i]), "thread %d does not end", i);
+        EXPECT(atomic_load(&hoppers[i].result) == 1, "thread %d has a wrong sum, or could not be bound", i);
+    }
+}
+
+/* --- policies --- */
+
+static long set_policy(int policy, int priority)
+{
+    return machine_call3(SYS_sched_setscheduler, 0, policy, (long)&priority);
+}
+
+static void test_policies(void)
+{
+    static const int valid[][2] = {
+        {SCHED_BATCH, 0}, {SCHED_IDLE, 0}, {SCHED_FIFO, 1}, {SCHED_RR, 99}, {SCHED_OTHER, 0}};
+    static const int invalid[][2] = {{SCHED_OTHER, 1}, {SCHED_FIFO, 0}, {SCHED_RR, 100}, {4, 0}, {99, 0}, {-1, 0}};
+    int priority;
+
+    for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++)
+        EXPECT(set_policy(invalid[i][0], invalid[i][1]) == -EINVAL, "policy %d with priority %d", invalid[i][0],
+               invalid[i][1]);
+    for (int policy = 0; policy <= 5; policy++) {
+        bool real = policy == SCHED_FIFO || policy == SCHED_RR;
+
+        if (policy == 4)
+            continue;
+        EXPECT(machine_call1(SYS_sched_get_priority_max, policy) == (real ? 99 : 0), "policy %d", policy);
+        EXPECT(machine_call1(SYS_sched_get_priority_min, policy) == (real ? 1 : 0), "policy %d", policy);
+    }
+    EXPECT(machine_call1(SYS_sched_get_priority_max, 77) == -EINVAL, "policy 77 has priorities");
+    EXPECT(machine_call1(SYS_sched_getscheduler, -1) == -EINVAL, "thread -1 has a policy");
+    EXPECT(machine_call1(SYS_sched_getscheduler, 0x7ffffff0) == -ESRCH, "a thread that is not there has a policy");
+    for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++) {
+        long result = set_policy(valid[i][0], valid[i][1]);
+
+        if (result == -EPERM) {
+            tap_skip("not allowed to be real-time");
+            continue;
+        }
+        EXPECT(result == 0, "policy %d: %ld", valid[i][0], result);
+        EXPECT(machine_call1(SYS_sched_getscheduler, 0) == valid[i][0], "not %d", valid[i][0]);
+        EXPECT(machine_call3(SYS_sched_getparam, 0, (long)&priority, 0) == 0 && priority == valid[i][1], "%d, not %d",
+               priority, valid[i][1]);
+    }
+}
+
+static void test_values(void)
+{
+    struct {
+        unsigned size, policy;
+        unsigned long flags;
+        int nice;
+        unsigned priority;
+        unsigned long runtime, deadline, period;
+    } attr = {.size = 48, .nice = 7};
+    struct timespec interval;
+    unsigned long big[16] = {128};
+
+    EXPECT(machine_call3(SYS_sched_setattr, 0, (long)&attr, 0) == 0, "nice 7 is not taken");
+    EXPECT(machine_call3(SYS_getpriority, PRIO_PROCESS, 0, 0) == 20 - 7, "it is not 7");
+    EXPECT(machine_call(SYS_sched_getattr, 0, (long)&attr, sizeof(attr), 0, 0, 0) == 0 && attr.nice == 7,
+           "sched_getattr says %d", attr.nice);
+    EXPECT(machine_call(SYS_sched_getattr, 0, (long)&attr, 40, 0, 0, 0) == -EINVAL, "40 bytes are enough");
+    big[10] = 1;
+    EXPECT(machine_call3(SYS_sched_setattr, 0, (long)big, 0) == -E2BIG, "unknown fields are taken");
+    EXPECT(machine_call3(SYS_setpriority, 3, 0, 0) == -EINVAL, "there is a fourth kind of who");
+    EXPECT(machine_call3(SYS_setpriority, PRIO_PROCESS, 0x7ffffff0, 0) == -ESRCH, "a thread that is not there is nice");
+    EXPECT(machine_call3(SYS_sched_rr_get_interval, 0, (long)&interval, 0) == 0, "there is no interval");
+    EXPECT(interval.tv_sec == 0 && interval.tv_nsec >= 0, "the interval is %ld s", (long)interval.tv_sec);
+    EXPECT(machine_call3(SYS_setpriority, PRIO_PROCESS, 0, 0) == 0 ||
+               machine_call3(SYS_getpriority, PRIO_PROCESS, 0, 0) == 13,
+           "nice 0 is lost");
+}
+
+/* --- CPU clocks --- */
+
+static long clock_ns(clockid_t id)
+{
+    struct timespec time = {0};
+
+    return machine_call3(SYS_clock_gettime, id, (long)&time, 0) == 0 ? time.tv_sec * 1000000000l + time.tv_nsec : -1;
+}
+
+static void run_clocked(struct thread *thread)
+{
+    long first = clock_ns(CLOCK_THREAD_CPUTIME_ID), last = first, now;
+    bool good = first >= 0;
+
+    for (int i = 0; i < 200; i++) {
+        work();
+        now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        good = good && now > last;
+        last = now;
+    }
+    atomic_store(&thread->result, good ? last : -1);
+}
+
+static void test_clocks(void)
+{
+    static struct thread clocked[2];
+    struct timespec resolution = {.tv_sec = 1};
+    long process = clock_ns(CLOCK_PROCESS_CPUTIME_ID), own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    long others = 0, before, slept = 0, used;
+
+    EXPECT(process >= own && own > 0, "the process has used %ld ns, its thread %ld", process, own);
+    EXPECT(machine_call3(SYS_clock_getres, CLOCK_THREAD_CPUTIME_ID, (long)&resolution, 0) == 0 &&
+               resolution.tv_sec == 0,
+           "the resolution is %ld s", (long)resolution.tv_sec);
+    for (int i = 0; i < 2; i++)
+        EXPECT(thread_start(&clocked[i], run_clocked), "%s", strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        EXPECT(thread_join(&clocked[i]), "thread %d does not end", i);
+        EXPECT(atomic_load(&clocked[i].result) > 0, "the clock of thread %d stands still or goes back", i);
+        others += atomic_load(&clocked[i].result);
+    }
+    used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    EXPECT(used >= process + others, "the process has used %ld ns, two of its threads alone %ld", used - process,
+           others);
+    own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    before = thread_time();
+    for (int i = 0; i < 20; i++)
+        nap();
+    slept = thread_time() - before;
+    used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own;
+    EXPECT(used < slept / 2, "%ld ns used in %ld ns of sleep", used, slept);
+}
+
+static const struct tap_test tests[] = {
+    {"two equal threads of a CPU get about the same", test_equal},
+    {"a thread of nice 0 gets about three times what one of nice 5 gets", test_nice},
+    {"a thread of nice 15 gets little, but something", test_nice_far},
+    {"200 threads of one CPU all get on", test_crowd},
+    {"threads that yield to each other take turns", test_yield},
+    {"as many busy threads as a kernel has CPUs run on all of them", test_at_once},
+    {"a thread that binds itself to a CPU is there", test_bound},
+    {"threads that are bound by another go there", test_sent},
+    {"registers are kept when a thread changes its CPU", test_registers},
+    {"policies are checked, kept and told", test_policies},
+    {"attributes and nice values are checked, kept and told", test_values},
+    {"CPU clocks go on while a thread works, and not while it sleeps", test_clocks},
+};
+
+int main(void)
+{
+    cpus_find();
+    if (cpu_count == 0) {
+        tap_note("no CPU can be bound to");
+        return 1;
+    }
+    tap_note("%d CPUs of this kernel", cpu_count);
+    return tap_run(tests, TAP_COUNT(tests));
+}

@@ -80,6 +80,13 @@ static void nap(void)
     nanosleep(&time, NULL);
 }
 
+static long clock_ns(clockid_t id)
+{
+    struct timespec time = {0};
+
+    return machine_call3(SYS_clock_gettime, id, (long)&time, 0) == 0 ? time.tv_sec * 1000000000l + time.tv_nsec : -1;
+}
+
 /* --- shares --- */
 
 struct worker {
@@ -88,6 +95,7 @@ struct worker {
     int cpu;
     atomic_int ready;
     atomic_long done;
+    atomic_long used; /* ns of CPU time */
 };
 static struct worker workers[CROWD];
 static atomic_int begun;
@@ -106,6 +114,7 @@ static void run_worker(struct thread *thread)
         work();
         atomic_fetch_add_explicit(&worker->done, 1, memory_order_relaxed);
     }
+    atomic_store(&worker->used, clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
 /* Starts COUNT workers on one CPU, with nice values if NICE is not NULL. */
@@ -151,7 +160,8 @@ static long ratio(int nice_a, int nice_b)
         b = atomic_load(&workers[1].done);
     } while (a < SHARE_UNITS && b < SHARE_UNITS);
     workers_end(2);
-    tap_note("nice %d: %ld, nice %d: %ld pieces of work", nice_a, a, nice_b, b);
+    tap_note("nice %d: %ld, nice %d: %ld pieces of work, in %ld and %ld us of CPU time", nice_a, a, nice_b, b,
+             atomic_load(&workers[0].used) / 1000, atomic_load(&workers[1].used) / 1000);
     return 100 * a / (b > 0 ? b : 1);
 }
 
@@ -443,13 +453,6 @@ static void test_values(void)
 }
 
 /* --- CPU clocks --- */
-
-static long clock_ns(clockid_t id)
-{
-    struct timespec time = {0};
-
-    return machine_call3(SYS_clock_gettime, id, (long)&time, 0) == 0 ? time.tv_sec * 1000000000l + time.tv_nsec : -1;
-}
 
 static void run_clocked(struct thread *thread)
 {

@@ -132,19 +132,26 @@ static inline const struct share *run_queue_first(const struct run_queue *queue)
     return (const struct share *)(const void *)queue->ready.first;
 }
 
+/* Brings the floor up to what all have reached, RUNNING (charged up to now, or NULL) and the ready ones: while a thread
+ * runs alone nobody does. */
+static inline void run_queue_reach(struct run_queue *queue, const struct share *running)
+{
+    const struct share *first = run_queue_first(queue);
+    const struct share *least = running;
+
+    if (first != NULL && (least == NULL || first->position < least->position))
+        least = first;
+    if (least != NULL)
+        run_queue_raise_floor(queue, least);
+}
+
 /* SHARE, which slept or has come, becomes ready while RUNNING (charged up to now, or NULL) runs; it is owed CREDIT at
  * most. True: it is owed so much more than RUNNING that it should have the CPU at once. */
 static inline bool run_queue_wake(struct run_queue *queue, struct share *share, const struct share *running,
                                   uint64_t credit)
 {
     if (share_rank(share) == RANK_FAIR) {
-        const struct share *first = run_queue_first(queue);
-        const struct share *least = running;
-
-        if (first != NULL && (least == NULL || first->position < least->position))
-            least = first;
-        if (least != NULL)
-            run_queue_raise_floor(queue, least);
+        run_queue_reach(queue, running);
         if (share->position + credit < queue->floor)
             share->position = queue->floor - credit;
     } else {

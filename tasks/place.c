@@ -168,6 +168,7 @@ static struct thread *take(struct cpu_queue *from, uint32_t to, const uint64_t *
     thread = find_locked(from, to, load);
     if (thread != NULL) {
         run_queue_remove(&from->run, &thread->share);
+        run_queue_reach(&from->run, &((struct thread *)cpus[from->index]->thread)->share);
         share_detach(&thread->share, &from->run);
         thread->transit = true;
         thread->cpu = to;

@@ -215,8 +215,14 @@ static inline __attribute__((always_inline)) void enqueue_unlock(struct cpu_queu
             apic_send(cpus[index]->apic_id, VECTOR_WAKE);
         return;
     }
-    if (!idle && !preempt)
-        timer_need(queue, queue->slice_end, now != 0 ? now : clock_now());
+    if (!idle && !preempt) {
+        if (now == 0)
+            now = clock_now();
+        if (now >= queue->slice_end) /* it had the CPU for itself: no timer was needed for the end */
+            cpus[index]->resched = true;
+        else
+            timer_need(queue, queue->slice_end, now);
+    }
     spin_unlock(&queue->lock);
 }
 
@@ -345,6 +351,7 @@ void sched_affinity_changed(struct thread *thread)
     }
     if (thread->state == THREAD_READY) {
         run_queue_remove(&queue->run, &thread->share);
+        run_queue_reach(&queue->run, &running_on(queue)->share);
         share_detach(&thread->share, &queue->run);
         thread->transit = true;
         thread->cpu = place_wake(thread);
@@ -459,6 +466,7 @@ static void switch_locked(struct cpu_queue *queue, uint64_t now)
 static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
 {
     queue->run.load -= thread->share.load;
+    run_queue_reach(&queue->run, &thread->share);
     share_detach(&thread->share, &queue->run);
     thread->state = THREAD_READY;
     thread->transit = true;

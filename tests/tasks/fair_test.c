@@ -201,6 +201,21 @@ TEST(fair_move, "a thread is owed on another CPU what it was owed on the first")
     CHECK_EQ(shares[0].position - far.position, 2 * MS);
 }
 
+TEST(fair_alone, "a thread that ran alone for long and then goes to another CPU is not behind all there")
+{
+    struct run_queue other;
+
+    begin(2);
+    run_queue_init(&other);
+    wake(0, NULL);
+    CHECK(run_queue_take(&queue) == &shares[0]);
+    share_charge(&shares[0], 10000 * MS);
+    run_queue_reach(&queue, &shares[0]);
+    share_detach(&shares[0], &queue);
+    share_attach(&shares[0], &other);
+    CHECK(shares[0].position <= other.floor + FAIR_SLICE);
+}
+
 TEST(fair_change, "a thread's weight, policy and place in the queue change together")
 {
     begin(2);

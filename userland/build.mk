@@ -12,8 +12,7 @@ Q ?= @
 USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
-	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks
-	test-libc test-memory test-migrate test-registers test-threads test-files test-sched
+	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects

@@ -341,8 +341,12 @@ static void *thread_dies(void *argument)
         sched_yield();
     if (moved->index % 3 == 0)
         _exit(44);
-    if (moved->index % 3 == 1)
+    if (moved->index % 3 == 1) {
+        /* Any thread may be the one that takes it. */
         kill(getpid(), SIGTERM);
+        for (;;)
+            pause();
+    }
     machine_null_write();
     return NULL;
 }

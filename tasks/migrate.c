@@ -18,6 +18,7 @@
 #include "tasks/group.h"
 #include "tasks/join.h"
 #include "tasks/pack.h"
+#include "tasks/process.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
@@ -423,9 +424,9 @@ static int arrive(struct group *group, const struct msg *m, bool *kept)
 
     spin_lock(&group->lock);
     group->signal_hint |= message->signal_hint;
-    if (group->exiting) {
+    if (group->exiting || (group->process != NULL && group->process->pruning)) {
         spin_unlock(&group->lock);
-        return -ESRCH;
+        return -ESRCH; /* where it comes from it is told to die, or has been */
     }
     thread = thread_find(message->thread);
     if (thread == NULL)

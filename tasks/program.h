@@ -7,7 +7,7 @@
 
 #include "mm/space.h"
 
-#define EXEC_STRINGS_MAX 262144u /* bytes of arguments and environment together */
+#define EXEC_STRINGS_MAX 1048576u /* bytes of arguments and environment together */
 
 /* Arguments and environment, NUL-terminated one after another. */
 struct exec_strings {

@@ -21,10 +21,14 @@
 #define KETTLE_ANY (-1)
 #define PATH_SIZE 4096u
 
-/* What a program is given: path, arguments and environment in one buffer. */
+#define STRING_MAX 131072u  /* bytes of one argument, with its NUL, as in Linux */
+#define FIRST_STRINGS 4096u /* bytes of room for strings, at first */
+
+/* What a program is given: path, arguments and environment, these in one buffer. */
 struct given {
     char path[PATH_SIZE];
-    char strings[EXEC_STRINGS_MAX];
+    char *strings;
+    uint32_t room; /* bytes at STRINGS */
     struct exec_strings list;
 };
 
@@ -42,24 +46,25 @@ static int64_t read_strings(uint64_t address, char *buffer, size_t room, uint32_
             return -EFAULT;
         if (string == 0)
             return (int64_t)used;
-        length = user_read_string(buffer + used, string, room - used);
+        length = user_read_string(buffer + used, string, room - used < STRING_MAX ? room - used : STRING_MAX);
+        if (length == -ENAMETOOLONG)
+            return room - used < STRING_MAX ? -ENAMETOOLONG : -E2BIG;
         if (length < 0)
-            return length == -ENAMETOOLONG ? -E2BIG : length;
+            return length;
         used += (size_t)length + 1;
         (*count)++;
         if (used == room)
-            return -E2BIG;
+            return -ENAMETOOLONG;
     }
 }
 
-static int64_t read_given(struct given *given, uint64_t path, uint64_t argv, uint64_t envp)
+/* -ENAMETOOLONG: there is not enough room. */
+static int64_t read_both(struct given *given, uint64_t argv, uint64_t envp)
 {
-    int64_t size = user_read_string(given->path, path, sizeof(given->path));
+    int64_t size;
 
-    if (size < 0)
-        return size;
     given->list.argv = given->strings;
-    size = read_strings(argv, given->strings, EXEC_STRINGS_MAX, &given->list.argc);
+    size = read_strings(argv, given->strings, given->room, &given->list.argc);
     if (size < 0)
         return size;
     given->list.argv_size = (size_t)size;
@@ -69,12 +74,37 @@ static int64_t read_given(struct given *given, uint64_t path, uint64_t argv, uin
         given->list.argv_size = 1;
     }
     given->list.envp = given->strings + given->list.argv_size;
-    size = read_strings(envp, given->strings + given->list.argv_size, EXEC_STRINGS_MAX - given->list.argv_size,
+    size = read_strings(envp, given->strings + given->list.argv_size, given->room - given->list.argv_size,
                         &given->list.envc);
     if (size < 0)
         return size;
     given->list.envp_size = (size_t)size;
     return 0;
+}
+
+static int64_t read_given(struct given *given, uint64_t path, uint64_t argv, uint64_t envp)
+{
+    int64_t error = user_read_string(given->path, path, sizeof(given->path));
+
+    for (given->room = FIRST_STRINGS; error >= 0; given->room *= 4) {
+        given->strings = heap_alloc(given->room);
+        error = given->strings != NULL ? read_both(given, argv, envp) : -ENOMEM;
+        if (error == 0)
+            return 0;
+        heap_free(given->strings, given->room);
+        given->strings = NULL;
+        if (error == -ENAMETOOLONG)
+            error = given->room >= EXEC_STRINGS_MAX ? -E2BIG : 0;
+    }
+    return error;
+}
+
+static void free_given(struct given *given)
+{
+    if (given == NULL)
+        return;
+    heap_free(given->strings, given->room);
+    heap_free(given, sizeof(*given));
 }
 
 static int64_t exec_loaded(struct given *given, const void *file, size_t size)
@@ -113,7 +143,7 @@ int64_t call_execve(struct call *c)
     if (error == 0)
         error = exec_loaded(given, file, size);
     file_unload(held);
-    heap_free(given, sizeof(*given));
+    free_given(given);
     c->replaced = error == 0;
     return error;
 }
@@ -264,13 +294,17 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
 {
     const struct thread *self = thread_current();
     uint32_t listed = descriptors == 0 ? 0 : count;
-    uint32_t size = (uint32_t)sizeof(struct msg_spawn) + listed * 4 + PATH_SIZE + EXEC_STRINGS_MAX;
-    struct msg_spawn *message = heap_alloc(size);
+    uint32_t size = (uint32_t)(sizeof(struct msg_spawn) + listed * 4 + PATH_SIZE + given->list.argv_size +
+                               given->list.envp_size);
+    struct msg_spawn *message;
     struct msg_spawned spawned;
     uint8_t *at;
     int64_t result;
     int length;
 
+    if (size > MSG_MAX && kernel != instance.kernel)
+        return -E2BIG;
+    message = heap_alloc(size);
     if (message == NULL)
         return -ENOMEM;
     *message = (struct msg_spawn){.parent = self->group->id,
@@ -321,6 +355,6 @@ int64_t call_kettle_spawn(struct call *c)
         result = read_given(given, c->a[1], c->a[2], c->a[3]);
     if (result == 0)
         result = spawn_on((uint32_t)kernel, given, c->a[4], count);
-    heap_free(given, sizeof(*given));
+    free_given(given);
     return result;
 }

@@ -12,7 +12,8 @@ Q ?= @
 USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
-	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched
+	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched \
+	test-pipes test-descriptors
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -40,6 +41,8 @@ USERLAND_PARTS_test-migrate = tests/tap tests/visit $(addprefix tests/migrate_,m
 USERLAND_PARTS_test-registers = tests/tap tests/registers tests/registers_random
 USERLAND_PARTS_test-threads = tests/tap tests/thread
 USERLAND_PARTS_test-files = tests/tap
+USERLAND_PARTS_test-pipes = tests/tap tests/thread
+USERLAND_PARTS_test-descriptors = tests/tap
 USERLAND_PARTS_case = tests/case tests/place tests/tap kernel_cpus proc_file message_table
 USERLAND_PARTS_test-fork = $(USERLAND_PARTS_case) tests/fork_wait tests/fork_clone
 USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case)

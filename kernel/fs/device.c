@@ -59,6 +59,25 @@ bool device_is_terminal(const char *name)
     return false;
 }
 
+/* -ENOENT; -ENOTDIR: NAME is below a device. */
+static int64_t absent(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    size_t length = slash != NULL ? (size_t)(slash - name) : 0;
+
+    if (slash == NULL)
+        return -ENOENT;
+    for (size_t i = 0; i < DEVICES; i++) {
+        if (strlen(devices[i].name) == length && strncmp(name, devices[i].name, length) == 0)
+            return -ENOTDIR;
+    }
+    for (size_t i = 0; i < TERMINALS; i++) {
+        if (strlen(terminals[i]) == length && strncmp(name, terminals[i], length) == 0)
+            return -ENOTDIR;
+    }
+    return -ENOENT;
+}
+
 static const struct device *find(const char *name)
 {
     for (size_t i = 0; i < DEVICES; i++) {
@@ -79,7 +98,7 @@ int64_t device_stat(const char *name, struct file_facts *facts)
     const struct device *device = find(name);
 
     if (device == NULL)
-        return -ENOENT;
+        return absent(name);
     facts_of(device, facts);
     return 0;
 }
@@ -90,7 +109,7 @@ int64_t device_open(const char *name, uint32_t flags, struct file **out)
     struct file_facts facts;
 
     if (device == NULL)
-        return -ENOENT;
+        return absent(name);
     facts_of(device, &facts);
     *out = file_create(&device->kind, &facts, flags, NULL, NULL);
     return *out == NULL ? -ENOMEM : 0;

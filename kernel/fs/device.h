@@ -7,7 +7,7 @@
 
 /* NAME is below dev/, without that. */
 bool device_is_terminal(const char *name);
-/* -ENOENT: no such device, or the terminal. */
+/* -ENOENT: no such device, or the terminal; -ENOTDIR: below a device. */
 int64_t device_stat(const char *name, struct file_facts *facts);
 int64_t device_open(const char *name, uint32_t flags, struct file **out);
 void device_list(struct directory *to);

@@ -7,6 +7,7 @@
 
 #define OPEN_ONLY                                                                                                      \
     (OPEN_CLOEXEC | OPEN_CREATE | OPEN_EXCLUSIVE | OPEN_TRUNCATE | 0400u) /* mean something only to open */
+#define FIONREAD 0x541bu
 #define FIONBIO 0x5421u
 #define ENTRY_LENGTH_AT 16 /* offset of d_reclen in an entry of getdents64 */
 
@@ -121,6 +122,13 @@ static int64_t control(struct file *file, uint32_t command, const void *data, si
     if (command == FIONBIO) {
         memcpy(&number, data, sizeof(number));
         set_flags(file, OPEN_NONBLOCK, number != 0 ? OPEN_NONBLOCK : 0);
+        return 0;
+    }
+    if (command == FIONREAD && file->kind->seekable) {
+        spin_lock(&file->lock);
+        number = file->offset < file->facts.size ? (int32_t)(file->facts.size - file->offset) : 0;
+        spin_unlock(&file->lock);
+        memcpy(result, &number, sizeof(number));
         return 0;
     }
     return file->kind->control != NULL ? file->kind->control(file, command, result) : -ENOTTY;

@@ -12,7 +12,8 @@ MACHINES = {
     "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node"),
     "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
 }
-PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-registers", "test-migrate",
+PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-descriptors", "test-pipes",
+            "test-registers", "test-migrate",
             "test-threads", "test-futex", "test-sched"]
 # What does not depend on the machine's shape runs on the smallest and the largest only.
 SHAPELESS = {"test-libc"}

@@ -11,6 +11,7 @@
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/group.h"
+#include "tasks/signal.h"
 #include "tasks/thread.h"
 
 #define IOV_MAX 1024u
@@ -128,6 +129,17 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
     }
 }
 
+/* SIGPIPE for the current thread. */
+static void signal_broken_pipe(void)
+{
+    struct thread *thread = thread_current();
+    struct signal_info info = {.signal = SIGPIPE, .pid = thread->group->id};
+
+    spin_lock(&thread->group->lock);
+    signal_send_thread_locked(thread, &info);
+    spin_unlock(&thread->group->lock);
+}
+
 static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
 {
     struct file_request request = {.operation = at < 0 ? FILE_WRITE : FILE_WRITE_AT,
@@ -154,8 +166,8 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
             if (count >= 0)
                 continue;
         }
-        if (count == -EPIPE && file_hooks.broken_pipe != NULL)
-            file_hooks.broken_pipe();
+        if (count == -EPIPE)
+            signal_broken_pipe();
         if (count < 0)
             return done > 0 ? (int64_t)done : count;
         done += (uint64_t)count;

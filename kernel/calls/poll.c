@@ -11,6 +11,7 @@
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/group.h"
+#include "tasks/signal.h"
 #include "tasks/thread.h"
 
 #define SECOND 1000000000ull
@@ -128,9 +129,8 @@ static void write_remaining(uint64_t address, uint64_t unit, uint64_t deadline)
         user_write(address, time, sizeof(time));
 }
 
-/* Waits with the signal mask at ADDRESS (0: as it is). The mask from before is in context.signal_saved_mask, and
- * CONTEXT_RESTORE_MASK says so, until the call returns, or, when it was interrupted, until a handler has been entered
- * or the call begins again: then delivery of signals restores it. */
+/* The call waits with the signal mask at ADDRESS (0: as it is). The mask from before is restored when it returns, or,
+ * when it was interrupted, by the delivery of signals (CONTEXT_RESTORE_MASK). */
 static int64_t mask_enter(uint64_t address, uint64_t size)
 {
     struct thread_context *context = &thread_current()->context;
@@ -145,6 +145,7 @@ static int64_t mask_enter(uint64_t address, uint64_t size)
     context->signal_saved_mask = context->signal_mask;
     context->signal_mask = mask & ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
     context->flags |= CONTEXT_RESTORE_MASK;
+    signal_mask_changed(thread_current());
     return 0;
 }
 
@@ -157,6 +158,7 @@ static int64_t mask_leave(int64_t result)
     if ((context->flags & CONTEXT_RESTORE_MASK) != 0) {
         context->signal_mask = context->signal_saved_mask;
         context->flags &= ~CONTEXT_RESTORE_MASK;
+        signal_mask_changed(thread_current());
     }
     return result;
 }

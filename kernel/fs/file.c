@@ -27,7 +27,6 @@
 
 const struct file_kind file_memory_kind = {.seekable = true};
 const struct file_kind file_directory_kind = {.directory = true};
-struct file_hooks file_hooks;
 
 static struct spinlock files_lock; /* innermost but for the run queues */
 static struct list files[BUCKETS]; /* [t] */

@@ -99,13 +99,6 @@ struct file {
     struct msg_asking asking; /* a proxy's: FILE_DROP */
 };
 
-/* What the layers above want to be told; each may be NULL. */
-struct file_hooks {
-    void (*signal_group)(uint32_t process_group, uint32_t signal); /* the terminal's ^C: in an interrupt */
-    void (*broken_pipe)(void); /* the current thread has written to a pipe that nobody reads: SIGPIPE */
-};
-extern struct file_hooks file_hooks; /* [i] */
-
 /* Everything of kernel/fs; the messages of files. Once. */
 void file_init(void);
 

@@ -7,6 +7,7 @@
 #include "kernel/fs/line.h"
 #include "kernel/fs/wire.h"
 #include "kernel/lib/string.h"
+#include "tasks/process.h"
 
 #define OUTPUT_SIZE 8192u
 #define OUTPUT_SOME (OUTPUT_SIZE / 2) /* room at which writers are woken */
@@ -113,8 +114,8 @@ static void finish(const struct after *after)
     if (after->event)
         file_event(&events);
     for (uint32_t signal = 1; signal < 32 && after->signals != 0; signal++) {
-        if ((after->signals >> signal & 1) != 0 && after->group != 0 && file_hooks.signal_group != NULL)
-            file_hooks.signal_group(after->group, signal);
+        if ((after->signals >> signal & 1) != 0 && after->group != 0)
+            process_group_signal(after->group, signal);
     }
 }
 

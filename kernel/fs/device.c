@@ -41,9 +41,9 @@ static const struct device {
     struct file_kind kind;
     uint64_t device; /* major << 8 | minor, as Linux */
 } devices[] = {
-    {"null", {.read = read_nothing, .write = write_nowhere}, 0x103},
-    {"zero", {.read = read_zeros, .write = write_nowhere}, 0x105},
-    {"full", {.read = read_zeros, .write = write_full}, 0x107},
+    {"null", {.read = read_nothing, .write = write_nowhere, .whole = true}, 0x103},
+    {"zero", {.read = read_zeros, .write = write_nowhere, .whole = true}, 0x105},
+    {"full", {.read = read_zeros, .write = write_full, .whole = true}, 0x107},
 };
 #define DEVICES (sizeof(devices) / sizeof(devices[0]))
 

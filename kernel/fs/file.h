@@ -75,6 +75,7 @@ struct file_kind {
     void (*forget)(struct file *file);  /* nobody uses it any more: its memory goes */
     bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */
     bool directory;                     /* its entries are at `data`, as getdents64 gives them */
+    bool whole;                         /* a write of up to PIPE_BUF bytes is all or nothing */
     bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
 };
 

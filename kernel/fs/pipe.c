@@ -178,12 +178,14 @@ static const struct file_kind read_kind = {.read = pipe_read,
                                            .poll = pipe_poll_read,
                                            .control = pipe_control,
                                            .release = release_reader,
-                                           .forget = forget_reader};
+                                           .forget = forget_reader,
+                                           .whole = true};
 static const struct file_kind write_kind = {.write = pipe_write,
                                             .poll = pipe_poll_write,
                                             .control = pipe_control,
                                             .release = release_writer,
-                                            .forget = forget_writer};
+                                            .forget = forget_writer,
+                                            .whole = true};
 
 int pipe_create(uint32_t flags, struct file **reader, struct file **writer)
 {

@@ -34,8 +34,8 @@ struct proc_directory {
     void (*list)(const struct proc_at *at, struct directory *to);
 };
 
-/* PROCESSES, which has only `find` and `list`, is what else /proc holds. Once, before the first program. */
-void proc_set_processes(const struct proc_directory *processes);
+/* DIRECTORY, which has only `find` and `list`, is what else /proc holds. Once, before the first program. */
+void proc_set_processes(const struct proc_directory *directory);
 
 void proc_init(void);
 /* PATH is below /proc, as path_normalize writes it, without "proc/"; NAME is with it. -ENOENT, -ENOTDIR, -ENOMEM. Tasks

@@ -256,12 +256,13 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
     size_t total = (out + 7) / 8 * 8 + in;
     uint8_t *memory = total <= sizeof(small) ? (uint8_t *)small : heap_alloc(total);
     struct msg_file_call *call = (struct msg_file_call *)(void *)memory;
-    uint8_t *back = memory + (out + 7) / 8 * 8;
+    uint8_t *back;
     int64_t value;
     int length;
 
     if (memory == NULL)
         return -ENOMEM;
+    back = memory + (out + 7) / 8 * 8;
     *call = (struct msg_file_call){.group = group, .room = (uint32_t)room, .id = id, .request = *request};
     if (size > 0)
         memcpy(call + 1, data, size);

@@ -32,8 +32,8 @@ struct file_table {
 struct file_table *file_table_new(void);
 /* A table whose descriptors 0, 1 and 2 are the terminal. Kernel 0 only. NULL without memory. */
 struct file_table *file_table_create(void);
-/* Closes all descriptors. TABLE is a struct file_table; nobody uses it any more. */
-void file_table_free(void *table);
+/* Closes all descriptors. FILES is a struct file_table; nobody uses it any more. */
+void file_table_free(void *files);
 /* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. */
 void file_table_exec(struct file_table *table);
 /* Remember PATH as the working directory (a name as path_normalize writes it), or as the executable. -ENOMEM. */

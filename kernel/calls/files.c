@@ -133,7 +133,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
 static void signal_broken_pipe(void)
 {
     struct thread *thread = thread_current();
-    struct signal_info info = {.signal = SIGPIPE, .pid = thread->group->id};
+    struct signal_info info = {.signal = SIGPIPE, .code = SI_USER, .pid = thread->group->id};
 
     spin_lock(&thread->group->lock);
     signal_send_thread_locked(thread, &info);

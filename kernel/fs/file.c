@@ -20,8 +20,6 @@
 #include "mm/heap.h"
 #include "msg/channel.h"
 #include "tasks/group.h"
-#include "tasks/process.h"
-#include "tasks/thread.h"
 
 #define BUCKETS 256u
 
@@ -258,18 +256,6 @@ static void exec_files(void *files)
     file_table_exec(files);
 }
 
-/* A write to a pipe that nobody reads: SIGPIPE to the writing thread. */
-static void broken_pipe(void)
-{
-    struct signal_info info = {.signal = SIGPIPE, .code = SI_USER};
-    struct thread *thread = thread_current();
-
-    info.pid = thread->group->id;
-    spin_lock(&thread->group->lock);
-    signal_send_thread_locked(thread, &info);
-    spin_unlock(&thread->group->lock);
-}
-
 void file_init(void)
 {
     static const struct watch_lookup lookup = {find_source, put_source};
@@ -279,8 +265,6 @@ void file_init(void)
     group_hooks.release_files = file_table_free;
     group_hooks.fork_files = fork_files;
     group_hooks.exec_files = exec_files;
-    file_hooks.signal_group = process_group_signal;
-    file_hooks.broken_pipe = broken_pipe;
     group_hooks.ending = nothing; /* waits for files end by what is due for the thread */
     watch_register(WATCH_FILE, &lookup);
     msg_register(MSG_FILE_DROP, handle_drop, sizeof(uint64_t), 0);

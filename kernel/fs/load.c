@@ -146,7 +146,7 @@ static int fetch(const char *name, struct kept_file *file)
     return 0;
 }
 
-static int program_name(const char *name, const void **data, size_t *size, void **held)
+static int load_name(const char *name, const void **data, size_t *size, void **held)
 {
     struct kept_file *file;
     struct cpio_entry entry;
@@ -196,7 +196,7 @@ int file_load(struct group *group, const char *path, const void **data, size_t *
         return -ENOMEM;
     error = name_absolute(group, NAME_FOLDER, path, name, &folder);
     if (error == 0)
-        error = program_name(name, data, size, held);
+        error = load_name(name, data, size, held);
     if (error == 0 && folder) {
         file_unload(*held);
         error = -ENOTDIR;

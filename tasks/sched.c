@@ -52,7 +52,7 @@ static bool wait_ended(const struct thread *thread, enum wait_end end)
 {
     if (end == WAIT_FIRM || thread->group == NULL)
         return false;
-    return thread_dying(thread) || (end == WAIT_INTERRUPTIBLE && thread->due != 0);
+    return thread_dying(thread) || (end == WAIT_INTERRUPTIBLE && (thread->due & THREAD_DUE_INTERRUPTS) != 0);
 }
 
 static bool current_wait_ended(enum wait_end end)
@@ -425,6 +425,8 @@ static inline void restore_user(struct cpu *cpu, struct thread *thread)
     }
     wrmsr(MSR_FS_BASE, thread->context.fs_base);
     wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
+    if (thread->context.rseq != 0)
+        __atomic_fetch_or(&thread->due, THREAD_DUE_RSEQ, __ATOMIC_SEQ_CST);
 }
 
 /* Switches to NEXT, which is in no queue, at NOW, until when the running thread has been charged. The queue is locked;

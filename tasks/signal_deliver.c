@@ -9,6 +9,7 @@
 #include "mm/space.h"
 #include "tasks/exit.h"
 #include "tasks/process_internal.h"
+#include "tasks/rseq.h"
 #include "tasks/signal.h"
 #include "tasks/wire.h"
 
@@ -184,6 +185,8 @@ static void act(struct thread *thread, const struct signal_info *info)
     if (result.action.handler == SIG_IGN)
         return;
     settle_call(thread, result.action.flags);
+    if (thread->context.rseq != 0)
+        rseq_update(thread); /* the handler interrupts the section */
     if (enter_handler(thread, info, &result.action) != 0) {
         log_death(thread, info);
         exit_group(EXIT_SIGNAL(SIGSEGV));

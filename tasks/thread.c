@@ -14,6 +14,7 @@
 #include "tasks/group.h"
 #include "tasks/migrate.h"
 #include "tasks/process.h"
+#include "tasks/rseq.h"
 #include "tasks/sched.h"
 
 #define BUCKETS 256u
@@ -181,6 +182,7 @@ struct thread *thread_create_user(uint32_t tid, struct group *group)
     thread_frame(thread)->rflags = RFLAGS_USER_DEFAULT;
     thread_frame(thread)->vector = TRAP_SYSCALL;
     thread->context.start_ns = clock_now();
+    thread->context.timer_slack = TIMER_SLACK;
     cpu_mask_all(thread->context.affinity);
     signal_queue_init(&thread->signals);
     thread->group = group;
@@ -273,6 +275,8 @@ void thread_reload(struct thread *thread)
 {
     struct cpu *cpu = cpu_self();
 
+    if (thread->context.rseq != 0)
+        __atomic_fetch_or(&thread->due, THREAD_DUE_RSEQ, __ATOMIC_SEQ_CST);
     fpu_restore(thread->fpu);
     cpu->fpu_owner = thread;
     thread->fpu_cpu = cpu->index;
@@ -320,6 +324,10 @@ void thread_before_user(void)
         }
         if ((thread->due & THREAD_DUE_SIGNAL) != 0) {
             signal_deliver(thread);
+            continue;
+        }
+        if ((thread->due & THREAD_DUE_RSEQ) != 0) {
+            rseq_update(thread);
             continue;
         }
         if (cpu_self()->resched) {

@@ -20,6 +20,7 @@
 struct group;
 
 #define TID_KERNEL_SHIFT 16u /* a thread id is its birth kernel << 16 | a number that is unique there */
+#define TIMER_SLACK 50000u   /* ns: what prctl(2) tells of a thread that has set none */
 #define THREAD_NAME_MAX 16
 
 enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_DEAD };
@@ -34,6 +35,10 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
 #define THREAD_DUE_SIGNAL 1u /* there may be a signal to take: tasks/signal.c */
 #define THREAD_DUE_MOVE 2u   /* it is to go on at thread->target: tasks/migrate.c */
 #define THREAD_DUE_STOP 4u   /* its group is stopped: tasks/signal.c */
+
+#define THREAD_DUE_RSEQ 8u /* it was off its CPU, and has registered a restartable sequence: tasks/rseq.c */
+
+#define THREAD_DUE_INTERRUPTS (THREAD_DUE_SIGNAL | THREAD_DUE_MOVE | THREAD_DUE_STOP) /* these end waits */
 
 /* A system call that could not finish because its wait was interrupted, and has changed nothing, returns one of these
  * in place of a negative errno; programs never see them. The number, the arguments and what the call keeps in
@@ -59,6 +64,7 @@ struct thread_context {
     uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
     uint64_t user_ns, system_ns;      /* CPU time used so far, on all kernels: sched_cpu_time has all of it */
     uint64_t start_ns;                /* when it was made, clock_now */
+    uint64_t timer_slack;             /* ns: kept and told (prctl); timers here are not late on purpose */
     uint64_t moves;                   /* migrations so far */
     uint64_t affinity[CPUS_MAX / 64]; /* CPUs of the machine, by plan index, that it may run on */
     uint32_t rseq_size, rseq_signature;

@@ -11,12 +11,15 @@
 #include "tasks/exit.h"
 #include "tasks/group.h"
 #include "tasks/locate.h"
+#include "tasks/rseq.h"
 #include "tasks/sched.h"
 #include "tasks/thread.h"
 #include "tasks/wire.h"
 
 #define PR_SET_NAME 15u
 #define PR_GET_NAME 16u
+#define PR_SET_TIMERSLACK 29u
+#define PR_GET_TIMERSLACK 30u
 #define ARCH_SET_GS 0x1001u
 #define ARCH_SET_FS 0x1002u
 #define ARCH_GET_FS 0x1003u
@@ -237,6 +240,11 @@ int64_t call_prctl(struct call *c)
         name[THREAD_NAME_MAX - 1] = '\0';
         memcpy(thread->context.name, name, sizeof(name));
         return 0;
+    case PR_SET_TIMERSLACK:
+        thread->context.timer_slack = (int64_t)c->a[1] > 0 ? c->a[1] : TIMER_SLACK;
+        return 0;
+    case PR_GET_TIMERSLACK:
+        return (int64_t)thread->context.timer_slack;
     case PR_GET_NAME:
         return user_write(c->a[1], thread->context.name, THREAD_NAME_MAX);
     default:
@@ -254,6 +262,11 @@ int64_t call_getcpu(struct call *c)
     if (c->a[1] != 0 && user_write(c->a[1], &node, sizeof(node)) != 0)
         return -EFAULT;
     return 0;
+}
+
+int64_t call_rseq(struct call *c)
+{
+    return rseq_register(c->a[0], (uint32_t)c->a[1], (uint32_t)c->a[2], (uint32_t)c->a[3]);
 }
 
 int64_t call_uname(struct call *c)

@@ -268,7 +268,7 @@ int64_t call_rt_sigtimedwait(struct call *c)
     if (!taken) {
         if (expired)
             return -EAGAIN;
-        return (thread->due & ~THREAD_DUE_SIGNAL) != 0 ? -ERESTARTNOHAND : -EINTR;
+        return (thread->due & THREAD_DUE_INTERRUPTS & ~THREAD_DUE_SIGNAL) != 0 ? -ERESTARTNOHAND : -EINTR;
     }
     signal_info_to_user(&info, user);
     if (c->a[1] != 0 && user_write(c->a[1], user, sizeof(user)) != 0)

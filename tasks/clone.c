@@ -76,13 +76,16 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
     if (thread == NULL)
         return -ENOMEM;
     copy_state(thread, frame, arguments);
-    /* The second is refused only when all of the group is dying: then the count dies too. */
+    /* The second is refused only when all of the group is dying, or all but the one that runs another program: either
+     * way the count is not used any more. */
     error = group_count_thread(self->group);
     if (error == 0)
-        error = self->doomed ? -EAGAIN : group_add_thread(self->group, thread);
+        error = group_add_thread(self->group, thread);
     if (error != 0) {
         thread_free(thread);
-        return error == -ESRCH ? -EAGAIN : error;
+        if (error != -ENOMEM)
+            exit_when_killed();
+        return error;
     }
     if (self->group->host == NULL)
         place(thread, BALANCE_CLONE);

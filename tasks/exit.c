@@ -248,15 +248,19 @@ void exit_group_other(struct group *group, uint32_t status)
         post(group->home, MSG_GROUP_EXIT, &message, sizeof(message));
 }
 
-void exit_group(uint32_t status)
+void exit_when_killed(void)
 {
-    struct thread *thread = thread_current();
     static const struct wait_reason reason = {.what = "own end", .kernel = -1};
 
-    exit_group_other(thread->group, status);
-    while (!thread_dying(thread)) /* away from home: until GROUP_KILL comes */
+    while (!thread_dying(thread_current())) /* away from home: until GROUP_KILL comes */
         sched_block(NULL, &reason, WAIT_KILLABLE, 0);
     exit_killed();
+}
+
+void exit_group(uint32_t status)
+{
+    exit_group_other(thread_current()->group, status);
+    exit_when_killed();
 }
 
 void exit_thread(uint32_t code)

@@ -26,6 +26,9 @@ void exit_leave_host(struct group *group);
 void exit_answer(struct group *group, bool answer);
 /* The current thread's group is exiting: the thread dies. */
 _Noreturn void exit_killed(void);
+/* The same, as soon as it has been told: the home has said already that the group is ending, or that all its threads
+ * but one are. The program does not see that it was refused something meanwhile. */
+_Noreturn void exit_when_killed(void);
 /* Ends the group GROUP from outside, with STATUS. Tasks only. */
 void exit_group_other(struct group *group, uint32_t status);
 

@@ -160,7 +160,7 @@ struct space *group_space(struct group *group)
 
 int group_add_thread_locked(struct group *group, struct thread *thread)
 {
-    if (group->exiting)
+    if (group->exiting || (group->process != NULL && group->process->pruning))
         return -ESRCH;
     list_append(&group->threads, &thread->group_node);
     group->count++;

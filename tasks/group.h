@@ -92,7 +92,7 @@ static inline bool group_exiting(const struct group *group)
     return group != NULL && __atomic_load_n(&group->exiting, __ATOMIC_SEQ_CST);
 }
 
-/* Puts THREAD into its group. -ESRCH when the group is exiting. */
+/* Puts THREAD into its group. -ESRCH: the group is exiting, or all its threads but one are being killed for exec. */
 int group_add_thread(struct group *group, struct thread *thread);
 int group_add_thread_locked(struct group *group, struct thread *thread);
 /* CPU time of the threads that are here or ended here, in ns; of each, what it has used on all kernels. */

@@ -179,6 +179,7 @@ int migrate_thread(uint32_t kernel)
     struct thread *thread = thread_current();
     struct group *group = thread->group;
     struct departure *departure;
+    int result;
 
     if (kernel >= instance.kernels)
         return -EINVAL;
@@ -204,7 +205,10 @@ int migrate_thread(uint32_t kernel)
         return -ENOMEM;
     msg_ask(&departure->asking, kernel, MSG_MIGRATE, departure->message, message_length(departure->message),
             take_answer, departure);
-    return sleep_as_shadow(thread);
+    result = sleep_as_shadow(thread);
+    if (result == -ESRCH) /* the group is ending, or all of it but the thread that runs another program */
+        exit_when_killed();
+    return result;
 }
 
 void migrate_order_locked(struct thread *thread, uint32_t kernel)
@@ -274,6 +278,8 @@ static bool message_valid(const struct msg *m)
 /* A thread that was here before: its shadow takes the state and wakes. */
 static int refill_locked(struct thread *thread, const struct msg_migrate *message)
 {
+    if (thread->doomed && thread->disposition == DISPOSITION_EXIT) /* exec kills it */
+        return -ESRCH;
     if (thread->presence == THREAD_PRESENT || thread->disposition != DISPOSITION_NONE || !install(thread, message))
         return -EPROTO;
     thread->disposition = DISPOSITION_RETURN;

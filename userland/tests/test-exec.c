@@ -401,6 +401,62 @@ static void *thread_exits_group(void *argument)
 }
 
 /* exec against exit_group: the one or the other. */
+/* Threads that are born on one place and come and go between it and the first. */
+static void *thread_commutes(void *argument)
+{
+    int index = (int)(intptr_t)argument;
+
+    for (;;) {
+        place_go(index);
+        place_go(0);
+    }
+    return NULL;
+}
+
+static void *thread_ends(void *argument)
+{
+    return argument;
+}
+
+/* Makes threads without end. */
+static void *thread_makes(void *argument)
+{
+    int index = (int)(intptr_t)argument;
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    place_go(index);
+    atomic_fetch_add(&company->running, 1);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    MUST(pthread_create(&thread, &attributes, thread_commutes, argument) == 0, "no commuter %d", index);
+    for (;;) {
+        MUST(pthread_create(&thread, NULL, thread_ends, NULL) == 0, "no thread");
+        pthread_join(thread, NULL);
+    }
+    return NULL;
+}
+
+static void case_coming(void)
+{
+    int count = 2 + place_few(4);
+
+    company = case_share(PAGE);
+    for (int round = 0; round < 12; round++) {
+        pid_t child;
+
+        atomic_store(&company->running, 0);
+        child = FORK();
+        if (child == 0) {
+            company_start(count, thread_makes);
+            for (int turn = 0; turn < round * 10; turn++)
+                sched_yield();
+            exec_identity();
+        }
+        EXITS(child, 0);
+    }
+}
+
 static void case_race_exit(void)
 {
     for (int round = 0; round < 8; round++) {
@@ -745,6 +801,7 @@ static const struct case_entry cases[] = {
     {"blocked", "exec ends threads that wait on all places", case_waiting_others},
     {"blocked-thread", "exec from a second thread ends threads that wait on all places", case_waiting_others_thread},
     {"race", "of threads that exec at once one wins", case_race},
+    {"coming", "no thread that is made, or on its way, while another execs lives on", case_coming},
     {"race-exit", "exec against exit_group: the one or the other", case_race_exit},
     {"errors", "exec that fails leaves everything as it was", case_errors},
     {"arguments", "arguments and variables of all sizes arrive", case_arguments},

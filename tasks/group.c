@@ -162,6 +162,8 @@ int group_add_thread_locked(struct group *group, struct thread *thread)
 {
     if (group->exiting || (group->process != NULL && group->process->pruning))
         return -ESRCH;
+    if (group->stopped) /* those that were here when it stopped have been told */
+        __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
     list_append(&group->threads, &thread->group_node);
     group->count++;
     return 0;

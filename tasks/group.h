@@ -92,7 +92,8 @@ static inline bool group_exiting(const struct group *group)
     return group != NULL && __atomic_load_n(&group->exiting, __ATOMIC_SEQ_CST);
 }
 
-/* Puts THREAD into its group. -ESRCH: the group is exiting, or all its threads but one are being killed for exec. */
+/* Puts THREAD, which does not run yet, into its group; it begins by standing still if the group is stopped. -ESRCH: the
+ * group is exiting, or all its threads but one are being killed for exec. */
 int group_add_thread(struct group *group, struct thread *thread);
 int group_add_thread_locked(struct group *group, struct thread *thread);
 /* CPU time of the threads that are here or ended here, in ns; of each, what it has used on all kernels. */

@@ -11,6 +11,7 @@ void case_groups(void);
 void case_no_child(void);
 void case_usage(void);
 void case_stopped(void);
+void case_stopped_makers(void);
 void case_zombie(void);
 void case_many(void);
 void case_waiters(void);

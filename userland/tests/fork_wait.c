@@ -250,6 +250,63 @@ void case_usage(void)
           "no time of ended children");
 }
 
+static atomic_int *stop_round; /* shared */
+
+/* Runs on until the next round: a stop that misses it never comes to an end. */
+static void *thread_spins(void *argument)
+{
+    int round = (int)(intptr_t)argument;
+
+    while (atomic_load(stop_round) == round)
+        sched_yield();
+    return NULL;
+}
+
+static void *thread_makes(void *argument)
+{
+    pthread_t threads[12];
+
+    place_go((int)(intptr_t)argument);
+    for (;;) {
+        int round = atomic_load(stop_round);
+
+        for (size_t i = 0; i < CASE_COUNT(threads); i++)
+            MUST(pthread_create(&threads[i], NULL, thread_spins, (void *)(intptr_t)round) == 0, "no thread");
+        for (size_t i = 0; i < CASE_COUNT(threads); i++)
+            pthread_join(threads[i], NULL);
+    }
+    return NULL;
+}
+
+void case_stopped_makers(void)
+{
+    pid_t child;
+    int status;
+
+    stop_round = case_share(PAGE);
+    child = FORK();
+    if (child == 0) {
+        for (int i = 0; i < place_few(4); i++) {
+            pthread_t thread;
+
+            MUST(pthread_create(&thread, NULL, thread_makes, (void *)(intptr_t)i) == 0, "no thread %d", i);
+        }
+        thread_makes(NULL);
+    }
+    for (int round = 0; round < 40; round++) {
+        for (int turn = 0; turn < 1 + round % 7; turn++)
+            sched_yield();
+        CALL(kill(child, SIGSTOP));
+        case_await("a stopped child");
+        CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status), "status %#x", (unsigned)status);
+        CALL(kill(child, SIGCONT));
+        CHECK(waitpid(child, &status, WCONTINUED) == child && WIFCONTINUED(status), "status %#x", (unsigned)status);
+        atomic_fetch_add(stop_round, 1);
+    }
+    CALL(kill(child, SIGKILL));
+    DIES(child, SIGKILL);
+}
+
 void case_stopped(void)
 {
     for (int i = 0; i < place_few(4); i++) {

@@ -423,6 +423,7 @@ static const struct case_entry cases[] = {
     {"no-child", "waiting for what is no child is ECHILD, wrong options are EINVAL", case_no_child},
     {"usage", "wait4 and waitid tell the child's use of the machine", case_usage},
     {"stopped", "WUNTRACED and WCONTINUED tell of stops and continues, once", case_stopped},
+    {"stopped-makers", "threads that are made while their process stops stand still, too", case_stopped_makers},
     {"zombie", "a child that has ended exists until it is waited for", case_zombie},
     {"many", "many children on all places are reaped in any order", case_many},
     {"waiters", "many threads wait on all places; each child is reaped once", case_waiters},

@@ -176,6 +176,17 @@ static bool selected(const struct child *child, uint64_t selector)
     }
 }
 
+static void forget_child_locked(struct child *child)
+{
+    list_remove(&child->node);
+    heap_free(child, sizeof(*child));
+}
+
+static bool has_ended(const struct child *child)
+{
+    return child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
+}
+
 /* What wait4(2) does in one step: takes the first selected child of which there is something to tell. */
 static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t options,
                            struct msg_process_result *result)
@@ -187,7 +198,7 @@ static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t 
     result->events = watch_events(&process->child_events);
     list_for_each(node, &process->children) {
         struct child *child = container_of(node, struct child, node);
-        bool ended = child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
+        bool ended = has_ended(child);
 
         if (!selected(child, selector))
             continue;
@@ -211,8 +222,7 @@ static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t 
             result->reaped = 1;
             process->children_user_ns += child->user_ns;
             process->children_system_ns += child->system_ns;
-            list_remove(&child->node);
-            heap_free(child, sizeof(*child));
+            forget_child_locked(child);
         }
         return 0;
     }
@@ -230,6 +240,13 @@ static int64_t operation_wait(struct group *group, const struct msg_process_call
     return value;
 }
 
+/* News of a stop or a continue that a later one has overtaken, or the child's end. */
+static bool is_late(const struct child *child, uint32_t code, uint32_t round)
+{
+    return (code == CLD_STOPPED || code == CLD_CONTINUED) &&
+           (has_ended(child) || (int32_t)(round - child->stop_round) < 0);
+}
+
 /* A child has changed. 1: it has ended and is not kept for a wait. */
 static int64_t operation_child_event(struct group *group, const struct msg_process_call *call)
 {
@@ -243,14 +260,17 @@ static int64_t operation_child_event(struct group *group, const struct msg_proce
 
     spin_lock(&group->lock);
     child = find_child_locked(process, id);
-    if (child == NULL || group->exiting) {
+    if (child == NULL || group->exiting || is_late(child, code, (uint32_t)call->b)) {
+        bool over = code != CLD_STOPPED && code != CLD_CONTINUED;
+
+        if (child != NULL && over)
+            forget_child_locked(child); /* its id may be another's before this process gives its children away */
         spin_unlock(&group->lock);
-        return code == CLD_STOPPED || code == CLD_CONTINUED ? 0 : 1;
+        return over ? 1 : 0;
     }
     info.signal = SIGCHLD;
     if (code == CHILD_CANCELLED) {
-        list_remove(&child->node);
-        heap_free(child, sizeof(*child));
+        forget_child_locked(child);
         info.signal = 0;
     } else {
         child->code = code;
@@ -259,6 +279,7 @@ static int64_t operation_child_event(struct group *group, const struct msg_proce
         if (code == CLD_CONTINUED)
             info.value = SIGCONT;
         if (code == CLD_STOPPED || code == CLD_CONTINUED) {
+            child->stop_round = (uint32_t)call->b;
             if ((action->flags & SA_NOCLDSTOP) != 0)
                 info.signal = 0;
         } else {
@@ -270,8 +291,7 @@ static int64_t operation_child_event(struct group *group, const struct msg_proce
                 keep = false;
                 if (action->handler == SIG_IGN)
                     info.signal = 0;
-                list_remove(&child->node);
-                heap_free(child, sizeof(*child));
+                forget_child_locked(child);
             }
         }
     }

@@ -25,6 +25,7 @@ struct child {
     uint32_t exit_signal;        /* sent at its end, 0: none */
     uint32_t status;             /* as waitpid's: of the last event not yet waited for */
     uint32_t code;               /* 0, or CLD_* of that event */
+    uint32_t stop_round;         /* of the last stop or continue heard of: news may overtake each other */
     uint64_t user_ns, system_ns; /* valid once ended: its own and its waited-for children's */
 };
 
@@ -95,7 +96,8 @@ enum process_operation {
     PROCESS_RETARGET,    /* a: signals that a thread elsewhere does not take after all */
     PROCESS_PENDING,     /* -> set of signals pending for the group */
     PROCESS_NEW_PARENT,  /* a: the new one */
-    PROCESS_CHILD_EVENT, /* a: CHILD_EVENT, b: user ns, c: system ns; -> 1: nobody will wait for it */
+    PROCESS_CHILD_EVENT, /* a: CHILD_EVENT; end: b: user ns, c: system ns, -> 1: nobody will wait for it; else b: stop
+                            round */
     PROCESS_CHILD_GROUP, /* of child a: process group b */
     PROCESS_REAPED,      /* its parent has waited for it */
     PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */

@@ -23,6 +23,7 @@ static void one_stands(struct group *group, uint32_t round)
         tell = process->parent != PROCESS_INIT;
         call.id = process->parent;
         call.a = CHILD_EVENT(group->id, CLD_STOPPED, process->stop_signal << 8 | 0x7f);
+        call.b = round;
     }
     spin_unlock(&group->lock);
     if (tell)
@@ -125,6 +126,7 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal)
         tell = process->parent != PROCESS_INIT;
         call.id = process->parent;
         call.a = CHILD_EVENT(group->id, CLD_CONTINUED, 0xffff);
+        call.b = message.round;
     }
     spin_unlock(&group->lock);
     for (kernel_set rest = others; rest != 0; rest &= rest - 1)

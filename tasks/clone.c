@@ -82,7 +82,7 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
     if (error == 0)
         error = group_add_thread(self->group, thread);
     if (error != 0) {
-        thread_free(thread);
+        thread_abandon(thread);
         if (error != -ENOMEM)
             exit_when_killed();
         return error;
@@ -167,7 +167,7 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     if (begun)
         process_cancel_child(parent, tid);
     if (thread != NULL)
-        thread_free(thread);
+        thread_abandon(thread);
     if (group != NULL)
         group_abandon(group);
     return error;

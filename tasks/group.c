@@ -52,8 +52,7 @@ void group_publish(struct group *group)
 
 void group_abandon(struct group *group)
 {
-    process_free(group->process);
-    heap_free(group, sizeof(*group));
+    group_put(group); /* a handler may have found it by the id of its thread */
 }
 
 void group_each(bool (*each)(struct group *group, void *context), void *context)

@@ -339,10 +339,9 @@ void migrate_joined(struct group *group, const struct msg_group_joined *joined, 
         } else {
             spin_lock(&group->lock);
             list_remove(&thread->group_node);
-            thread_forget(thread);
             group->count--;
             spin_unlock(&group->lock);
-            thread_free(thread);
+            thread_abandon(thread);
             msg_kept_reply_error(&arrival->kept, error, arrival_done);
         }
     }
@@ -396,13 +395,13 @@ static int settle_locked(struct group *group, const struct msg *m, bool *kept)
         arrival = heap_alloc(sizeof(*arrival));
     if (thread == NULL || (joining && arrival == NULL)) {
         if (thread != NULL)
-            thread_free(thread);
+            thread_abandon(thread);
         heap_free(arrival, sizeof(*arrival));
         return -ENOMEM;
     }
     error = install(thread, message) ? group_add_thread(group, thread) : -EPROTO;
     if (error != 0) {
-        thread_free(thread);
+        thread_abandon(thread);
         heap_free(arrival, sizeof(*arrival));
         return error;
     }

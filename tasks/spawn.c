@@ -71,7 +71,7 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     if (begun)
         process_cancel_child(parent, tid);
     if (thread != NULL)
-        thread_free(thread); /* drops its reference to the group */
+        thread_abandon(thread); /* drops its reference to the group */
     if (group != NULL)
         group_abandon(group);
     if (space != NULL)

@@ -209,6 +209,17 @@ void thread_free(struct thread *thread)
     heap_free(thread, sizeof(*thread));
 }
 
+void thread_abandon(struct thread *thread)
+{
+    struct group *group = thread->group;
+
+    spin_lock(&group->lock);
+    signal_queue_remove(&thread->signals, ~0ull);
+    thread_forget(thread);
+    spin_unlock(&group->lock);
+    thread_free(thread);
+}
+
 void thread_forget(struct thread *thread)
 {
     spin_lock(&lock);

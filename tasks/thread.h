@@ -133,6 +133,9 @@ uint32_t thread_new_tid(void);
 /* Frees a thread that no CPU runs and no list holds. */
 void thread_free(struct thread *thread);
 
+/* Frees THREAD, a program's, which was made and never put into its group: whoever knows its id may have found it. */
+void thread_abandon(struct thread *thread);
+
 /* Makes thread_find pass over THREAD, which is about to be freed; under its group's lock. */
 void thread_forget(struct thread *thread);
 /* The thread TID on this kernel, present or shadow, or NULL. Stays valid while the caller holds its group's lock or

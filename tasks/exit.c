@@ -11,9 +11,9 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/futex.h"
-#include "tasks/post.h"
 #include "tasks/process_internal.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
@@ -66,9 +66,9 @@ static void begin_end(struct group *group, uint32_t status)
     }
 }
 
-/* Home: as begin_end, for a kill. A group that is still being made has no thread yet and is not to be ended by others;
- * one that has none any more is ending already. */
-static void end_started(struct group *group, uint32_t status)
+/* A group that is still being made has no thread yet and is not to be ended by others; one that has none any more is
+ * ending already. */
+void exit_group_other(struct group *group, uint32_t status)
 {
     bool started;
 
@@ -238,16 +238,6 @@ void exit_killed(void)
     sched_die();
 }
 
-void exit_group_other(struct group *group, uint32_t status)
-{
-    struct msg_group_exit message = {.group = group->id, .status = status};
-
-    if (group->home == instance.kernel)
-        end_started(group, status);
-    else
-        post(group->home, MSG_GROUP_EXIT, &message, sizeof(message));
-}
-
 void exit_when_killed(void)
 {
     static const struct wait_reason reason = {.what = "own end", .kernel = -1};
@@ -259,7 +249,14 @@ void exit_when_killed(void)
 
 void exit_group(uint32_t status)
 {
-    exit_group_other(thread_current()->group, status);
+    struct group *group = thread_current()->group;
+    struct msg_group_exit message = {.group = group->id, .status = status};
+
+    if (group->home == instance.kernel)
+        exit_group_other(group, status);
+    /* Waits, so that the word is there before the thread is gone: behind exec it would end the new program. */
+    else if (msg_call(group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0, "word of an end", group->id) < 0)
+        panic("tasks: no memory to tell the home of the end of group %u", group->id);
     exit_when_killed();
 }
 
@@ -334,7 +331,7 @@ static void handle_group_exit(const struct msg *m)
     struct group *group = group_find(message->group);
 
     if (group != NULL) { /* else it has ended meanwhile */
-        end_started(group, message->status);
+        exit_group_other(group, message->status);
         group_put(group);
     }
     msg_reply(&m->ticket, NULL, 0);

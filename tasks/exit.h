@@ -29,7 +29,7 @@ _Noreturn void exit_killed(void);
 /* The same, as soon as it has been told: the home has said already that the group is ending, or that all its threads
  * but one are. The program does not see that it was refused something meanwhile. */
 _Noreturn void exit_when_killed(void);
-/* Ends the group GROUP from outside, with STATUS. Tasks only. */
+/* Ends the group GROUP, whose home this kernel is, with STATUS. Any context without locks. */
 void exit_group_other(struct group *group, uint32_t status);
 
 /* Called by the scheduler when a dead thread's stack is no longer in use. Must not wait. */

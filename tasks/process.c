@@ -720,6 +720,7 @@ void process_ended(struct group *group)
     }
     if (forget)
         group_forget(group);
+    watch_event(&process->child_events); /* whoever gave up watching, of which word may be lost: it holds the group */
 }
 
 static struct watch_source *find_children(uint64_t id, void **held)

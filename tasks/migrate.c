@@ -278,8 +278,6 @@ static bool message_valid(const struct msg *m)
 /* A thread that was here before: its shadow takes the state and wakes. */
 static int refill_locked(struct thread *thread, const struct msg_migrate *message)
 {
-    if (thread->doomed && thread->disposition == DISPOSITION_EXIT) /* exec kills it */
-        return -ESRCH;
     if (thread->presence == THREAD_PRESENT || thread->disposition != DISPOSITION_NONE || !install(thread, message))
         return -EPROTO;
     thread->disposition = DISPOSITION_RETURN;

@@ -264,7 +264,8 @@ void exit_thread(uint32_t code)
 {
     struct thread *thread = thread_current();
     struct group *group = thread->group;
-    struct msg_thread message = {.group = group->id, .thread = thread->tid, .status = EXIT_STATUS(code)};
+    struct msg_thread message = {
+        .group = group->id, .thread = thread->tid, .status = EXIT_STATUS(code), .start_ns = thread->context.start_ns};
 
     futex_release_thread(true);
     thread->context.signal_mask = ~0ull;
@@ -359,7 +360,8 @@ static void handle_thread_gone(const struct msg *m)
         return;
     spin_lock(&group->lock);
     thread = thread_find(message->thread);
-    if (thread != NULL && thread->group == group && thread->presence != THREAD_PRESENT) {
+    if (thread != NULL && thread->group == group && thread->presence != THREAD_PRESENT &&
+        thread->context.start_ns == message->start_ns) {
         thread->disposition = DISPOSITION_EXIT;
         sched_wake(thread);
     }

@@ -34,6 +34,7 @@ struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */
     uint32_t thread;
     uint32_t status; /* THREAD_EXIT: as waitpid's */
     uint32_t pad;
+    uint64_t start_ns; /* THREAD_GONE: when it was made: exec, or time, may have given its id to another */
 };
 
 struct msg_group_joined { /* the answer to GROUP_JOIN */

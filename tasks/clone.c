@@ -131,25 +131,25 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     struct msg_process_state *state = heap_alloc(sizeof(*state));
     struct group *group = group_create(tid, instance.kernel, NULL);
     struct thread *thread = group != NULL ? thread_create_user(tid, group) : NULL;
-    uint32_t parent = own->id;
+    bool sibling = (arguments->flags & CLONE_PARENT) != 0;
+    uint32_t parent = 0;
     void *files = NULL;
     int error = thread == NULL || state == NULL ? -ENOMEM : 0;
     bool begun = false;
 
-    if (error == 0 && (arguments->flags & CLONE_PARENT) != 0) {
-        struct msg_process_call call = {.id = own->id, .operation = PROCESS_PARENT};
-        struct msg_process_result result;
-
-        parent = (uint32_t)process_call(&call, &result);
-    }
     if (error == 0) {
-        error = process_begin_child(parent, tid, (uint32_t)arguments->exit_signal, state);
+        if (sibling)
+            error = process_begin_sibling(own->id, tid, state);
+        else
+            error = process_begin_child(own->id, tid, (uint32_t)arguments->exit_signal, state);
         begun = error == 0;
     }
-    if (error == 0)
+    if (begun) {
+        parent = state->parent;
         error = process_create(group, state);
+    }
     if (error == 0) {
-        group->process->exit_signal = (uint32_t)arguments->exit_signal;
+        group->process->exit_signal = sibling ? state->exit_signal : (uint32_t)arguments->exit_signal;
         if ((arguments->flags & CLONE_CLEAR_SIGHAND) != 0)
             process_reset_actions(group->process);
         error = group_hooks.fork_files(own, &files);

@@ -75,24 +75,28 @@ static struct child *find_child_locked(struct process *process, uint32_t id)
 /* Home of the parent. */
 static int begin_child(struct group *group, const struct msg_process_begin *begin, struct msg_process_state *state)
 {
-    struct child *child = heap_alloc(sizeof(*child));
+    struct child *child = begin->child != 0 ? heap_alloc(sizeof(*child)) : NULL;
     struct process *process = group->process;
     int error = 0;
 
-    if (child == NULL)
+    if (child == NULL && begin->child != 0)
         return -ENOMEM;
     spin_lock(&group->lock);
     if (group->exiting) {
         error = -EAGAIN;
     } else {
-        child->id = begin->child;
-        child->group = process->process_group;
-        child->exit_signal = begin->exit_signal;
-        list_append(&process->children, &child->node);
+        if (child != NULL) {
+            child->id = begin->child;
+            child->group = begin->group != 0 ? begin->group : process->process_group;
+            child->exit_signal = begin->exit_signal;
+            list_append(&process->children, &child->node);
+        }
         *state = (struct msg_process_state){.parent = group->id,
                                             .process_group = process->process_group,
                                             .session = process->session,
-                                            .command_size = process->command_size};
+                                            .command_size = process->command_size,
+                                            .grandparent = process->parent,
+                                            .exit_signal = process->exit_signal};
         memcpy(state->name, process->name, sizeof(state->name));
         memcpy(state->command, process->command, sizeof(state->command));
         memcpy(state->actions, process->actions, sizeof(state->actions));
@@ -137,23 +141,50 @@ static void handle_begin(const struct msg *m)
     msg_kept_reply_long(&w->kept, &w->state, sizeof(w->state), begin_done);
 }
 
-int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state)
+static int ask_to_begin(const struct msg_process_begin *begin, struct msg_process_state *state)
 {
-    struct msg_process_begin begin = {.parent = parent, .child = child, .exit_signal = exit_signal};
+    uint32_t home = process_home(begin->parent);
     struct group *group;
     int result;
 
-    if (process_home(parent) != instance.kernel) {
-        result = msg_call(process_home(parent), MSG_PROCESS_BEGIN, &begin, sizeof(begin), state, sizeof(*state),
-                          "leave to have a child", parent);
+    if (home != instance.kernel) {
+        result = msg_call(home, MSG_PROCESS_BEGIN, begin, sizeof(*begin), state, sizeof(*state),
+                          "leave to have a child", begin->parent);
         return result < 0 ? result : result == (int)sizeof(*state) ? 0 : -EPROTO;
     }
-    group = group_find(parent);
+    group = group_find(begin->parent);
     if (group == NULL)
         return -EAGAIN;
-    result = begin_child(group, &begin, state);
+    result = begin_child(group, begin, state);
     group_put(group);
     return result;
+}
+
+int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state)
+{
+    struct msg_process_begin begin = {.parent = parent, .child = child, .exit_signal = exit_signal};
+
+    return ask_to_begin(&begin, state);
+}
+
+int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_state *state)
+{
+    struct msg_process_begin begin = {.parent = sibling};
+    struct msg_process_state *unused = heap_alloc(sizeof(*unused));
+    int error = unused == NULL ? -ENOMEM : ask_to_begin(&begin, state);
+
+    if (error == 0) {
+        begin = (struct msg_process_begin){.parent = state->grandparent,
+                                           .child = child,
+                                           .exit_signal = state->exit_signal,
+                                           .group = state->process_group};
+        error = begin.parent == PROCESS_INIT ? -EAGAIN : ask_to_begin(&begin, unused);
+        state->parent = error == 0 ? begin.parent : PROCESS_INIT;
+        if (error == -EAGAIN) /* that has ended, or is about to give away its children */
+            error = 0;
+    }
+    heap_free(unused, sizeof(*unused));
+    return error;
 }
 
 void process_cancel_child(uint32_t parent, uint32_t child)

@@ -72,6 +72,8 @@ void process_free(struct process *process);
 /* The state that a child of PARENT begins with; the child is known to the parent from now on. Any home of the parent:
  * asks it. -EAGAIN: the parent is ending; -ENOMEM. Tasks only. */
 int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state);
+/* The same for a child of SIBLING's parent (CLONE_PARENT) that inherits all, also its exit signal, from SIBLING. */
+int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_state *state);
 /* The child that was begun does not come. */
 void process_cancel_child(uint32_t parent, uint32_t child);
 

@@ -103,9 +103,9 @@ struct msg_process_result {
 
 struct msg_process_begin { /* PROCESS_BEGIN */
     uint32_t parent;
-    uint32_t child;
+    uint32_t child; /* 0: none, only the state is asked for */
     uint32_t exit_signal;
-    uint32_t pad;
+    uint32_t group; /* the child's process group, 0: the parent's */
 };
 
 struct msg_process_state { /* its answer: what a child inherits */
@@ -113,6 +113,8 @@ struct msg_process_state { /* its answer: what a child inherits */
     uint32_t process_group;
     uint32_t session;
     uint32_t command_size;
+    uint32_t grandparent; /* the parent's parent, and what that is sent at the parent's end: for CLONE_PARENT */
+    uint32_t exit_signal;
     char name[THREAD_NAME_MAX];
     char command[PROCESS_COMMAND_MAX];
     struct signal_action actions[SIGNALS];

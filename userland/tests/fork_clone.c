@@ -169,10 +169,19 @@ void case_clone_parent(void)
     pid_t child = FORK();
 
     if (child == 0) {
-        long made = CALL(clone_raw(CLONE_PARENT | SIGCHLD, NULL, NULL));
+        struct sigaction action;
+        pid_t maker = getpid();
+        long made;
 
+        CALL(setpgid(0, 0));
+        signal(SIGUSR2, SIG_IGN);
+        made = CALL(clone_raw(CLONE_PARENT | SIGCHLD, NULL, NULL));
         if (made == 0) {
             CHECK(getppid() == parent, "%d", (int)getppid());
+            /* What it inherits is its maker's. */
+            CHECK(getpgid(0) == maker, "process group %d, not %d", (int)getpgid(0), (int)maker);
+            CALL(sigaction(SIGUSR2, NULL, &action));
+            CHECK(action.sa_handler == SIG_IGN, "SIGUSR2 is not ignored");
             _exit(15);
         }
         *sibling = (pid_t)made;

@@ -209,6 +209,7 @@ int exit_others(void)
         work_submit(&group->work);
         return -EAGAIN;
     }
+    signal_mask_changed(self); /* those that died may have been chosen for signals of the group */
     return 0;
 }
 
@@ -268,9 +269,7 @@ void exit_thread(uint32_t code)
         .group = group->id, .thread = thread->tid, .status = EXIT_STATUS(code), .start_ns = thread->context.start_ns};
 
     futex_release_thread(true);
-    thread->context.signal_mask = ~0ull;
-    if (group->signal_hint != 0)
-        signal_retarget(group, ~0ull);
+    signal_set_mask(thread, ~0ull);
     for (kernel_set rest = thread->visited & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
         msg_notify((uint32_t)__builtin_ctzll(rest), MSG_THREAD_GONE, &message, sizeof(message));
     if (group->home == instance.kernel)

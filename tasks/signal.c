@@ -191,14 +191,35 @@ static void handle_hint(const struct msg *m)
     msg_reply(&m->ticket, NULL, 0);
 }
 
+static void look_locked(struct thread *thread)
+{
+    if (((thread->signals.pending | thread->group->signal_hint) & (~thread->context.signal_mask | thread->awaited)) !=
+        0)
+        __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);
+}
+
 void signal_mask_changed(struct thread *thread)
 {
     struct group *group = thread->group;
 
     spin_lock(&group->lock);
-    if (((thread->signals.pending | group->signal_hint) & (~thread->context.signal_mask | thread->awaited)) != 0)
-        __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);
+    look_locked(thread);
     spin_unlock(&group->lock);
+}
+
+/* Under the lock, so that a sender on another CPU either sees the new mask or has set the hint that is looked at. */
+void signal_set_mask(struct thread *thread, uint64_t mask)
+{
+    struct group *group = thread->group;
+    uint64_t blocked;
+
+    spin_lock(&group->lock);
+    blocked = mask & ~thread->context.signal_mask & group->signal_hint;
+    thread->context.signal_mask = mask;
+    look_locked(thread);
+    spin_unlock(&group->lock);
+    if (blocked != 0)
+        signal_retarget(group, blocked);
 }
 
 bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)

@@ -68,8 +68,11 @@ int signal_send_thread_locked(struct thread *thread, const struct signal_info *i
 /* A fault of the current thread: it takes the signal next, or its process dies if it blocks or ignores it. */
 void signal_force(const struct signal_info *info);
 
-/* After the mask of the current thread, or what it waits for, has changed: lets it look for signals if there may be
- * some. */
+/* The current thread blocks MASK from now on. It looks for signals that it does not block any more, and others of its
+ * process for those that it may have been chosen for and blocks now. */
+void signal_set_mask(struct thread *thread, uint64_t mask);
+/* The current thread, or one that has not started, begins or begins again to run here: lets it look for signals if
+ * there may be some. */
 void signal_mask_changed(struct thread *thread);
 /* Takes signals that are due for the current thread: runs their default actions, or makes its frame enter a handler. On
  * its way to user mode; waits for the home. */

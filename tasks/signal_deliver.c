@@ -82,7 +82,7 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
     struct trap_frame *frame = thread_frame(thread);
     struct signal_frame *out = heap_alloc(sizeof(*out));
     uint64_t top = frame->rsp - SIGNAL_RED_ZONE;
-    uint64_t at, fpu;
+    uint64_t at, fpu, mask;
     int error;
 
     if (out == NULL)
@@ -112,9 +112,9 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
     context->flags &= ~CONTEXT_RESTORE_MASK;
     if ((context->stack_flags & SS_AUTODISARM) != 0)
         context->stack_base = context->stack_size = context->stack_flags = 0;
-    context->signal_mask |= action->mask & ~SIGNAL_UNBLOCKABLE;
+    mask = context->signal_mask | (action->mask & ~SIGNAL_UNBLOCKABLE);
     if ((action->flags & SA_NODEFER) == 0)
-        context->signal_mask |= SIGNAL_BIT(info->signal);
+        mask |= SIGNAL_BIT(info->signal);
     frame->rdi = info->signal;
     frame->rsi = at + offsetof(struct signal_frame, info);
     frame->rdx = at + offsetof(struct signal_frame, flags);
@@ -125,7 +125,7 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
     frame->cs = SELECTOR_USER_CODE;
     frame->ss = SELECTOR_USER_DATA;
     reset_fpu(thread);
-    signal_mask_changed(thread);
+    signal_set_mask(thread, mask);
     return 0;
 }
 
@@ -210,6 +210,7 @@ void signal_return(struct thread *thread)
     struct signal_frame *in = heap_alloc(sizeof(*in));
     uint32_t size = signal_fpu_size();
     uint8_t *area = heap_alloc(size);
+    uint64_t mask = 0;
     bool good = in != NULL && area != NULL && user_read(in, frame->rsp - 8, sizeof(*in)) == 0;
 
     if (good && in->context.fpu != 0) {
@@ -224,7 +225,7 @@ void signal_return(struct thread *thread)
     }
     good = good && signal_context_load(&in->context, frame);
     if (good) {
-        context->signal_mask = in->mask & ~SIGNAL_UNBLOCKABLE;
+        mask = in->mask & ~SIGNAL_UNBLOCKABLE;
         if (in->stack_size == 0 || (in->stack_flags & SS_DISABLE) != 0) {
             if (!on_alternate_stack(context, frame->rsp))
                 context->stack_base = context->stack_size = context->stack_flags = 0;
@@ -239,7 +240,7 @@ void signal_return(struct thread *thread)
     heap_free(in, sizeof(*in));
     heap_free(area, size);
     if (good)
-        signal_mask_changed(thread);
+        signal_set_mask(thread, mask);
     else
         exit_group(EXIT_SIGNAL(SIGSEGV));
 }

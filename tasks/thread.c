@@ -347,8 +347,7 @@ void thread_before_user(void)
         }
         if ((thread->context.flags & CONTEXT_RESTORE_MASK) != 0) { /* no handler has run that would do it */
             thread->context.flags &= ~CONTEXT_RESTORE_MASK;
-            thread->context.signal_mask = thread->context.signal_saved_mask;
-            signal_mask_changed(thread);
+            signal_set_mask(thread, thread->context.signal_saved_mask);
             continue;
         }
         if (thread->context.interrupted != 0)

@@ -133,7 +133,7 @@ static void write_remaining(uint64_t address, uint64_t unit, uint64_t deadline)
  * when it was interrupted, by the delivery of signals (CONTEXT_RESTORE_MASK). */
 static int64_t mask_enter(uint64_t address, uint64_t size)
 {
-    struct thread_context *context = &thread_current()->context;
+    struct thread *thread = thread_current();
     uint64_t mask;
 
     if (address == 0)
@@ -142,23 +142,21 @@ static int64_t mask_enter(uint64_t address, uint64_t size)
         return -EINVAL;
     if (user_read(&mask, address, sizeof(mask)) != 0)
         return -EFAULT;
-    context->signal_saved_mask = context->signal_mask;
-    context->signal_mask = mask & ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
-    context->flags |= CONTEXT_RESTORE_MASK;
-    signal_mask_changed(thread_current());
+    thread->context.signal_saved_mask = thread->context.signal_mask;
+    thread->context.flags |= CONTEXT_RESTORE_MASK;
+    signal_set_mask(thread, mask & ~SIGNAL_UNBLOCKABLE);
     return 0;
 }
 
 static int64_t mask_leave(int64_t result)
 {
-    struct thread_context *context = &thread_current()->context;
+    struct thread *thread = thread_current();
 
     if (result == -ERESTARTSYS)
         return -ERESTARTNOHAND;
-    if ((context->flags & CONTEXT_RESTORE_MASK) != 0) {
-        context->signal_mask = context->signal_saved_mask;
-        context->flags &= ~CONTEXT_RESTORE_MASK;
-        signal_mask_changed(thread_current());
+    if ((thread->context.flags & CONTEXT_RESTORE_MASK) != 0) {
+        thread->context.flags &= ~CONTEXT_RESTORE_MASK;
+        signal_set_mask(thread, thread->context.signal_saved_mask);
     }
     return result;
 }

@@ -117,19 +117,6 @@ int64_t call_rt_tgsigqueueinfo(struct call *c)
     return error != 0 ? error : send_thread((uint32_t)c->a[0], (uint32_t)c->a[1], &info);
 }
 
-/* The current thread blocks MASK from now on; what it blocks anew, others of its process may take. */
-static void set_mask(struct thread *thread, uint64_t mask)
-{
-    uint64_t blocked = mask & ~thread->context.signal_mask;
-
-    thread->context.signal_mask = mask & ~SIGNAL_UNBLOCKABLE;
-    if (thread->signals.pending != 0 || thread->group->signal_hint != 0) {
-        signal_mask_changed(thread);
-        if ((blocked & thread->group->signal_hint) != 0)
-            signal_retarget(thread->group, blocked);
-    }
-}
-
 int64_t call_rt_sigprocmask(struct call *c)
 {
     struct thread *thread = thread_current();
@@ -153,7 +140,7 @@ int64_t call_rt_sigprocmask(struct call *c)
         default:
             return -EINVAL;
         }
-        set_mask(thread, set);
+        signal_set_mask(thread, set & ~SIGNAL_UNBLOCKABLE);
     }
     return c->a[2] != 0 ? user_write(c->a[2], &old, sizeof(old)) : 0;
 }
@@ -224,7 +211,7 @@ int64_t call_rt_sigsuspend(struct call *c)
         return -EFAULT;
     thread->context.signal_saved_mask = thread->context.signal_mask;
     thread->context.flags |= CONTEXT_RESTORE_MASK;
-    set_mask(thread, set);
+    signal_set_mask(thread, set & ~SIGNAL_UNBLOCKABLE);
     return call_pause(c);
 }
 
@@ -265,6 +252,7 @@ int64_t call_rt_sigtimedwait(struct call *c)
     }
     thread->awaited = 0;
     signal_mask_changed(thread);
+    signal_retarget(thread->group, set & thread->context.signal_mask); /* we may have been chosen for one meanwhile */
     if (!taken) {
         if (expired)
             return -EAGAIN;

@@ -296,7 +296,7 @@ void exit_answer(struct group *group, bool answer)
 void exit_reap(struct thread *thread)
 {
     struct group *group = thread->group;
-    struct stop_request *stop = NULL;
+    struct stop_standing stop;
     bool answer = false, stopped;
     uint64_t user, system;
 
@@ -319,7 +319,7 @@ void exit_reap(struct thread *thread)
     spin_unlock(&group->lock);
     thread_free(thread);
     if (stopped)
-        stop_answer(group, stop);
+        stop_answer(group, &stop);
     watch_event(&group->moves);
     exit_answer(group, answer);
     group_put(group);

@@ -53,7 +53,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     struct departure *departure = context;
     struct group *group = group_find(departure->group);
     uint32_t tid = departure->tid, move = departure->move;
-    struct stop_request *stop = NULL;
+    struct stop_standing stop;
     bool stopped = false;
     struct thread *thread;
 
@@ -81,7 +81,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     }
     spin_unlock(&group->lock);
     if (stopped)
-        stop_answer(group, stop);
+        stop_answer(group, &stop);
     watch_event(&group->moves);
     group_put(group);
 }

@@ -33,6 +33,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
     process->process_group = group->id;
     process->session = group->id;
     process->exit_signal = SIGCHLD;
+    process->continues = 1;
     process->start_ns = clock_now();
     list_init(&process->children);
     watch_init(&process->child_events);
@@ -426,6 +427,8 @@ static int64_t operation_take_signal(struct group *group, const struct msg_proce
 
     spin_lock(&group->lock);
     taken = signal_queue_take(&process->signals, call->a, &result->info) ? 1 : 0;
+    if (taken != 0 && (SIGNAL_BIT(result->info.signal) & SIGNAL_STOPPING) != 0)
+        result->info.extra = process->continues; /* a SIGCONT that comes before the thread has stopped us counts */
     result->hint = process->signals.pending;
     spin_unlock(&group->lock);
     return taken;
@@ -601,7 +604,10 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
     case PROCESS_SET_ACTION:
         return operation_set_action(group, call, result);
     case PROCESS_STOP:
-        stop_group(group, (uint32_t)call->a);
+        stop_group(group, (uint32_t)call->a, call->b);
+        return 0;
+    case PROCESS_CONTINUE:
+        stop_continue(group);
         return 0;
     case PROCESS_PENDING:
         spin_lock(&group->lock);

@@ -47,6 +47,7 @@ struct process {
     struct completion *vfork_done;                 /* [g] somebody here waits until it gives back its parent's space */
     struct signal_queue signals;                   /* [g] for any of its threads */
     struct signal_action actions[SIGNALS];         /* [g] by signal - 1 */
+    uint64_t continues;                            /* [g] SIGCONTs so far, from 1 */
     uint32_t stop_signal;                          /* [g] of a stop in progress or done, 0: none */
     uint32_t stop_left;                            /* [g] kernels where threads do not stand yet */
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
@@ -94,7 +95,7 @@ enum process_operation {
     PROCESS_TAKE_SIGNAL, /* a: set of signals that may be taken: the info, the action, and the hint left */
     PROCESS_TAKE_ACTION, /* a: signal: its action, reset if SA_RESETHAND */
     PROCESS_SET_ACTION,  /* action, signal, sets: -> the action before */
-    PROCESS_STOP,        /* a: signal: the default action of a stop signal */
+    PROCESS_STOP,        /* a: signal, b: continues, or 0: the default action of a stop signal */
     PROCESS_RETARGET,    /* a: signals that a thread elsewhere does not take after all */
     PROCESS_PENDING,     /* -> set of signals pending for the group */
     PROCESS_NEW_PARENT,  /* a: the new one */
@@ -105,6 +106,7 @@ enum process_operation {
     PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */
     PROCESS_TIMES,       /* -> members, times of children waited for */
     PROCESS_ALARM, /* a: ns from now, 0: off, b: interval, c: 1 sets, 0 only asks. -> ns that were left, interval */
+    PROCESS_CONTINUE,    /* what SIGCONT does at once: sent to one thread */
 };
 struct msg_process_call;
 struct msg_process_result;

@@ -12,13 +12,11 @@
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
-#define STOPS (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
-
 enum signal_default signal_default(uint32_t signal)
 {
     if (signal == SIGCONT)
         return SIGNAL_CONTINUES;
-    if ((SIGNAL_BIT(signal) & STOPS) != 0)
+    if ((SIGNAL_BIT(signal) & SIGNAL_STOPPING) != 0)
         return SIGNAL_STOPS;
     return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH ? SIGNAL_IGNORED : SIGNAL_TERMINATES;
 }
@@ -88,9 +86,7 @@ int signal_send_group(struct group *group, const struct signal_info *info)
         spin_unlock(&group->lock);
         return 0;
     }
-    if (info->signal == SIGCONT)
-        signal_queue_remove(&process->signals, STOPS);
-    if ((bit & STOPS) != 0)
+    if ((bit & SIGNAL_STOPPING) != 0)
         signal_queue_remove(&process->signals, SIGNAL_BIT(SIGCONT));
     members = group_members_locked(group);
     thread = eligible_locked(group, bit);
@@ -115,6 +111,16 @@ int signal_send_thread_locked(struct thread *thread, const struct signal_info *i
     if (error == 0 && wants(thread, SIGNAL_BIT(info->signal)))
         thread_set_due(thread, THREAD_DUE_SIGNAL);
     return error;
+}
+
+void signal_sent_thread(struct group *group, uint32_t signal)
+{
+    struct msg_process_call call = {.id = group->id, .operation = PROCESS_CONTINUE};
+
+    if (signal == SIGKILL)
+        exit_group_other(group, EXIT_SIGNAL(SIGKILL));
+    else if (signal == SIGCONT)
+        process_tell(&call);
 }
 
 void signal_hint(struct group *group, uint64_t signals)

@@ -17,6 +17,7 @@ struct thread;
 struct group;
 
 #define SIGNAL_BIT(signal) (1ull << ((signal)-1))
+#define SIGNAL_STOPPING (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
 #define SIGNAL_UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
 #define SIGNAL_REALTIME 32u    /* from here on each one sent is queued */
 #define SIGNAL_QUEUE_MAX 1024u /* queued at one thread or process */
@@ -28,7 +29,8 @@ struct signal_info {
     uint32_t pid; /* sender, or child */
     uint32_t uid;
     uint64_t value; /* sigqueue's value, a fault's address, a child's status */
-    uint64_t extra; /* of a child: user and system time in clock ticks, low and high half */
+    uint64_t extra; /* of a child: user and system time in clock ticks, low and high half; of a stop signal taken from
+                       its process: how often that has been told to continue */
 };
 
 struct signal_action {
@@ -65,6 +67,9 @@ enum signal_default signal_default(uint32_t signal);
 int signal_send_group(struct group *group, const struct signal_info *info);
 /* Sends INFO to THREAD, which is present here; its group's lock is held. */
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info);
+/* What SIGNAL, sent to a thread, does to its process GROUP at once, whether it is blocked or not. Any context without
+ * locks. */
+void signal_sent_thread(struct group *group, uint32_t signal);
 /* A fault of the current thread: it takes the signal next, or its process dies if it blocks or ignores it. */
 void signal_force(const struct signal_info *info);
 
@@ -99,16 +104,21 @@ void signal_forget_elsewhere(struct group *group, uint64_t signals);
 /* The home's word to a member kernel: these signals may be pending for the group. */
 void signal_hint(struct group *group, uint64_t signals);
 
-/* Stop and continue, tasks/stop.c. Home, any context without locks: begins or ends a stop. */
-void stop_group(struct group *group, uint32_t signal);
+/* Stop and continue, tasks/stop.c. Home, any context without locks: begins a stop, unless the process has been told to
+ * continue since CONTINUES was its count of that (0: not known); or ends one, and drops stop signals of the process. */
+void stop_group(struct group *group, uint32_t signal, uint64_t continues);
 void stop_continue(struct group *group);
 /* The current thread stands still while its group is stopped; killable. */
 void stop_stand(struct thread *thread);
 /* Some thread of GROUP here has come to stand, has left or died, and the lock is held. True: all stand now, and
  * stop_answer is to be called once it is free. */
 struct stop_request;
-bool stop_look_locked(struct group *group, struct stop_request **request);
-void stop_answer(struct group *group, struct stop_request *request);
+struct stop_standing {
+    struct stop_request *request; /* of the home, or NULL: this is the home */
+    uint32_t round;
+};
+bool stop_look_locked(struct group *group, struct stop_standing *standing);
+void stop_answer(struct group *group, const struct stop_standing *standing);
 void stop_init(void);
 
 #endif

@@ -83,12 +83,16 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
     struct signal_frame *out = heap_alloc(sizeof(*out));
     uint64_t top = frame->rsp - SIGNAL_RED_ZONE;
     uint64_t at, fpu, mask;
+    bool alternate;
     int error;
 
     if (out == NULL)
         return -ENOMEM;
-    if ((action->flags & SA_ONSTACK) != 0 && context->stack_size != 0 && !on_alternate_stack(context, frame->rsp))
+    alternate = on_alternate_stack(context, frame->rsp);
+    if ((action->flags & SA_ONSTACK) != 0 && context->stack_size != 0 && !alternate) {
         top = context->stack_base + context->stack_size;
+        alternate = true;
+    }
     at = signal_frame_place(top, &fpu);
     out->return_address = action->restorer;
     out->flags = 6 | (cpu_features.xsave ? 1 : 0);
@@ -145,7 +149,8 @@ static bool from_fault(const struct signal_info *info)
 
 static void take_default(struct thread *thread, const struct signal_info *info)
 {
-    struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_STOP, .a = info->signal};
+    struct msg_process_call call = {
+        .id = thread->group->id, .operation = PROCESS_STOP, .a = info->signal, .b = info->extra};
     struct msg_process_result result;
 
     switch (signal_default(info->signal)) {
@@ -201,6 +206,8 @@ void signal_deliver(struct thread *thread)
     while (!thread_dying(thread) && (thread->due & THREAD_DUE_STOP) == 0 &&
            signal_take(thread, ~thread->context.signal_mask, &info))
         act(thread, &info);
+    if ((thread->due & THREAD_DUE_STOP) != 0)
+        signal_mask_changed(thread); /* what else is there comes after the stop */
 }
 
 void signal_return(struct thread *thread)

@@ -30,9 +30,9 @@ static void one_stands(struct group *group, uint32_t round)
         process_tell(&call);
 }
 
-bool stop_look_locked(struct group *group, struct stop_request **request)
+bool stop_look_locked(struct group *group, struct stop_standing *standing)
 {
-    *request = NULL;
+    *standing = (struct stop_standing){.request = NULL, .round = group->stop_round};
     if (!group->stop_waits)
         return false;
     list_for_each(node, &group->threads) {
@@ -42,7 +42,7 @@ bool stop_look_locked(struct group *group, struct stop_request **request)
             return false;
     }
     group->stop_waits = false;
-    *request = group->stop_request;
+    standing->request = group->stop_request;
     group->stop_request = NULL;
     return true;
 }
@@ -56,12 +56,12 @@ static void kept_done(struct msg_kept *kept)
     heap_free(container_of(kept, struct stop_request, kept), sizeof(struct stop_request));
 }
 
-void stop_answer(struct group *group, struct stop_request *request)
+void stop_answer(struct group *group, const struct stop_standing *standing)
 {
-    if (request != NULL)
-        msg_kept_reply(&request->kept, NULL, 0, kept_done);
+    if (standing->request != NULL)
+        msg_kept_reply(&standing->request->kept, NULL, 0, kept_done);
     else
-        one_stands(group, group->stop_round);
+        one_stands(group, standing->round);
 }
 
 /* Applies round ROUND here. Returns the kept stop of an earlier round, which is to be answered now, or NULL. */
@@ -96,18 +96,22 @@ static void member_stands(void *context, uint32_t kernel, const void *reply, int
     group_put(group);
 }
 
-/* Home: begins round group->stop_round + 1. */
-static void begin_round(struct group *group, bool stopped, uint32_t signal)
+/* Home: begins round group->stop_round + 1. CONTINUES: see stop_group. */
+static void begin_round(struct group *group, bool stopped, uint32_t signal, uint64_t continues)
 {
     struct msg_group_stop message = {.group = group->id, .stopped = stopped ? 1 : 0};
     struct process *process = group->process;
     struct msg_process_call call = {.operation = PROCESS_CHILD_EVENT};
     kernel_set others = 0;
-    struct stop_request *none;
+    struct stop_standing standing;
     bool answer = false, tell = false;
 
     spin_lock(&group->lock);
-    if (group->stopped == stopped || group->exiting) {
+    if (!stopped) {
+        process->continues++;
+        signal_queue_remove(&process->signals, SIGNAL_STOPPING);
+    }
+    if (group->stopped == stopped || group->exiting || (continues != 0 && continues != process->continues)) {
         spin_unlock(&group->lock);
         return;
     }
@@ -121,7 +125,7 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal)
     process->stop_left = kernel_set_count(others) + 1;
     apply_locked(group, message.round, stopped);
     if (stopped) {
-        answer = stop_look_locked(group, &none);
+        answer = stop_look_locked(group, &standing);
     } else {
         tell = process->parent != PROCESS_INIT;
         call.id = process->parent;
@@ -138,28 +142,28 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal)
         process_tell(&call);
 }
 
-void stop_group(struct group *group, uint32_t signal)
+void stop_group(struct group *group, uint32_t signal, uint64_t continues)
 {
-    begin_round(group, true, signal);
+    begin_round(group, true, signal, continues);
 }
 
 void stop_continue(struct group *group)
 {
-    begin_round(group, false, 0);
+    begin_round(group, false, 0, 0);
 }
 
 void stop_stand(struct thread *thread)
 {
     static const struct wait_reason reason = {.what = "SIGCONT (stopped)", .kernel = -1};
     struct group *group = thread->group;
-    struct stop_request *request;
+    struct stop_standing standing;
 
     spin_lock(&group->lock);
     while (group->stopped && !thread_dying(thread)) {
         thread->stands = true;
-        if (stop_look_locked(group, &request)) {
+        if (stop_look_locked(group, &standing)) {
             spin_unlock(&group->lock);
-            stop_answer(group, request);
+            stop_answer(group, &standing);
             spin_lock(&group->lock);
             continue;
         }
@@ -175,7 +179,8 @@ static void handle_stop(const struct msg *m)
 {
     const struct msg_group_stop *message = m->data;
     struct group *group = group_find(message->group);
-    struct stop_request *overtaken, *request = NULL, *done;
+    struct stop_request *request = NULL;
+    struct stop_standing overtaken = {.request = NULL}, done = {.request = NULL};
 
     if (group == NULL || group->home != m->ticket.kernel) {
         if (group != NULL)
@@ -186,7 +191,14 @@ static void handle_stop(const struct msg *m)
     if (message->stopped != 0)
         request = heap_alloc(sizeof(*request));
     spin_lock(&group->lock);
-    overtaken = apply_locked(group, message->round, message->stopped != 0);
+    if ((int32_t)(message->round - group->stop_round) <= 0) { /* a later round, sent by another CPU, was faster */
+        spin_unlock(&group->lock);
+        heap_free(request, sizeof(*request));
+        msg_reply(&m->ticket, NULL, 0);
+        group_put(group);
+        return;
+    }
+    overtaken.request = apply_locked(group, message->round, message->stopped != 0);
     if (request != NULL) { /* without memory the home hears too early that all stand */
         msg_keep(m, &request->kept, NULL);
         group->stop_request = request;
@@ -195,12 +207,12 @@ static void handle_stop(const struct msg *m)
     }
     stop_look_locked(group, &done);
     spin_unlock(&group->lock);
-    if (overtaken != NULL)
-        stop_answer(group, overtaken);
+    if (overtaken.request != NULL)
+        stop_answer(group, &overtaken);
     if (request == NULL)
         msg_reply(&m->ticket, NULL, 0);
-    if (done != NULL)
-        stop_answer(group, done);
+    if (done.request != NULL)
+        stop_answer(group, &done);
     group_put(group);
 }
 

@@ -34,6 +34,7 @@ static int64_t set_affinity_locked(struct thread *thread, const uint64_t words[C
         return -EINVAL;
     }
     if (kernel < 0) {
+        thread_clear_due(thread, THREAD_DUE_MOVE); /* of a mask before */
         sched_affinity_changed(thread);
         return 0;
     }
@@ -56,7 +57,8 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
             return -EINVAL;
         if (call->group != 0 && call->group != thread->group->id)
             return -ESRCH;
-        return call->info.signal == 0 ? 0 : signal_send_thread_locked(thread, &call->info);
+        return call->info.signal == 0 || call->info.signal == SIGKILL ? 0
+                                                                      : signal_send_thread_locked(thread, &call->info);
     case THREAD_GET_AFFINITY:
         memcpy(result->words, thread->context.affinity, sizeof(result->words));
         return 0;
@@ -86,9 +88,22 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
     }
 }
 
+/* What is done once the lock is free. */
+static void operated(struct group *group, const struct msg_thread_call *call, int64_t value)
+{
+    if (value != 0)
+        return;
+    if (call->operation == THREAD_SIGNAL)
+        signal_sent_thread(group, call->info.signal);
+    if (call->operation == THREAD_SET_AFFINITY)
+        watch_event(&group->moves); /* whoever waits for a move that is off looks again */
+}
+
 static int64_t operate_here(const struct msg_thread_call *call, struct msg_thread_result *result)
 {
     struct thread *thread = thread_lock(call->thread);
+    struct group *group;
+    bool done = false;
     int64_t value;
 
     if (thread == NULL) {
@@ -97,9 +112,12 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
         result->kernel = process_home(call->thread); /* it has not come, or is over: begin again */
         return THREAD_ELSEWHERE;
     }
-    result->group = thread->group->id;
+    group = thread->group;
+    group_get(group);
+    result->group = group->id;
     if (thread->presence == THREAD_PRESENT && !thread_dying(thread)) {
         value = operate_locked(thread, call, result);
+        done = true;
     } else if (thread_dying(thread)) {
         value = -ESRCH;
     } else {
@@ -107,6 +125,9 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
         value = THREAD_ELSEWHERE;
     }
     thread_unlock(thread);
+    if (done)
+        operated(group, call, value);
+    group_put(group);
     return value;
 }
 

@@ -88,12 +88,20 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
 
     if (out == NULL)
         return -ENOMEM;
+    if (action->handler >= USER_END) { /* on its way there the kernel would fault */
+        heap_free(out, sizeof(*out));
+        return -EFAULT;
+    }
     alternate = on_alternate_stack(context, frame->rsp);
     if ((action->flags & SA_ONSTACK) != 0 && context->stack_size != 0 && !alternate) {
         top = context->stack_base + context->stack_size;
         alternate = true;
     }
     at = signal_frame_place(top, &fpu);
+    if (alternate && (at <= context->stack_base || at - context->stack_base > context->stack_size)) {
+        heap_free(out, sizeof(*out));
+        return -EFAULT; /* what lies below the alternate stack is not ours to write */
+    }
     out->return_address = action->restorer;
     out->flags = 6 | (cpu_features.xsave ? 1 : 0);
     out->stack_base = context->stack_base;

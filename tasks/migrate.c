@@ -174,7 +174,8 @@ static int sleep_as_shadow(struct thread *thread)
     return disposition == DISPOSITION_RETURN ? 1 : thread->fail_error;
 }
 
-int migrate_thread(uint32_t kernel)
+/* ORDERED: by thread->target, which is KERNEL unless another order has come since: then that one is left to do. */
+static int depart(uint32_t kernel, bool ordered)
 {
     struct thread *thread = thread_current();
     struct group *group = thread->group;
@@ -193,9 +194,14 @@ int migrate_thread(uint32_t kernel)
         fpu_save(thread->fpu);
     sched_settle();
     spin_lock(&group->lock);
+    if (ordered && (thread->due & THREAD_DUE_MOVE) != 0) {
+        spin_unlock(&group->lock);
+        return 0;
+    }
     departure = departure_create_locked(thread, kernel);
     if (departure != NULL) {
-        cpu_self()->fpu_owner = NULL; /* from now on only its return writes the area */
+        thread_clear_due(thread, THREAD_DUE_MOVE); /* or it would be done when the thread comes back */
+        cpu_self()->fpu_owner = NULL;              /* from now on only its return writes the area */
         thread->presence = THREAD_LEAVING;
         thread->went_to = kernel;
         departure->move = ++thread->move;
@@ -209,6 +215,11 @@ int migrate_thread(uint32_t kernel)
     if (result == -ESRCH) /* the group is ending, or all of it but the thread that runs another program */
         exit_when_killed();
     return result;
+}
+
+int migrate_thread(uint32_t kernel)
+{
+    return depart(kernel, false);
 }
 
 void migrate_order_locked(struct thread *thread, uint32_t kernel)
@@ -225,7 +236,7 @@ void migrate_ordered(struct thread *thread)
     spin_lock(&thread->group->lock);
     target = thread->target;
     spin_unlock(&thread->group->lock);
-    if (migrate_thread(target) < 0)
+    if (depart(target, true) < 0)
         watch_event(&thread->group->moves); /* whoever ordered it looks again */
 }
 
@@ -412,8 +423,6 @@ static int settle_locked(struct group *group, const struct msg *m, bool *kept)
         *kept = true;
         return 0;
     }
-    if (group->stopped)
-        __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
     signal_mask_changed(thread);
     sched_start(thread);
     return 0;
@@ -427,9 +436,10 @@ static int arrive(struct group *group, const struct msg *m, bool *kept)
 
     spin_lock(&group->lock);
     group->signal_hint |= message->signal_hint;
+    /* While a thread here runs exec, all others end: one that comes now would be missed. */
     if (group->exiting || (group->process != NULL && group->process->pruning)) {
         spin_unlock(&group->lock);
-        return -ESRCH; /* where it comes from it is told to die, or has been */
+        return -ESRCH;
     }
     thread = thread_find(message->thread);
     if (thread == NULL)

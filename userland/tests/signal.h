@@ -71,4 +71,14 @@ void case_group_errors(void);
 void case_alarm(void);
 void case_timer(void);
 
+/* signal_lost.c: what went wrong once. */
+void case_poll_pending(void);
+void case_stop_rest(void);
+void case_stop_overtaken(void);
+void case_stopped_tkill(void);
+void case_chosen_masks(void);
+void case_handler_nowhere(void);
+void case_altstack_full(void);
+void case_frame_garbage(void);
+
 #endif

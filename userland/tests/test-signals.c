@@ -349,6 +349,14 @@ static const struct case_entry cases[] = {
     {"group-errors", "setpgid refuses what it must", case_group_errors},
     {"alarm", "alarm ends pause and tells the time left", case_alarm},
     {"timer", "setitimer repeats", case_timer},
+    {"poll-pending", "a signal that is pending before ppoll and pselect ends them", case_poll_pending},
+    {"stop-rest", "what was pending with a stop signal is taken after the stop", case_stop_rest},
+    {"stop-overtaken", "SIGCONT behind SIGSTOP leaves nothing stopped", case_stop_overtaken},
+    {"stopped-tkill", "SIGCONT and SIGKILL by tkill act on a stopped process", case_stopped_tkill},
+    {"chosen-masks", "what the chosen thread masks another takes", case_chosen_masks},
+    {"handler-nowhere", "a handler at no address ends the process", case_handler_nowhere},
+    {"altstack-full", "nested handlers do not leave the alternate stack", case_altstack_full},
+    {"frame-garbage", "garbled frames harm only their program", case_frame_garbage},
 };
 
 static const struct case_set set = {"test-signals", cases, CASE_COUNT(cases), NULL, 0};

@@ -312,7 +312,6 @@ void exit_reap(struct thread *thread)
         group->gone_system_ns += system;
     }
     list_remove(&thread->group_node);
-    signal_queue_remove(&thread->signals, ~0ull);
     thread_forget(thread); /* a handler may look for it as soon as the lock is free */
     stopped = stop_look_locked(group, &stop);
     group_count_down_locked(group, &answer);

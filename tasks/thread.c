@@ -202,8 +202,10 @@ void thread_free(struct thread *thread)
     stack->next = free_stacks;
     free_stacks = stack;
     spin_unlock(&lock);
-    if (thread->fpu != NULL)
+    if (thread->fpu != NULL) { /* a program's */
+        signal_queue_remove(&thread->signals, ~0ull);
         heap_free(thread->fpu, cpu_features.fpu_size);
+    }
     if (thread->group != NULL)
         group_put(thread->group);
     heap_free(thread, sizeof(*thread));
@@ -253,7 +255,7 @@ struct thread *thread_lock(uint32_t tid)
         return NULL;
     spin_lock(&group->lock);
     thread = thread_find(tid);
-    if (thread != NULL && thread->group == group)
+    if (thread != NULL && thread->group == group && !list_empty(&thread->group_node)) /* else it is still being made */
         return thread;
     spin_unlock(&group->lock);
     group_put(group);

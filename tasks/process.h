@@ -105,8 +105,8 @@ enum process_operation {
     PROCESS_REAPED,      /* its parent has waited for it */
     PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */
     PROCESS_TIMES,       /* -> members, times of children waited for */
-    PROCESS_ALARM, /* a: ns from now, 0: off, b: interval, c: 1 sets, 0 only asks. -> ns that were left, interval */
-    PROCESS_CONTINUE,    /* what SIGCONT does at once: sent to one thread */
+    PROCESS_ALARM,    /* a: ns from now, 0: off, b: interval, c: 1 sets, 0 only asks. -> ns that were left, interval */
+    PROCESS_CONTINUE, /* what SIGCONT does at once: sent to one thread */
 };
 struct msg_process_call;
 struct msg_process_result;

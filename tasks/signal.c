@@ -117,9 +117,11 @@ void signal_sent_thread(struct group *group, uint32_t signal)
 {
     struct msg_process_call call = {.id = group->id, .operation = PROCESS_CONTINUE};
 
-    if (signal == SIGKILL)
-        exit_group_other(group, EXIT_SIGNAL(SIGKILL));
-    else if (signal == SIGCONT)
+    if (signal == SIGKILL) {
+        call.operation = PROCESS_SIGNAL;
+        call.info = (struct signal_info){.signal = SIGKILL};
+    }
+    if (signal == SIGKILL || signal == SIGCONT)
         process_tell(&call);
 }
 

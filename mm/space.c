@@ -161,10 +161,29 @@ static void release_entries(struct space *space)
     release_send(&releasing);
 }
 
+/* Whoever had a lock on another kernel has given it back before it died, but its word is in the ring of urgent messages
+ * and may be behind that of the death: takes messages until it has come. */
+static void await_unlocks(struct space *space)
+{
+    for (;;) {
+        bool done;
+
+        spin_lock(&space->lock);
+        done = list_empty(&space->locks);
+        spin_unlock(&space->lock);
+        if (done)
+            return;
+        msg_poll();
+        cpu_relax();
+    }
+}
+
 void space_destroy(struct space *space)
 {
     bool last;
 
+    if (space->home == instance.kernel && space->users == 1)
+        await_unlocks(space);
     spin_lock(&table_lock);
     last = --space->users == 0;
     if (last && space->published)

@@ -20,6 +20,7 @@ void case_foreign_wait(void);
 /* fork_clone.c: other ways to make a process. */
 void case_vfork_exit(void);
 void case_vfork_exec(void);
+void case_vfork_killed(void);
 void case_clone_vfork(void);
 void case_clone_ids(void);
 void case_clone_parent(void);

@@ -51,6 +51,62 @@ void case_vfork_exit(void)
     }
 }
 
+struct vfork_killed {
+    volatile pid_t child;
+    volatile int go;
+};
+
+/* The child waits to be told, then ends in one of three ways. */
+static void vfork_waits(struct vfork_killed *shared, int way)
+{
+    char *arguments[] = {(char *)case_program(), "@seven", "argument", NULL};
+
+    if (vfork() == 0) {
+        shared->child = (pid_t)syscall(SYS_getpid);
+        while (shared->go == 0)
+            syscall(SYS_sched_yield);
+        if (way == 0)
+            syscall(SYS_execve, arguments[0], arguments, environ);
+        if (way == 1)
+            syscall(SYS_kill, shared->child, SIGKILL);
+        _exit(0);
+    }
+}
+
+void case_vfork_killed(void)
+{
+    struct vfork_killed *shared = case_share(PAGE);
+
+    for (int i = 0; i < 3 * place_few(4); i++) {
+        int way = i % 3;
+        pid_t maker, child;
+
+        shared->child = 0;
+        shared->go = 0;
+        maker = FORK();
+        if (maker == 0) {
+            place_go(i / 3);
+            vfork_waits(shared, way);
+            _exit(0);
+        }
+        UNTIL(shared->child != 0, "the child");
+        child = shared->child;
+        place_go(i);
+        if (i % 2 == 0) {
+            CALL(kill(maker, SIGKILL));
+            shared->go = 1;
+        } else {
+            shared->go = 1;
+            CALL(kill(maker, SIGKILL));
+        }
+        if (i % 2 == 0)
+            DIES(maker, SIGKILL);
+        else
+            case_wait(maker); /* it may have been quicker */
+        UNTIL(kill(child, 0) == -1 && errno == ESRCH, "the end of the orphan");
+    }
+}
+
 static pid_t vfork_exec(char *const arguments[])
 {
     pid_t child = vfork();

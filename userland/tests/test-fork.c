@@ -433,6 +433,7 @@ static const struct case_entry cases[] = {
     {"loop", "fork 200 times", case_loop},
     {"vfork-exit", "vfork lends the parent's memory until the child exits", case_vfork_exit},
     {"vfork-exec", "vfork and execve", case_vfork_exec},
+    {"vfork-killed", "whoever waits in vfork is killed; its child goes on", case_vfork_killed},
     {"clone-vfork", "clone with CLONE_VM and CLONE_VFORK on a stack of its own", case_clone_vfork},
     {"clone-ids", "clone stores the child's id where it is told to", case_clone_ids},
     {"clone-parent", "CLONE_PARENT makes a sibling", case_clone_parent},

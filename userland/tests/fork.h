@@ -13,6 +13,7 @@ void case_usage(void);
 void case_stopped(void);
 void case_stopped_makers(void);
 void case_zombie(void);
+void case_end_together(void);
 void case_many(void);
 void case_waiters(void);
 void case_foreign_wait(void);

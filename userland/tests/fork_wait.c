@@ -464,3 +464,65 @@ void case_foreign_wait(void)
         pthread_join(thread, NULL);
     }
 }
+
+#define FAMILY 8
+
+struct family {
+    atomic_int go;
+    atomic_int born;
+    pid_t children[FAMILY];
+};
+
+static struct family *family; /* shared */
+
+static void *thread_forks(void *argument)
+{
+    int index = (int)(intptr_t)argument;
+    pid_t child;
+
+    place_go(index);
+    child = FORK();
+    if (child == 0) {
+        while (atomic_load(&family->go) == 0)
+            sched_yield();
+        for (int turn = 0; turn < index * 3; turn++)
+            sched_yield();
+        _exit(index);
+    }
+    family->children[index] = child;
+    atomic_fetch_add(&family->born, 1);
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+        continue;
+    return NULL;
+}
+
+void case_end_together(void)
+{
+    family = case_share(PAGE);
+    for (int round = 0; round < 6; round++) {
+        pid_t parent;
+        int status;
+
+        atomic_store(&family->go, 0);
+        atomic_store(&family->born, 0);
+        parent = FORK();
+        if (parent == 0) {
+            pthread_t thread;
+
+            for (int i = 0; i < FAMILY; i++)
+                MUST(pthread_create(&thread, NULL, thread_forks, (void *)(intptr_t)i) == 0, "no thread %d", i);
+            UNTIL(atomic_load(&family->born) == FAMILY, "the children");
+            atomic_store(&family->go, 1);
+            for (int turn = 0; turn < round; turn++)
+                sched_yield();
+            if (round % 2 == 0)
+                case_exec("seven", "argument", NULL);
+            kill(getpid(), SIGKILL);
+        }
+        status = case_wait(parent);
+        CHECK(round % 2 == 0 ? WIFEXITED(status) && WEXITSTATUS(status) == 7 : WIFSIGNALED(status), "status %#x",
+              (unsigned)status);
+        for (int i = 0; i < FAMILY; i++)
+            UNTIL(kill(family->children[i], 0) == -1 && errno == ESRCH, "the end of an orphan");
+    }
+}

@@ -425,6 +425,7 @@ static const struct case_entry cases[] = {
     {"stopped", "WUNTRACED and WCONTINUED tell of stops and continues, once", case_stopped},
     {"stopped-makers", "threads that are made while their process stops stand still, too", case_stopped_makers},
     {"zombie", "a child that has ended exists until it is waited for", case_zombie},
+    {"end-together", "children that end when their parent does, or execs, are gone", case_end_together},
     {"many", "many children on all places are reaped in any order", case_many},
     {"waiters", "many threads wait on all places; each child is reaped once", case_waiters},
     {"foreign-wait", "a thread on another place waits for what main forked", case_foreign_wait},

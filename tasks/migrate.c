@@ -325,7 +325,7 @@ void migrate_joined(struct group *group, const struct msg_group_joined *joined, 
             group->stopped = joined->stopped != 0;
         }
     } else {
-        group->exiting = true; /* a tombstone, until the last reference goes */
+        group->exiting = true; /* nobody comes any more */
     }
     while (!list_empty(&group->arrivals)) {
         struct list *node = group->arrivals.next;

@@ -8,9 +8,11 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/call.h"
+#include "msg/channel.h"
 #include "tasks/exit.h"
 #include "tasks/post.h"
 #include "tasks/process_internal.h"
+#include "tasks/sched.h"
 #include "tasks/usage.h"
 #include "tasks/wire.h"
 #include "tasks/work.h"
@@ -694,6 +696,17 @@ int64_t process_call(const struct msg_process_call *call, struct msg_process_res
     return result->value;
 }
 
+int64_t process_call_surely(const struct msg_process_call *call, struct msg_process_result *result)
+{
+    int64_t value;
+
+    while ((value = process_call(call, result)) == -ENOMEM) { /* an answer gives some back */
+        msg_poll();
+        sched_yield();
+    }
+    return value;
+}
+
 void process_tell(const struct msg_process_call *call)
 {
     struct msg_process_result result;
@@ -723,7 +736,7 @@ static void give_children_away(struct group *group)
             return;
         call.id = child->id;
         heap_free(child, sizeof(*child));
-        process_call(&call, &result); /* before our own parent hears of the end: then they have a new one */
+        process_call_surely(&call, &result); /* before our own parent hears of the end: then they have a new one */
     }
 }
 
@@ -748,7 +761,7 @@ void process_ended(struct group *group)
     if (process->first)
         group_hooks.first_ended(status);
     /* 0: the parent has noted it, and says REAPED later */
-    forget = call.id == PROCESS_INIT || process_call(&call, &result) != 0;
+    forget = call.id == PROCESS_INIT || process_call_surely(&call, &result) != 0;
     if (forget) {
         spin_lock(&group->lock);
         forget = process->zombie; /* a NEW_PARENT may have been here before */

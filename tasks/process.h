@@ -111,6 +111,9 @@ enum process_operation {
 struct msg_process_call;
 struct msg_process_result;
 int64_t process_call(const struct msg_process_call *call, struct msg_process_result *result);
+/* The same for an operation that must not be lost, and that itself needs no memory: waits until there is some to ask.
+ */
+int64_t process_call_surely(const struct msg_process_call *call, struct msg_process_result *result);
 
 /* The action of SIGNAL, 1 to 64, in GROUP, of any home: *OLD is what it was, and it becomes *ACTION unless that is
  * NULL. Waits for the home. */

@@ -28,7 +28,7 @@ static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_proces
             struct msg_process_call reap = {.id = result->child, .operation = PROCESS_REAPED};
             struct msg_process_result none;
 
-            process_call(&reap, &none);
+            process_call_surely(&reap, &none);
         }
         if (error != 0 || result->child != 0 || (options & WAIT_NO_HANG) != 0)
             return error;

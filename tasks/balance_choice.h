@@ -14,11 +14,11 @@ enum balance_event { BALANCE_CLONE, BALANCE_FORK, BALANCE_EXEC };
 enum balance_placing { PLACE_LOCAL, PLACE_SPREAD, PLACE_LEAST_LOADED };
 
 struct balance_kernel {
-    bool allowed;      /* it runs, and the thread may use a CPU of it */
+    uint64_t weight;   /* of the threads there that are ready or run */
+    uint32_t count;    /* of these */
     uint32_t cpus;     /* not 0 */
-    uint32_t count;    /* threads there that are ready or run */
-    uint64_t weight;   /* of these */
     uint32_t distance; /* from here, as in SLIT */
+    bool allowed;      /* it runs, and the thread may use a CPU of it */
 };
 
 /* The kernel for a thread of kernel OWN, one of the COUNT in KERNELS, or BALANCE_NOWHERE when none is allowed. Of equal

@@ -24,33 +24,35 @@ struct group {
     uint32_t references; /* under the table's lock */
     uint32_t id;         /* [i] thread id of the first thread */
     uint32_t home;       /* [i] kernel */
-    struct space *space; /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
-    struct group *host;  /* [g] whose space that is, with a reference and counted among its threads, or NULL */
     struct spinlock lock;
-    struct list threads;   /* [g] those on this kernel, present and shadow */
-    uint32_t count;        /* [g] how many, until their last CPU has left their stacks, and lodgers in our space */
-    volatile bool exiting; /* [g] written; read without: every thread here is to die */
-    struct msg_kept kept;  /* [g] GROUP_KILL, to be answered when count is 0; later GROUP_FREE */
-    bool kill_waits;       /* [g] the first is there */
-    struct work work;      /* the end of the group runs here */
-    uint64_t gone_user_ns, gone_system_ns; /* [g] CPU time of threads that ended here */
-    uint32_t quiet_count;                  /* [g] home: quiet is signalled when count has come down to this */
-    struct completion quiet;
-
-    /* joining: the first member has arrived, and the home has been asked (tasks/join.c) */
-    bool joining;              /* [g] */
-    struct list arrivals;      /* [g] threads that wait for the answer */
-    struct watch_source moves; /* counts arrivals and departures of its threads here */
-
-    uint64_t signal_hint;              /* [g] signals that may be pending for the group at its home: a superset */
-    bool stopped;                      /* [g] its threads here are to stand still */
-    uint32_t stop_round;               /* [g] the home's number of the stop or continue that said so */
-    struct waitq stop_wait;            /* [g] where they stand */
-    bool stop_waits;                   /* [g] somebody is to be told when all stand */
-    struct stop_request *stop_request; /* [g] the home, by this; NULL: this is the home */
-
+    struct space *space;     /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
+    struct group *host;      /* [g] whose space that is, with a reference and counted among its threads, or NULL */
     struct process *process; /* [i] at the home, else NULL */
     void *files;             /* [i] at the home: descriptors, owned by the file system */
+
+    struct list threads;                   /* [g] those on this kernel, present and shadow */
+    struct list arrivals;                  /* [g] threads that wait until this kernel has joined */
+    struct watch_source moves;             /* counts arrivals and departures of its threads here */
+    uint64_t gone_user_ns, gone_system_ns; /* [g] CPU time of threads that ended here */
+    uint64_t signal_hint;                  /* [g] signals that may be pending for it at its home: a superset */
+
+    /* its end: tasks/exit.c */
+    struct msg_kept kept;    /* [g] GROUP_KILL, to be answered when count is 0; later GROUP_FREE */
+    struct work work;        /* the end runs here */
+    struct completion quiet; /* home: signalled when count has come down to quiet_count */
+    uint32_t quiet_count;    /* [g] */
+    uint32_t count; /* [g] threads here, until their last CPU has left their stacks, and lodgers in our space */
+
+    /* stop and continue: tasks/stop.c */
+    struct waitq stop_wait;            /* [g] where they stand */
+    struct stop_request *stop_request; /* [g] the home, by this; NULL: this is the home */
+    uint32_t stop_round;               /* [g] the home's number of the last stop or continue */
+    bool stopped;                      /* [g] its threads here are to stand still */
+    bool stop_waits;                   /* [g] somebody is to be told when all stand */
+
+    bool joining;          /* [g] the first member has arrived, and the home has been asked: tasks/join.c */
+    bool kill_waits;       /* [g] GROUP_KILL is kept */
+    volatile bool exiting; /* [g] written; read without: every thread here is to die */
 };
 
 /* What the parts above are told. */

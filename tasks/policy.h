@@ -25,7 +25,7 @@ struct policy_facts {
 };
 
 /* THREAD is present here and its group's lock is held. -EINVAL: no such policy, or a priority that is not of it. */
-int64_t policy_set_locked(struct thread *thread, const struct policy_wish *wish);
+int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked);
 void policy_get_locked(struct thread *thread, struct policy_facts *facts);
 
 #endif

@@ -13,7 +13,7 @@ struct time_node *time_queue_join_children(struct time_node *child)
     struct time_node *pairs = NULL;
     struct time_node *all;
 
-    while (child != NULL) {
+    do {
         struct time_node *other = child->next;
         struct time_node *rest = other != NULL ? other->next : NULL;
         struct time_node *pair = other != NULL ? time_queue_meld(child, other) : child;
@@ -21,7 +21,7 @@ struct time_node *time_queue_join_children(struct time_node *child)
         pair->next = pairs;
         pairs = pair;
         child = rest;
-    }
+    } while (child != NULL);
     all = pairs;
     pairs = pairs->next;
     while (pairs != NULL) {

@@ -256,7 +256,7 @@ int64_t call_setpriority(struct call *c)
         nice = FAIR_NICE_MIN;
     if (nice > FAIR_NICE_MAX)
         nice = FAIR_NICE_MAX;
-    call.words[0] = (uint64_t)(nice + 20);
+    call.words[0] = (uint32_t)(nice + 20);
     return with_thread((uint32_t)c->a[1], &call, &result);
 }
 

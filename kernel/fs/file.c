@@ -1,9 +1,6 @@
 /* Open files: table, counts, events. See the header. */
 #include "kernel/fs/file.h"
 
-#include "kernel/fs/copy.h"
-#include "kernel/fs/table.h"
-
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/copy.h"

@@ -88,12 +88,9 @@ TEST(cut_short, "a message that is too short or too long is refused, and read wi
     source[199] = 1;
     size = pack(&run, 1, packed);
     for (uint32_t wrong = 0; wrong <= size + 1; wrong++) {
-        uint64_t *part = calloc(wrong + 1, sizeof(*part));
+        uint64_t *part = calloc(wrong, sizeof(*part)); /* the address sanitizer sees a read behind the end */
 
-        memcpy(part + 1, packed, (wrong < size ? wrong : size) * sizeof(*part));
-        /* the address sanitizer sees a read behind the end */
-        memmove(part, part + 1, wrong * sizeof(*part));
-        part = realloc(part, wrong * sizeof(*part) + (wrong == 0));
+        memcpy(part, packed, (wrong < size ? wrong : size) * sizeof(*part));
         CHECK_EQ(unpack(&to, 1, part, wrong), wrong == size);
         free(part);
     }

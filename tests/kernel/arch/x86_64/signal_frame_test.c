@@ -54,7 +54,7 @@ TEST(placed, "a handler's stack is as after a call, its state area 64-byte align
 
 static struct trap_frame some_frame(uint64_t seed)
 {
-    struct trap_frame frame;
+    struct trap_frame frame = {0};
     uint64_t *words = (uint64_t *)&frame;
 
     for (size_t i = 0; i < sizeof(frame) / 8; i++)
@@ -85,7 +85,7 @@ TEST(no_privilege, "no garbled context sets flags, selectors or addresses that a
     uint64_t seed = 1;
 
     for (int i = 0; i < 20000; i++) {
-        struct signal_context context;
+        struct signal_context context = {0};
         struct trap_frame frame = some_frame(9), before = frame;
         uint64_t *words = (uint64_t *)&context;
 

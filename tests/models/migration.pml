@@ -1,15 +1,20 @@
-/* One thread of one group moves between three kernels while the group may be killed at any time; tasks/migration.md and
- * tasks/exit.md have the tables. Kernel 0 is the home, and where the thread begins.
+/* One thread of one group moves between three kernels while the group may be killed at any time, or while one signal is
+ * sent to it; tasks/migration.md, tasks/exit.md and tasks/signal.md have the tables. Kernel 0 is the home, and where the
+ * thread begins; the others ask it before they host the group (JOIN).
  *
  * Each kernel is two processes, as on an instance with several CPUs: HANDLER takes messages one by one, TASK is the
  * thread's incarnation there. An atomic step is a critical section of group->lock. One FIFO channel per ordered pair.
+ * SENDER is a task that follows the shadows, one look for each step. With SIGNAL it runs, without the group may be
+ * killed: both at once are too many states.
  *
  * Checked: no two kernels run the thread at once; it is never lost (a lost one leaves a process that waits for ever, an
- * invalid end state); a kernel frees only when no thread is left in the machine, and nothing arrives after that.
+ * invalid end state); a kernel frees only when no thread is left in the machine, and nothing arrives after that; the
+ * signal is taken once at most, and is nowhere but in the thread's queue until then.
  *
- * Seeded bugs: 1 an answer is not matched with its departure; 2 KILL is answered while threads are left; 3 a kernel that
- * does not know the group forgets a KILL (no tombstone); 4 an answer that comes after KILL leaves a shadow that nobody wakes;
- * 5 an exiting kernel takes an arrival. */
+ * Seeded bugs: 1 an answer is not matched with its departure; 2 KILL is answered while threads are left; 3 the home lets
+ * a kernel join while the group ends; 4 an answer that comes after KILL leaves a shadow that nobody wakes; 5 an exiting
+ * kernel takes an arrival; 6 a return adds to the signals that the shadow kept; 7 the first arrival runs before the home
+ * has answered; 8 a shadow takes the signal. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -20,11 +25,12 @@
 
 #define CHANNEL(from, to) wire[(from) * KERNELS + (to)]
 
-mtype = { MIGRATE, MIGRATED, REFUSED, GONE, EXITED, KILL, KILLED, FREE, FREED };
+mtype = { MIGRATE, MIGRATED, REFUSED, JOIN, JOINED, BARRED, GONE, EXITED, KILL, KILLED, FREE, FREED };
 mtype:presence = { ABSENT, PRESENT, LEAVING, SHADOW };
 mtype:disposition = { NONE, RETURN, EXIT, FAIL };
 
-chan wire[9] = [4] of { mtype, byte }; /* the byte: MIGRATE and its answer, the departure's number at its sender */
+/* MIGRATE and its answer: the departure's number at its sender; MIGRATE: whether the signal travels with it */
+chan wire[9] = [4] of { mtype, byte, bool };
 
 mtype:presence presence[KERNELS];
 mtype:disposition disposition[KERNELS];
@@ -33,13 +39,22 @@ byte count[KERNELS];
 bool exiting[KERNELS];
 bool kill_waits[KERNELS];
 bool freed[KERNELS];
+bool started[KERNELS];  /* the thread there may run: not while its kernel waits for the home's answer */
+bool hosts[KERNELS];    /* the home's answer has come */
+bool joining[KERNELS];
+byte kept_from[KERNELS]; /* the MIGRATE that is answered after JOIN */
+byte kept_number[KERNELS];
+bool member[KERNELS];   /* known to the home */
+byte went_to[KERNELS];
+bool queue[KERNELS];    /* the signal is in the thread's queue there */
+bool sent;
+byte taken;
 byte running;  /* kernels that run the thread now */
 byte hops;     /* moves so far: travels with the thread */
 bool direct;   /* which of the two routes */
 bool refused;  /* one arrival may find no memory */
 bool ending;   /* the home's worker has work */
-byte killed;   /* answers to KILL */
-byte answered; /* answers to FREE */
+byte killed;   /* answers to KILL and FREE that are still to come */
 
 /* Under the lock of kernel K: the thread there, if any, is told of the end. */
 inline kick(k)
@@ -66,9 +81,11 @@ inline reap(k)
 {
     presence[k] = ABSENT;
     disposition[k] = NONE;
+    started[k] = false;
+    queue[k] = false;
     count[k]--;
     if
-    :: exiting[k] && count[k] == 0 && kill_waits[k] -> kill_waits[k] = false; CHANNEL(k, HOME)!KILLED, 0
+    :: exiting[k] && count[k] == 0 && kill_waits[k] -> kill_waits[k] = false; CHANNEL(k, HOME)!KILLED, 0, false
     :: else
     fi
 }
@@ -79,13 +96,14 @@ proctype task(byte k)
 
 absent:
     if
-    :: atomic { presence[k] == PRESENT -> assert(!freed[k]); running++; assert(running == 1) }
-    :: freed[k] -> goto done
+    :: atomic { presence[k] == PRESENT && started[k] -> assert(!freed[k]); running++; assert(running == 1) }
+    :: freed[HOME] -> goto done
     fi;
 
 user: /* thread_before_user, and what the program does next */
     if
     :: atomic { exiting[k] -> running--; reap(k) } goto absent
+    :: atomic { !exiting[k] && queue[k] -> queue[k] = false; taken++; assert(taken == 1) } goto user
     :: !exiting[k] && hops < HOPS
     :: atomic { !exiting[k] && hops == HOPS -> running-- } goto exit
     fi;
@@ -96,7 +114,8 @@ user: /* thread_before_user, and what the program does next */
         running--;
         presence[k] = LEAVING;
         move[k]++;
-        CHANNEL(k, to)!MIGRATE, move[k];
+        went_to[k] = to;
+        CHANNEL(k, to)!MIGRATE, move[k], queue[k]; /* the shadow keeps it too, in case the thread cannot leave */
         to = 0
     }
     /* sleep_as_shadow */
@@ -114,11 +133,12 @@ user: /* thread_before_user, and what the program does next */
 
 exit: /* exit_thread: the shadows elsewhere first, then the home */
     atomic {
-        CHANNEL(k, (k + 1) % KERNELS)!GONE, 0;
-        CHANNEL(k, (k + 2) % KERNELS)!GONE, 0;
+        assert(!sent || taken == 1 || queue[k]);
+        CHANNEL(k, (k + 1) % KERNELS)!GONE, 0, false;
+        CHANNEL(k, (k + 2) % KERNELS)!GONE, 0, false;
         if
         :: k == HOME -> begin_end()
-        :: else -> CHANNEL(k, HOME)!EXITED, 0
+        :: else -> CHANNEL(k, HOME)!EXITED, 0, false
         fi
     }
     atomic { reap(k) }
@@ -132,30 +152,45 @@ proctype handler(byte k)
 {
     byte from;
     byte number;
+    bool signal;
     mtype type;
     mtype answer;
 
     do
     :: atomic {
         if
-        :: CHANNEL(0, k)?type, number -> from = 0
-        :: CHANNEL(1, k)?type, number -> from = 1
-        :: CHANNEL(2, k)?type, number -> from = 2
+        :: CHANNEL(0, k)?type, number, signal -> from = 0
+        :: CHANNEL(1, k)?type, number, signal -> from = 1
+        :: CHANNEL(2, k)?type, number, signal -> from = 2
         fi;
         answer = 0;
         if
         :: type == MIGRATE ->
-            assert(!freed[k]);
+            assert(!freed[HOME]);
             if
             :: exiting[k] && BUG != 5 -> answer = REFUSED
             :: !(exiting[k] && BUG != 5) && presence[k] == ABSENT ->
                 if
-                :: hops++; presence[k] = PRESENT; count[k]++; answer = MIGRATED
+                :: hops++;
+                    presence[k] = PRESENT;
+                    queue[k] = signal;
+                    count[k]++;
+                    started[k] = hosts[k] || BUG == 7;
+                    if
+                    :: hosts[k] -> answer = MIGRATED
+                    :: !hosts[k] ->
+                        assert(!joining[k]);
+                        joining[k] = true;
+                        kept_from[k] = from;
+                        kept_number[k] = number;
+                        CHANNEL(k, HOME)!JOIN, 0, false
+                    fi
                 :: direct && !refused -> refused = true; answer = REFUSED
                 fi
             :: else -> /* a shadow, or one whose own answer is still on its way */
                 assert(presence[k] != PRESENT && disposition[k] == NONE);
                 hops++;
+                queue[k] = signal || (BUG == 6 && queue[k]);
                 disposition[k] = RETURN;
                 answer = MIGRATED
             fi
@@ -173,6 +208,26 @@ proctype handler(byte k)
                 fi
             :: else /* late */
             fi
+        :: type == JOIN ->
+            if
+            :: exiting[HOME] && BUG != 3 -> answer = BARRED
+            :: else -> member[from] = true; answer = JOINED
+            fi
+        :: type == JOINED -> /* KILL may have come before it */
+            joining[k] = false;
+            hosts[k] = true;
+            started[k] = true;
+            from = kept_from[k];
+            number = kept_number[k];
+            answer = MIGRATED
+        :: type == BARRED ->
+            joining[k] = false;
+            presence[k] = ABSENT;
+            queue[k] = false;
+            count[k]--;
+            from = kept_from[k];
+            number = kept_number[k];
+            answer = REFUSED
         :: type == GONE ->
             if
             :: presence[k] == SHADOW || presence[k] == LEAVING -> disposition[k] = EXIT
@@ -180,56 +235,87 @@ proctype handler(byte k)
             fi
         :: type == EXITED -> begin_end()
         :: type == KILL ->
-            exiting[k] = !(BUG == 3 && count[k] == 0);
+            exiting[k] = true;
             if
             :: count[k] == 0 || BUG == 2 -> answer = KILLED
             :: else -> kill_waits[k] = true
             fi;
             kick(k)
-        :: type == KILLED -> killed++
+        :: type == KILLED || type == FREED -> killed--
         :: type == FREE ->
             assert(count[k] == 0);
             freed[k] = true;
             answer = FREED
-        :: type == FREED -> answered++
         fi;
         if
-        :: answer != 0 && answer != MIGRATED -> CHANNEL(k, from)!answer, number; answer = 0
+        :: answer != 0 && answer != MIGRATED && answer != JOINED -> CHANNEL(k, from)!answer, number, false; answer = 0
         :: else
         fi;
         if
         :: answer == 0 -> from = 0; number = 0
         :: else
         fi;
-        type = 0
+        type = 0;
+        signal = false
        }
        if
-       :: atomic { answer != 0 -> CHANNEL(k, from)!answer, number; answer = 0; from = 0; number = 0 }
+       :: atomic { answer != 0 -> CHANNEL(k, from)!answer, number, false; answer = 0; from = 0; number = 0 }
        :: answer == 0
        fi
-    :: atomic { freed[k] && empty(CHANNEL(0, k)) && empty(CHANNEL(1, k)) && empty(CHANNEL(2, k)) &&
-                freed[0] && freed[1] && freed[2] -> break }
+    :: atomic { freed[HOME] && empty(CHANNEL(0, k)) && empty(CHANNEL(1, k)) && empty(CHANNEL(2, k)) -> break }
     od
+}
+
+inline to_members(what)
+{
+    if
+    :: member[1] -> killed++; CHANNEL(HOME, 1)!what, 0, false
+    :: else
+    fi;
+    if
+    :: member[2] -> killed++; CHANNEL(HOME, 2)!what, 0, false
+    :: else
+    fi
 }
 
 /* The home's worker: run_end. */
 proctype worker()
 {
+    atomic { ending; to_members(KILL) }
     atomic {
-        ending;
-        CHANNEL(HOME, 1)!KILL, 0;
-        CHANNEL(HOME, 2)!KILL, 0
+        killed == 0 && count[HOME] == 0;
+        assert(running == 0);
+        assert((!member[1] || count[1] == 0) && (!member[2] || count[2] == 0));
+        to_members(FREE)
     }
     atomic {
-        killed == 2 && count[HOME] == 0;
-        assert(running == 0 && count[1] == 0 && count[2] == 0);
-        CHANNEL(HOME, 1)!FREE, 0;
-        CHANNEL(HOME, 2)!FREE, 0
-    }
-    atomic {
-        answered == 2;
+        killed == 0;
+        assert(running == 0);
         freed[HOME] = true
     }
+}
+
+/* thread_call with THREAD_SIGNAL: once, or never. */
+proctype sender()
+{
+    byte at = HOME;
+
+    do
+    :: atomic {
+        exiting[at] || freed[HOME] -> break /* ESRCH */
+       }
+    :: atomic {
+        !exiting[at] && (presence[at] == PRESENT || (BUG == 8 && presence[at] != ABSENT)) ->
+            queue[at] = true;
+            sent = true;
+            break
+       }
+    :: atomic { !exiting[at] && presence[at] == ABSENT && at == HOME -> break } /* it is over: ESRCH */
+    :: atomic { !exiting[at] && presence[at] == ABSENT && at != HOME -> at = HOME }
+    :: atomic { !exiting[at] && (presence[at] == LEAVING || presence[at] == SHADOW) && disposition[at] == NONE ->
+        at = went_to[at] }
+    :: break
+    od
 }
 
 /* Somebody ends the group, at any time or never. */
@@ -255,12 +341,18 @@ init {
         fi;
         presence[HOME] = PRESENT;
         count[HOME] = 1;
+        started[HOME] = true;
+        hosts[HOME] = true;
         for (k : 0 .. KERNELS - 1) {
             run task(k);
             run handler(k)
         }
         run worker();
+#ifdef SIGNAL
+        run sender();
+#else
         run killer();
+#endif
         k = 0
     }
 }

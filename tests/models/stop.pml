@@ -1,0 +1,230 @@
+/* Stops and continues of a process with a thread on each of three kernels, told to the members in rounds; see
+ * tasks/signal.md. Kernel 0 is the home. One of the threads may move once.
+ *
+ * MASTER sends stops and continues as SIGSTOP and SIGCONT do; a stop is taken by a thread first (TAKE_SIGNAL) and asked
+ * for later (PROCESS_STOP). Each round is posted without the lock, by another CPU perhaps: POSTER does that for one
+ * round, and any two posters run in any order. One FIFO channel per ordered pair; an atomic step is a critical section
+ * of group->lock.
+ *
+ * Checked: when nothing happens any more, every thread stands still exactly if the home says so, and the home says what
+ * was sent last; the parent is told of a stop when no thread runs, and of each stop that lasts; every request is answered.
+ *
+ * Seeded bugs: 1 a member takes any round, not only later ones; 2 a stop counts though SIGCONT has come since it was
+ * taken; 3 a kernel that stands is counted for the present round; 4 a thread that arrives does not look; 5 a kernel that
+ * a thread is leaving says that all stand; 6 an overtaken stop is not answered and counts for the next. */
+#ifndef BUG
+#define BUG 0
+#endif
+#define KERNELS 3
+#define HOME 0
+#define NOWHERE 9
+#define SENDS 3
+
+mtype = { STOP, STANDS, MOVE, MOVED };
+
+/* STOP and STANDS: round, whether it is a stop; MOVE: the thread */
+chan wire[9] = [4] of { mtype, byte, bool };
+#define CHANNEL(from, to) wire[(from) * KERNELS + (to)]
+
+byte round[KERNELS];
+bool stopped[KERNELS];
+bool waits[KERNELS];  /* somebody is to be told when all stand: stop_waits */
+byte kept[KERNELS];   /* the round whose answer is kept, 0: none */
+bool due[KERNELS];    /* the threads, by number */
+bool stands[KERNELS];
+byte at[KERNELS];
+byte leaving[KERNELS]; /* kernel that a thread leaves, until the target has answered */
+byte left;             /* stop_left */
+byte continues = 1;
+byte told;             /* the round of the last CLD_STOPPED */
+bool wanted;           /* what was sent last: a stop */
+byte unanswered;       /* stops that members were told of */
+byte busy;             /* posters, and stops that were taken */
+
+#define RUNS(t, k) ((at[t] == (k) && !stands[t]) || (leaving[t] == (k) && BUG != 5))
+#define ALL_STAND(k) (!RUNS(0, k) && !RUNS(1, k) && !RUNS(2, k))
+
+inline one_stands(r)
+{
+    if
+    :: (round[HOME] == (r) || BUG == 3) && stopped[HOME] ->
+        if
+        :: left > 0 -> left--
+        :: else
+        fi;
+        if
+        :: left == 0 ->
+            assert((stands[0] || due[0]) && (stands[1] || due[1]) && (stands[2] || due[2]));
+            told = round[HOME]
+        :: else
+        fi
+    :: else
+    fi
+}
+
+/* stop_look_locked and stop_answer */
+inline look(k)
+{
+    if
+    :: waits[k] && ALL_STAND(k) ->
+        waits[k] = false;
+        if
+        :: k == HOME -> one_stands(round[HOME])
+        :: k != HOME && kept[k] != 0 -> CHANNEL(k, HOME)!STANDS, kept[k], false; kept[k] = 0
+        :: else
+        fi
+    :: else
+    fi
+}
+
+inline apply(k, r, stop)
+{
+    if
+    :: k != HOME && kept[k] != 0 && BUG != 6 -> CHANNEL(k, HOME)!STANDS, kept[k], false; kept[k] = 0
+    :: else
+    fi;
+    waits[k] = stop;
+    round[k] = r;
+    stopped[k] = stop;
+    if
+    :: stop && at[0] == k -> due[0] = true
+    :: else
+    fi;
+    if
+    :: stop && at[1] == k -> due[1] = true
+    :: else
+    fi;
+    if
+    :: stop && at[2] == k -> due[2] = true
+    :: else
+    fi
+}
+
+proctype thread(byte t)
+{
+end:
+    do
+    :: atomic { at[t] != NOWHERE && due[t] && stopped[at[t]] && !stands[t] -> stands[t] = true; look(at[t]) }
+    :: atomic { at[t] != NOWHERE && due[t] && !stopped[at[t]] -> stands[t] = false; due[t] = false }
+    :: atomic { /* thread 2 moves once, from its kernel to the next */
+        t == 2 && at[t] == 2 && !due[t] && leaving[t] == NOWHERE ->
+            CHANNEL(2, 1)!MOVE, t, false;
+            at[t] = NOWHERE;
+            leaving[t] = 2 }
+    od
+}
+
+proctype handler(byte k)
+{
+    byte from;
+    byte number;
+    bool flag;
+    mtype type;
+
+end:
+    do
+    :: atomic {
+        if
+        :: CHANNEL(0, k)?type, number, flag -> from = 0
+        :: CHANNEL(1, k)?type, number, flag -> from = 1
+        :: CHANNEL(2, k)?type, number, flag -> from = 2
+        fi;
+        if
+        :: type == STOP ->
+            if
+            :: number > round[k] || BUG == 1 ->
+                apply(k, number, flag);
+                if
+                :: flag -> kept[k] = number; look(k)
+                :: else
+                fi
+            :: number <= round[k] && BUG != 1 && flag -> CHANNEL(k, HOME)!STANDS, number, false
+            :: else
+            fi
+        :: type == STANDS -> unanswered--; one_stands(number)
+        :: type == MOVE ->
+            at[number] = k;
+            if
+            :: stopped[k] && BUG != 4 -> due[number] = true
+            :: else
+            fi;
+            CHANNEL(k, from)!MOVED, number, false
+        :: type == MOVED -> leaving[number] = NOWHERE; look(k)
+        fi;
+        from = 0;
+        number = 0;
+        flag = false;
+        type = 0
+       }
+    od
+}
+
+/* Round R goes to the members, one after the other. */
+proctype poster(byte r; bool stop)
+{
+    atomic { CHANNEL(HOME, 1)!STOP, r, stop; unanswered = unanswered + stop }
+    atomic { CHANNEL(HOME, 2)!STOP, r, stop; unanswered = unanswered + stop; busy-- }
+}
+
+inline begin_round(stop)
+{
+    apply(HOME, (round[HOME] + 1), stop);
+    left = (stop -> 3 : 0);
+    busy++;
+    run poster(round[HOME], stop);
+    if
+    :: stop -> look(HOME)
+    :: else
+    fi
+}
+
+/* A thread has taken a stop signal when CONTINUES was as said, and now asks the home to stop. */
+proctype taker(byte before)
+{
+    atomic {
+        busy--;
+        if
+        :: (continues == before || BUG == 2) && !stopped[HOME] -> begin_round(true)
+        :: else
+        fi
+    }
+}
+
+proctype master()
+{
+    byte sends;
+
+    do
+    :: atomic { sends < SENDS && sends % 2 == 0 -> sends++; wanted = true; busy++; run taker(continues) }
+    :: atomic { sends < SENDS && sends % 2 == 1 ->
+        sends++;
+        wanted = false;
+        continues++;
+        if
+        :: stopped[HOME] -> begin_round(false)
+        :: else
+        fi }
+    :: break
+    od
+}
+
+init {
+    byte k;
+
+    atomic {
+        for (k : 0 .. KERNELS - 1) {
+            at[k] = k;
+            leaving[k] = NOWHERE;
+            run thread(k);
+            run handler(k)
+        }
+        run master();
+        k = 0
+    }
+    timeout;
+    assert(busy == 0 && unanswered == 0);
+    assert(stopped[HOME] == wanted);
+    assert(stopped[1] == wanted && stopped[2] == wanted);
+    assert(stands[0] == wanted && stands[1] == wanted && stands[2] == wanted);
+    assert(!wanted || told == round[HOME])
+}

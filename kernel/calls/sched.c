@@ -125,12 +125,16 @@ int64_t call_sched_getscheduler(struct call *c)
 int64_t call_sched_getparam(struct call *c)
 {
     struct policy_facts facts;
+    int32_t priority; /* all of struct sched_param */
     int64_t error;
 
     if (c->a[1] == 0)
         return -EINVAL;
     error = get_policy_of((uint32_t)c->a[0], &facts);
-    return error != 0 ? error : user_write(c->a[1], &facts.priority, sizeof(facts.priority));
+    if (error != 0)
+        return error;
+    priority = facts.priority;
+    return user_write(c->a[1], &priority, sizeof(priority));
 }
 
 static int64_t priority_bound(uint64_t policy, int64_t real)

@@ -169,12 +169,13 @@ static int sleep_as_shadow(struct thread *thread)
     if (disposition == DISPOSITION_EXIT)
         exit_killed();
     thread_reload(thread); /* others have run here while it was away */
+    sched_affinity_changed(thread); /* if it had not fallen asleep nobody has looked where it may wake */
     signal_mask_changed(thread);
     watch_event(&group->moves);
     return disposition == DISPOSITION_RETURN ? 1 : thread->fail_error;
 }
 
-/* ORDERED: by thread->target, which is KERNEL unless another order has come since: then that one is left to do. */
+/* ORDERED: by thread->target, which was KERNEL: unless the order has been taken back, or another one has come. */
 static int depart(uint32_t kernel, bool ordered)
 {
     struct thread *thread = thread_current();
@@ -194,7 +195,7 @@ static int depart(uint32_t kernel, bool ordered)
         fpu_save(thread->fpu);
     sched_settle();
     spin_lock(&group->lock);
-    if (ordered && (thread->due & THREAD_DUE_MOVE) != 0) {
+    if (ordered && ((thread->due & THREAD_DUE_MOVE) == 0 || thread->target != kernel)) {
         spin_unlock(&group->lock);
         return 0;
     }
@@ -230,14 +231,21 @@ void migrate_order_locked(struct thread *thread, uint32_t kernel)
 
 void migrate_ordered(struct thread *thread)
 {
+    struct group *group = thread->group;
     uint32_t target;
+    int error;
 
-    thread_clear_due(thread, THREAD_DUE_MOVE);
-    spin_lock(&thread->group->lock);
+    spin_lock(&group->lock);
     target = thread->target;
-    spin_unlock(&thread->group->lock);
-    if (depart(target, true) < 0)
-        watch_event(&thread->group->moves); /* whoever ordered it looks again */
+    spin_unlock(&group->lock);
+    error = depart(target, true);
+    if (error > 0 || (error == 0 && target != instance.kernel))
+        return; /* it has left and come back, or is to do something else */
+    spin_lock(&group->lock);
+    if (thread->target == target)
+        thread_clear_due(thread, THREAD_DUE_MOVE);
+    spin_unlock(&group->lock);
+    watch_event(&group->moves); /* whoever ordered it looks again */
 }
 
 /* Puts the state of MESSAGE into THREAD, which does not run; what would fault in the kernel is brought into range. */

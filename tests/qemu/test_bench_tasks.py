@@ -40,10 +40,7 @@ def test_every_row_has_figures_on_linux(run_json):
             check_figures(item)
 
 
-ARRIVALS = pytest.mark.xfail(reason="sched_setaffinity to a CPU of another kernel arrives on another CPU of that kernel")
-
-
-@pytest.mark.parametrize("kernels", ["core", pytest.param("node", marks=ARRIVALS)])
+@pytest.mark.parametrize("kernels", ["core", "node"])
 def test_every_row_on_kettle_has_figures_or_names_what_is_missing(run_json, kernels):
     found = rows(run_json(*MACHINE, "--kernels", kernels, "--", *PROGRAM))
     assert len(found) > (80 if kernels == "core" else 50)

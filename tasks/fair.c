@@ -51,6 +51,7 @@ void share_set(struct share *share, uint32_t policy, int nice)
     share->load = load_of(weight);
     share->rate = ((uint64_t)FAIR_WEIGHT_NORMAL << 32) / weight;
     share->slice = FAIR_SLICE;
+    share->behind = (uint64_t)((unsigned __int128)FAIR_BEHIND * share->rate >> 32);
 }
 
 void run_queue_yield(struct run_queue *queue, struct share *share)

@@ -22,6 +22,7 @@
 #define FAIR_SLICE 6000000ull      /* ns that a fair thread runs before another that is owed more is looked for */
 #define FAIR_ROUND 100000000ull    /* ns that a SCHED_RR thread runs while others of its priority wait */
 #define FAIR_CREDIT 3000000ull     /* virtual ns a sleeper may be owed when it wakes */
+#define FAIR_BEHIND 24000000ull    /* ns a thread may have run more than it was owed: what is more is forgotten */
 #define FAIR_PREEMPTION 1000000ull /* virtual ns that a woken thread must be owed more than the running one */
 #define FAIR_PRIORITY_MAX 99       /* of the real priorities 1 to 99 */
 #define FAIR_NICE_MIN (-20)
@@ -61,6 +62,7 @@ struct share {
     uint64_t ran;          /* [q] ns since it was last settled: see tasks/sched.c */
     uint64_t rate;         /* [q] virtual ns for each ns, 32.32 fixed point; 0 unless its rank is fair */
     uint64_t slice;        /* [q] ns, UINT64_MAX: until it gives up */
+    uint64_t behind;       /* [q] FAIR_BEHIND in its virtual time */
     uint64_t load;         /* [q] what it adds to a load; 0 for kernel threads */
 };
 
@@ -143,6 +145,18 @@ static inline void run_queue_reach(struct run_queue *queue, const struct share *
         least = first;
     if (least != NULL)
         run_queue_raise_floor(queue, least);
+}
+
+/* SHARE runs and has been charged. If it ran for much longer than its slice, because the timer came late (the host of a
+ * virtual machine had stopped the CPU, or something else had), not all of it is held against it: with N threads it would
+ * wait N times as long. Positions of other ranks are below every floor. */
+static inline void run_queue_forgive(struct run_queue *queue, struct share *share)
+{
+    if (share->position <= queue->floor + share->behind)
+        return;
+    run_queue_reach(queue, share);
+    if (share->position > queue->floor + share->behind)
+        share->position = queue->floor + share->behind;
 }
 
 /* SHARE, which slept or has come, becomes ready while RUNNING (charged up to now, or NULL) runs; it is owed CREDIT at

@@ -127,12 +127,19 @@ static void timer_update_locked(struct cpu_queue *queue, uint64_t now)
     timer_need(queue, at, now);
 }
 
+/* THREAD runs on the queue's CPU from NOW on for as long as its share says. */
+static inline void begin_slice(struct cpu_queue *queue, const struct thread *thread, uint64_t now)
+{
+    queue->slice_end = thread->share.slice == NEVER ? NEVER : now + thread->share.slice;
+}
+
 /* THREAD, which runs on the queue's CPU, has run until NOW. */
 static inline void charge_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
 {
     if (now <= queue->since)
         return; /* the clocks of two CPUs differ a little */
     share_charge(&thread->share, now - queue->since);
+    run_queue_forgive(&queue->run, &thread->share);
     queue->since = now;
 }
 
@@ -369,13 +376,16 @@ void sched_share_changed(struct thread *thread)
     uint32_t policy = thread->context.policy;
     uint32_t index = queue->index;
     bool running = thread->state == THREAD_RUNNING;
+    uint64_t now = clock_now();
 
     if (running)
-        charge_locked(queue, thread, clock_now());
+        charge_locked(queue, thread, now);
     if (thread->state == THREAD_BLOCKED || thread->transit)
         share_set(&thread->share, policy, thread->context.nice);
     else
         run_queue_change(&queue->run, &thread->share, !running, policy, thread->context.nice);
+    if (running)
+        begin_slice(queue, thread, now); /* the old one may never have ended */
     spin_unlock(&queue->lock);
     notify_cpu(index);
 }
@@ -437,7 +447,7 @@ static inline void switch_to_locked(struct cpu_queue *queue, struct thread *next
     struct thread *previous = cpu->thread;
 
     queue->since = now;
-    queue->slice_end = next->share.slice == NEVER ? NEVER : now + next->share.slice;
+    begin_slice(queue, next, now);
     if (queue->run.ready_count > 0)
         timer_need(queue, queue->slice_end, now);
     next->state = THREAD_RUNNING;
@@ -478,18 +488,19 @@ static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_
     switch_locked(queue, now);
 }
 
-/* The running thread, charged up to NOW, goes on unless another one is to run first. */
-static inline void give_way_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
+/* The running thread, charged up to NOW, goes on unless it may not stay, or another one is to run first; there is one,
+ * or it may not stay. */
+static inline void give_way_locked(struct cpu_queue *queue, struct thread *thread, bool stays, uint64_t now)
 {
     struct share *share;
 
     if (thread != queue->idle) {
-        if (cpu_several && !place_allowed(thread, queue->index)) {
+        if (!stays) {
             leave_locked(queue, thread, now);
             return;
         }
         if (queue->run.ready.first->key >= thread->share.position) {
-            queue->slice_end = thread->share.slice == NEVER ? NEVER : now + thread->share.slice;
+            begin_slice(queue, thread, now);
             timer_need(queue, queue->slice_end, now);
             spin_unlock(&queue->lock);
             return;
@@ -513,16 +524,18 @@ void sched_reschedule(void)
     struct cpu_queue *queue = cpu->scheduler;
     struct thread *thread = cpu->thread;
     uint64_t now;
+    bool stays;
 
     spin_lock(&queue->lock);
     cpu->resched = false;
-    if (queue->run.ready_count == 0 && may_stay(queue, thread)) {
+    stays = may_stay(queue, thread); /* looked at once: its affinity may change meanwhile */
+    if (queue->run.ready_count == 0 && stays) {
         spin_unlock(&queue->lock);
         return;
     }
     now = clock_now();
     charge_locked(queue, thread, now);
-    give_way_locked(queue, thread, now);
+    give_way_locked(queue, thread, stays, now);
 }
 
 void sched_yield(void)
@@ -531,18 +544,20 @@ void sched_yield(void)
     struct cpu_queue *queue = cpu->scheduler;
     struct thread *thread = cpu->thread;
     uint64_t now;
+    bool stays;
 
     cpu_relax(); /* threads that yield to each other until another CPU is done must answer its shootdowns */
     spin_lock(&queue->lock);
     cpu->resched = false;
-    if (queue->run.ready_count == 0 && may_stay(queue, thread)) {
+    stays = may_stay(queue, thread);
+    if (queue->run.ready_count == 0 && stays) {
         spin_unlock(&queue->lock);
         return;
     }
     now = clock_now();
     charge_locked(queue, thread, now);
     run_queue_yield(&queue->run, &thread->share);
-    give_way_locked(queue, thread, now);
+    give_way_locked(queue, thread, stays, now);
 }
 
 void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline)

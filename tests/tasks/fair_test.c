@@ -216,6 +216,54 @@ TEST(fair_alone, "a thread that ran alone for long and then goes to another CPU 
     CHECK(shares[0].position <= other.floor + FAIR_SLICE);
 }
 
+TEST(fair_stopped_cpu, "a thread that a stopped CPU kept from giving way in time does not wait many times as long for it")
+{
+    uint64_t waited = 0;
+
+    begin(2);
+    wake(0, NULL);
+    wake(1, NULL);
+    CHECK(run_queue_take(&queue) == &shares[0]);
+    share_charge(&shares[0], 10000 * MS);
+    run_queue_forgive(&queue, &shares[0]);
+    run_queue_put(&queue, &shares[0]);
+    while (run_queue_first(&queue) != &shares[0]) {
+        struct share *other = run_queue_take(&queue);
+
+        share_charge(other, FAIR_SLICE);
+        run_queue_forgive(&queue, other);
+        run_queue_put(&queue, other);
+        waited += FAIR_SLICE;
+    }
+    CHECK(waited >= FAIR_BEHIND / 2 && waited <= FAIR_BEHIND + FAIR_SLICE);
+}
+
+TEST(fair_forgive_alone, "what a thread ran alone is forgotten, and a slice of a light thread is not")
+{
+    uint64_t position;
+
+    begin(2);
+    share_set(&shares[1], POLICY_OTHER, 19);
+    wake(0, NULL);
+    CHECK(run_queue_take(&queue) == &shares[0]);
+    share_charge(&shares[0], 10000 * MS);
+    run_queue_forgive(&queue, &shares[0]);
+    CHECK_EQ(shares[0].position, queue.floor); /* whoever comes now is not before it */
+    wake(1, &shares[0]);
+    run_queue_put(&queue, &shares[0]);
+    while (run_queue_first(&queue) != &shares[1]) {
+        struct share *other = run_queue_take(&queue);
+
+        share_charge(other, FAIR_SLICE);
+        run_queue_put(&queue, other);
+    }
+    CHECK(run_queue_take(&queue) == &shares[1]);
+    share_charge(&shares[1], 2 * FAIR_SLICE);
+    position = shares[1].position;
+    run_queue_forgive(&queue, &shares[1]);
+    CHECK_EQ(shares[1].position, position);
+}
+
 TEST(fair_change, "a thread's weight, policy and place in the queue change together")
 {
     begin(2);

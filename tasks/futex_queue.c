@@ -50,21 +50,33 @@ void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, 
     spin_unlock(&bucket->lock);
 }
 
+/* Those that were woken and have to be told when the locks are free. */
+struct told {
+    struct list remote; /* waiters of other kernels */
+    uint32_t notice;    /* for completion_notify */
+};
+
+static void tell(struct told *told)
+{
+    completion_notify(told->notice);
+    futex_tell_woken(&told->remote);
+}
+
 /* Takes WAITER out of its queue for good. One of this kernel is signalled, and may be gone after the bucket's lock is
- * free; others are collected in REMOTE. */
-static void wake_locked(struct futex_waiter *waiter, uint32_t bitset, struct list *remote)
+ * free. */
+static void wake_locked(struct futex_waiter *waiter, uint32_t bitset, struct told *told)
 {
     waiter->bitset = bitset;
     list_remove(&waiter->node);
     if (waiter->remote)
-        list_append(remote, &waiter->node);
+        list_append(&told->remote, &waiter->node);
     __atomic_store_n(&waiter->bucket, NULL, __ATOMIC_RELEASE);
     if (!waiter->remote)
-        completion_signal(&container_of(waiter, struct futex_wait, waiter)->woken);
+        completion_signal_locked(&container_of(waiter, struct futex_wait, waiter)->woken, &told->notice);
 }
 
 static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex_key *key, uint32_t count,
-                                 uint32_t bitset, struct list *remote)
+                                 uint32_t bitset, struct told *told)
 {
     uint32_t woken = 0;
 
@@ -74,7 +86,7 @@ static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex
         if (woken == count)
             break;
         if (same_key(&waiter->key, key) && (waiter->bitset & bitset) != 0) {
-            wake_locked(waiter, bitset, remote);
+            wake_locked(waiter, bitset, told);
             woken++;
         }
     }
@@ -84,7 +96,7 @@ static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex
 uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset)
 {
     struct futex_bucket *bucket = bucket_of(key);
-    struct list remote;
+    struct told told = {.notice = 0};
     uint32_t woken = 0;
 
     spin_lock(&bucket->lock); /* also the fence between the program's store and our look */
@@ -92,10 +104,10 @@ uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t 
         spin_unlock(&bucket->lock);
         return 0;
     }
-    list_init(&remote);
-    woken = wake_some_locked(bucket, key, count, bitset, &remote);
+    list_init(&told.remote);
+    woken = wake_some_locked(bucket, key, count, bitset, &told);
     spin_unlock(&bucket->lock);
-    futex_tell_woken(&remote);
+    tell(&told);
     return woken;
 }
 
@@ -129,10 +141,10 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
     struct futex_bucket *from = bucket_of(&request->from);
     struct futex_bucket *to = bucket_of(&request->to);
     uint32_t woken = 0, moved = 0;
-    struct list remote;
+    struct told told = {.notice = 0};
     uint64_t mark;
 
-    list_init(&remote);
+    list_init(&told.remote);
     lock_two(from, to);
     mark = request->mark < from->numbers ? request->mark : from->numbers; /* not those that are moved below */
     list_for_each_safe(node, &from->waiters) {
@@ -143,7 +155,7 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
         if (!same_key(&waiter->key, &request->from) || waiter->number > mark)
             continue;
         if (woken < request->wake) {
-            wake_locked(waiter, FUTEX_ANY, &remote);
+            wake_locked(waiter, FUTEX_ANY, &told);
             woken++;
         } else {
             list_remove(&waiter->node);
@@ -153,7 +165,7 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
         }
     }
     unlock_two(from, to);
-    futex_tell_woken(&remote);
+    tell(&told);
     return woken + moved;
 }
 

@@ -65,9 +65,9 @@ static bool current_is_alone(void)
     return own_queue()->run.ready_count == 0;
 }
 
-static void wake_for_wait(void *thread)
+static uint32_t wake_for_wait(void *thread)
 {
-    sched_wake(thread);
+    return sched_make_ready(thread);
 }
 
 void sched_init_cpu(void)
@@ -93,6 +93,7 @@ void sched_init_cpu(void)
     wait_ops.current = current_for_wait;
     wait_ops.block = block_for_wait;
     wait_ops.wake = wake_for_wait;
+    wait_ops.notify = sched_notify;
     wait_ops.ended = current_wait_ended;
     wait_ops.alone = current_is_alone;
     wait_ops.due_changed = sched_wake_interrupt;
@@ -196,10 +197,17 @@ void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system)
     spin_unlock(&queue->lock);
 }
 
-/* THREAD comes into QUEUE, whose lock is given back, and its CPU is told if it has to look. From then on the thread may
- * have run, died and be gone. */
-static inline __attribute__((always_inline)) void enqueue_unlock(struct cpu_queue *queue, struct thread *thread,
-                                                                 uint64_t credit)
+/* A notice: 0, or 1 + the index of a CPU that has to look at its queue, and does not know it yet. */
+void sched_notify(uint32_t notice)
+{
+    if (notice != 0)
+        apic_send(cpus[notice - 1]->apic_id, VECTOR_WAKE);
+}
+
+/* THREAD comes into QUEUE, whose lock is given back; the result is for sched_notify. From then on the thread may have
+ * run, died and be gone. */
+static inline __attribute__((always_inline)) uint32_t enqueue_unlock(struct cpu_queue *queue, struct thread *thread,
+                                                                     uint64_t credit)
 {
     struct thread *running = running_on(queue);
     uint32_t index = queue->index;
@@ -218,9 +226,7 @@ static inline __attribute__((always_inline)) void enqueue_unlock(struct cpu_queu
         cpus[index]->resched = true;
     if (index != cpu_index()) {
         spin_unlock(&queue->lock);
-        if (preempt || idle || !waited) /* else its timer is armed for the end of the slice */
-            apic_send(cpus[index]->apic_id, VECTOR_WAKE);
-        return;
+        return preempt || idle || !waited ? index + 1 : 0; /* else its timer is armed for the end of the slice */
     }
     if (!idle && !preempt) {
         if (now == 0)
@@ -231,9 +237,10 @@ static inline __attribute__((always_inline)) void enqueue_unlock(struct cpu_queu
             timer_need(queue, queue->slice_end, now);
     }
     spin_unlock(&queue->lock);
+    return 0;
 }
 
-void sched_deliver(struct thread *thread, uint64_t credit)
+static uint32_t deliver(struct thread *thread, uint64_t credit)
 {
     struct cpu_queue *queue = queue_of(thread->cpu);
 
@@ -250,11 +257,16 @@ void sched_deliver(struct thread *thread, uint64_t credit)
     }
     thread->transit = false;
     share_attach(&thread->share, &queue->run);
-    enqueue_unlock(queue, thread, credit);
+    return enqueue_unlock(queue, thread, credit);
 }
 
-/* THREAD, blocked in QUEUE, becomes ready, here or on a better CPU. */
-static inline __attribute__((always_inline)) void wake_unlock(struct cpu_queue *queue, struct thread *thread)
+void sched_deliver(struct thread *thread, uint64_t credit)
+{
+    sched_notify(deliver(thread, credit));
+}
+
+/* THREAD, blocked in QUEUE, becomes ready, here or on a better CPU; the result is for sched_notify. */
+static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_queue *queue, struct thread *thread)
 {
     uint32_t target;
 
@@ -264,26 +276,29 @@ static inline __attribute__((always_inline)) void wake_unlock(struct cpu_queue *
     if (thread->presence != THREAD_PRESENT) /* it may be coming back with another nice value */
         share_set(&thread->share, thread->context.policy, thread->context.nice);
     target = cpu_several ? place_wake(thread) : queue->index;
-    if (target == queue->index) {
-        enqueue_unlock(queue, thread, FAIR_CREDIT);
-        return;
-    }
+    if (target == queue->index)
+        return enqueue_unlock(queue, thread, FAIR_CREDIT);
     share_detach(&thread->share, &queue->run);
     thread->state = THREAD_READY;
     thread->transit = true;
     thread->cpu = target;
     spin_unlock(&queue->lock);
-    sched_deliver(thread, FAIR_CREDIT);
+    return deliver(thread, FAIR_CREDIT);
 }
 
-void sched_wake(struct thread *thread)
+uint32_t sched_make_ready(struct thread *thread)
 {
     struct cpu_queue *queue = sched_lock(thread);
 
     if (thread->state == THREAD_BLOCKED)
-        wake_unlock(queue, thread);
-    else
-        spin_unlock(&queue->lock);
+        return wake_unlock(queue, thread);
+    spin_unlock(&queue->lock);
+    return 0;
+}
+
+void sched_wake(struct thread *thread)
+{
+    sched_notify(sched_make_ready(thread));
 }
 
 void sched_inherit(struct thread *child, const struct thread *parent)
@@ -338,7 +353,7 @@ void sched_kick(struct thread *thread)
 
     if (thread->state == THREAD_BLOCKED) {
         if (wait_ended(thread, thread->wait_end))
-            wake_unlock(queue, thread);
+            sched_notify(wake_unlock(queue, thread));
         else
             spin_unlock(&queue->lock);
         return;
@@ -616,7 +631,7 @@ static void wake_sleepers(struct cpu_queue *queue, uint64_t now)
 {
     spin_lock(&queue->lock);
     while (queue->sleepers.first != NULL && queue->sleepers.first->key <= now) {
-        wake_unlock(queue, thread_of((struct share *)(void *)queue->sleepers.first));
+        sched_notify(wake_unlock(queue, thread_of((struct share *)(void *)queue->sleepers.first)));
         spin_lock(&queue->lock);
     }
     spin_unlock(&queue->lock);

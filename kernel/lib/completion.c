@@ -28,16 +28,35 @@ void completion_wait(struct completion *c, const struct wait_reason *reason)
     completion_wait_until(c, reason, WAIT_FIRM, 0);
 }
 
-void completion_signal(struct completion *c)
+void completion_signal_locked(struct completion *c, uint32_t *notice)
 {
+    uint32_t own = 0;
     void *waiter;
 
     spin_lock(&c->lock);
     c->done = true;
     waiter = c->waiter;
     /* The waiter returns, and its stack with C on it may go, only after it has taken the lock once more: it cannot
-     * before we release it, and after that we touch only the thread. */
+     * before we release it, and after that we touch neither it nor the thread. */
     if (waiter != NULL)
-        wait_ops.wake(waiter);
+        own = wait_ops.wake(waiter);
     spin_unlock(&c->lock);
+    if (own == 0 || own == *notice)
+        return;
+    completion_notify(*notice); /* of two CPUs one has to be told now */
+    *notice = own;
+}
+
+void completion_notify(uint32_t notice)
+{
+    if (notice != 0)
+        wait_ops.notify(notice);
+}
+
+void completion_signal(struct completion *c)
+{
+    uint32_t notice = 0;
+
+    completion_signal_locked(c, &notice);
+    completion_notify(notice);
 }

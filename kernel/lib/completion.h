@@ -37,7 +37,10 @@ struct wait_ops {
     bool (*ended)(enum wait_end end); /* what END names has come for the current thread */
     void (*due_changed)(void);        /* there is a new time at which somebody has to look for messages: msg_due */
     bool (*alone)(void);        /* no other thread wants this CPU: it may as well look for messages before it blocks */
-    void (*wake)(void *thread); /* makes a blocked thread run again; harmless when it is not blocked */
+    /* Makes a blocked thread ready; harmless when it is not blocked. What it returns is given to notify when the caller's
+     * locks are free: the CPU that is to run it may want them first thing. */
+    uint32_t (*wake)(void *thread);
+    void (*notify)(uint32_t notice);
 };
 
 extern struct wait_ops wait_ops;
@@ -55,5 +58,9 @@ bool completion_wait_until(struct completion *c, const struct wait_reason *reaso
                            uint64_t deadline);
 /* Ends the wait, now or before it starts. Any context. C may be gone as soon as the waiter has seen it. */
 void completion_signal(struct completion *c);
+/* The same for a caller with locks: *NOTICE, 0 at first, is given to completion_notify when they are free. Several
+ * signals may use one. */
+void completion_signal_locked(struct completion *c, uint32_t *notice);
+void completion_notify(uint32_t notice);
 
 #endif

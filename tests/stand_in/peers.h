@@ -218,9 +218,10 @@ static bool peers_alone(void)
     return peers_no_other_thread;
 }
 
-static void peers_wake(void *thread)
+static uint32_t peers_wake(void *thread)
 {
     REQUIRE(thread == &peers_waits);
+    return 0;
 }
 
 /* The shared memory. */

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 KETTLE = ROOT / "tools" / "kettle"
 INJECT = os.environ.get("KETTLE_INJECT", "")  # as --inject: every machine of these tests runs under that schedule
+# Which of many machines a short run takes for a program: another each hour, said in the first lines of the report.
+TURN = int(os.environ.get("KETTLE_TURN", int(time.time() // 3600) % 1000))
 TIMEOUT = 240  # seconds of one boot; far above what any needs, for a busy machine
 
 
@@ -96,6 +99,21 @@ def musl(tmp_path_factory):
         return folder / name
 
     return compile_program
+
+
+def pytest_report_header():
+    return f"machines of this run: KETTLE_TURN={TURN}"
+
+
+def in_turn(things, index, always=()):
+    """What a short run does with thing number INDEX of many: those of THINGS that it always takes and one more in turn; a
+    long run takes all. With messages held back for all machines one is enough."""
+    things = list(things)
+    if long_run():
+        return things
+    others = [thing for thing in things if thing not in always]
+    chosen = others[(TURN + index) % len(others)]
+    return [thing for thing in things if thing == chosen or (thing in always and not INJECT)]
 
 
 def long_run() -> bool:

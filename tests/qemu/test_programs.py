@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import tap_failures
+from conftest import in_turn, tap_failures
 
 MACHINES = {
     "1-kernel": ("--cpus", "1"),
@@ -19,8 +19,10 @@ PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-
 SHAPELESS = {"test-libc"}
 
 
-CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for program in PROGRAMS for machine in MACHINES
-         if program not in SHAPELESS or machine in ("1-kernel", "8-kernels-4-nodes")]
+ALWAYS = ("4-kernels-2-nodes",)
+CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
+         for machine in in_turn(MACHINES, index, ALWAYS)
+         if program not in SHAPELESS or machine in ("1-kernel", "4-kernels-2-nodes")]
 
 
 def test_migrate_where_some_kernels_do_not_run(run):

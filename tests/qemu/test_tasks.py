@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from conftest import long_run, tap_failures
+from conftest import in_turn, long_run, tap_failures
 
 MACHINES = {
     "1-kernel": ("--cpus", "1"),
@@ -30,13 +30,13 @@ def passed(done):
     assert not problems and done.status == 0, "\n".join(problems) + "\n" + done.explain()
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program, machine", [(program, machine) for index, program in enumerate(PROGRAMS)
+                                              for machine in in_turn(MACHINES, index, (INJECTED,))])
 def test_program(run, program, machine):
     passed(run(*MACHINES[machine], "--", program, timeout=TIMEOUT))
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", in_turn(PROGRAMS, 0))
 def test_program_with_messages_held_back(run, program):
     passed(run(*MACHINES[INJECTED], "--inject", "seed=7", "--", program, timeout=TIMEOUT))
 
@@ -55,7 +55,7 @@ def test_storm_with_messages_held_back(run, mode):
 
 def test_linux_keeps_the_same_promises(run):
     """The programs say what Linux does, on the same machine."""
-    for program in PROGRAMS:
+    for program in in_turn(PROGRAMS, 1):
         passed(run("--os", "linux", "--cpus", "4", "--", program, timeout=TIMEOUT))
 
 

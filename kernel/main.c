@@ -21,6 +21,7 @@
 #include "msg/channel.h"
 #include "tasks/balance.h"
 #include "tasks/exit.h"
+#include "tasks/facts.h"
 #include "tasks/futex.h"
 #include "tasks/group.h"
 #include "tasks/locate.h"
@@ -237,6 +238,7 @@ void kernel_main(void *unused)
     process_init();
     signal_init();
     locate_init();
+    facts_init();
     migrate_init();
     exec_init();
     work_init();

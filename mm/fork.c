@@ -137,7 +137,7 @@ static void long_answer_gone(struct msg_kept *kept)
     heap_free(answer, sizeof(*answer));
 }
 
-static uint32_t list_areas(struct space *space, uint64_t from, struct msg_space_areas *head)
+uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_areas *head)
 {
     struct msg_space_area *areas = (struct msg_space_area *)(head + 1);
     uint32_t count = 0;
@@ -528,7 +528,7 @@ static void answer_list(const struct msg *m, struct space *space, bool take)
     if (take)
         length = list_held(space, ask->page, (struct msg_space_taken *)(void *)answer->bytes);
     else
-        length = list_areas(space, ask->page, (struct msg_space_areas *)(void *)answer->bytes);
+        length = space_list_areas(space, ask->page, (struct msg_space_areas *)(void *)answer->bytes);
     msg_keep(m, &answer->kept, NULL);
     msg_kept_reply_long(&answer->kept, answer->bytes, length, long_answer_gone);
 }

@@ -36,5 +36,8 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
 /* Maps FRAME at PAGE with its area's protection; HELD: with the space's reference, which is counted now. -EFAULT: no
  * area; -EEXIST: another frame is there; -ENOMEM. */
 int space_install(struct space *space, uint64_t page, uint64_t frame, bool held);
+/* Writes the areas of SPACE, whose home this kernel is, from FROM on behind HEAD (MSG_MAX bytes); returns the length.
+ */
+uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_areas *head);
 
 #endif

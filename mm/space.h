@@ -118,6 +118,12 @@ int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t p
 void space_write(struct space *space, uint64_t address, const void *data, uint64_t size);
 void space_set_break(struct space *space, uint64_t start);
 
+/* For those who look from outside. The areas of space ID, of home HOME, from FROM on: HEAD (MSG_MAX bytes), areas
+ * behind it; returns the length, -ESRCH. Tasks only; waits for the home. */
+int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head);
+/* How many of its pages this kernel answers for: over all kernels they are the pages it has. */
+uint64_t space_resident(struct space *space);
+
 /* Flushes [START, END) of SPACE from the TLBs of this instance's CPUs; returns when all have. */
 void space_flush(struct space *space, uint64_t start, uint64_t end);
 /* The shootdown interrupt, and what a spinning CPU does meanwhile. */

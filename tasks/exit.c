@@ -138,16 +138,18 @@ void exit_leave_host(struct group *group)
 static void release(struct group *group)
 {
     struct space *space;
+    void *files;
     bool lodges;
 
-    if (group->files != NULL)
-        group_hooks.release_files(group->files);
-    spin_lock(&group->lock);
+    spin_lock(&group->lock); /* who looks from outside finds nothing from now on */
     space = group->space;
+    files = group->files;
     lodges = group->host != NULL;
     group->space = NULL;
     group->files = NULL;
     spin_unlock(&group->lock);
+    if (files != NULL)
+        group_hooks.release_files(files);
     if (!lodges)
         space_destroy(space);
     exit_leave_host(group);

@@ -17,6 +17,8 @@
 #include "tasks/wire.h"
 #include "tasks/work.h"
 
+#define UMASK_DEFAULT 022u
+
 static void fire_alarm(struct timer *timer);
 
 uint32_t process_home(uint32_t id)
@@ -37,6 +39,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
     process->exit_signal = SIGCHLD;
     process->continues = 1;
     process->start_ns = clock_now();
+    process->umask = UMASK_DEFAULT;
     list_init(&process->children);
     watch_init(&process->child_events);
     timer_init(&process->alarm, fire_alarm);
@@ -45,6 +48,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
         process->parent = inherit->parent;
         process->process_group = inherit->process_group;
         process->session = inherit->session;
+        process->umask = inherit->umask;
         process->command_size = inherit->command_size;
         memcpy(process->command, inherit->command, sizeof(process->command));
         memcpy(process->name, inherit->name, sizeof(process->name));
@@ -97,6 +101,7 @@ static int begin_child(struct group *group, const struct msg_process_begin *begi
         *state = (struct msg_process_state){.parent = group->id,
                                             .process_group = process->process_group,
                                             .session = process->session,
+                                            .umask = process->umask,
                                             .command_size = process->command_size,
                                             .grandparent = process->parent,
                                             .exit_signal = process->exit_signal};
@@ -583,6 +588,7 @@ static int64_t read_locked(struct group *group, const uint32_t *word)
 int64_t process_operate(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct process *process = group->process;
+    int64_t value;
 
     switch (call->operation) {
     case PROCESS_PARENT:
@@ -634,6 +640,12 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         result->members = group_members_locked(group);
         spin_unlock(&group->lock);
         return 0;
+    case PROCESS_UMASK:
+        spin_lock(&group->lock);
+        value = process->umask;
+        process->umask = (uint32_t)call->a & 0777;
+        spin_unlock(&group->lock);
+        return value;
     case PROCESS_ALARM:
         return operation_alarm(group, call, result);
     default:

@@ -54,6 +54,7 @@ struct process {
     uint64_t start_ns;                             /* [i] clock_now */
     struct timer alarm;                            /* ITIMER_REAL; holds a reference to the group while it is armed */
     uint64_t alarm_interval;                       /* [g] ns, 0: it fires once */
+    uint32_t umask;                                /* [g] nothing is created by name: kept for who asks */
     uint32_t command_size;                         /* [g] */
     char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
     char name[THREAD_NAME_MAX];                    /* [g] of the program */
@@ -105,6 +106,7 @@ enum process_operation {
     PROCESS_REAPED,      /* its parent has waited for it */
     PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */
     PROCESS_TIMES,       /* -> members, times of children waited for */
+    PROCESS_UMASK,       /* a: permission bits. -> the ones before */
     PROCESS_ALARM,    /* a: ns from now, 0: off, b: interval, c: 1 sets, 0 only asks. -> ns that were left, interval */
     PROCESS_CONTINUE, /* what SIGCONT does at once: sent to one thread */
 };

@@ -10,8 +10,8 @@
 #include "mm/heap.h"
 #include "tasks/elf.h"
 
-#define STACK_TOP USER_END
-#define USER_STACK_SIZE (8ull << 20)
+#define STACK_TOP PROGRAM_STACK_TOP
+#define USER_STACK_SIZE PROGRAM_STACK_SIZE
 #define STACK_SLACK (4 * PAGE_SIZE) /* mapped at once below what the loader writes */
 #define PIE_BASE 0x555555554000ull
 #define CLOCK_TICKS 100

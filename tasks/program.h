@@ -5,9 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/arch/x86_64/layout.h"
 #include "mm/space.h"
 
 #define EXEC_STRINGS_MAX 1048576u /* bytes of arguments and environment together */
+
+/* The first thread's stack, as an area. */
+#define PROGRAM_STACK_TOP USER_END
+#define PROGRAM_STACK_SIZE (8ull << 20)
 
 /* Arguments and environment, NUL-terminated one after another. */
 struct exec_strings {

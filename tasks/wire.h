@@ -112,9 +112,11 @@ struct msg_process_state { /* its answer: what a child inherits */
     uint32_t parent;
     uint32_t process_group;
     uint32_t session;
+    uint32_t umask;
     uint32_t command_size;
     uint32_t grandparent; /* the parent's parent, and what that is sent at the parent's end: for CLONE_PARENT */
     uint32_t exit_signal;
+    uint32_t pad;
     char name[THREAD_NAME_MAX];
     char command[PROCESS_COMMAND_MAX];
     struct signal_action actions[SIGNALS];

@@ -4,6 +4,8 @@
 #include "kernel/calls/calls.h"
 #include "kernel/fs/copy.h"
 #include "kernel/fs/load.h"
+#include "kernel/fs/name.h"
+#include "kernel/fs/path.h"
 #include "kernel/fs/remote.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
@@ -107,6 +109,20 @@ static void free_given(struct given *given)
     heap_free(given, sizeof(*given));
 }
 
+/* What /proc/PID/exe names from now on; without memory, the program before. */
+static void remember_program(struct group *group, const char *path)
+{
+    char *name = heap_alloc(PATH_MAX + 1);
+    bool folder;
+
+    if (name == NULL)
+        return;
+    name[0] = '/';
+    if (name_absolute(group, NAME_FOLDER, path, name + 1, &folder) == 0)
+        file_table_set_program(group->files, name);
+    heap_free(name, PATH_MAX + 1);
+}
+
 static int64_t exec_loaded(struct given *given, const void *file, size_t size)
 {
     struct group *group = thread_current()->group;
@@ -124,7 +140,7 @@ static int64_t exec_loaded(struct given *given, const void *file, size_t size)
     }
     error = spawn_exec(&program);
     if (error == 0)
-        file_table_set_program(group->files, given->path); /* without memory /proc/self/exe names the old one */
+        remember_program(group, given->path);
     return error == -EAGAIN ? -ERESTARTNOINTR : error;
 }
 

@@ -24,6 +24,20 @@ static const char *below_proc(const char *name)
     return strncmp(name, "proc/", 5) == 0 ? name + 5 : NULL;
 }
 
+/* Replaces the last component of NAME by TARGET (LENGTH bytes, and room for PATH_MAX with the NUL). */
+static int64_t follow_beside(char *target, size_t length, char *name, bool *folder)
+{
+    size_t parent = strlen(name);
+
+    while (parent > 0 && name[parent - 1] != '/')
+        parent--;
+    if (parent + length + 1 > PATH_MAX)
+        return -ENAMETOOLONG;
+    memmove(target + parent, target, length + 1);
+    memcpy(target, name, parent);
+    return path_normalize(target, name, PATH_MAX, folder);
+}
+
 /* Replaces NAME (PATH_MAX bytes), if it is a symbolic link, by where it leads. -ELOOP. */
 static int64_t follow(char *name, bool *folder)
 {
@@ -41,7 +55,12 @@ static int64_t follow(char *name, bool *folder)
         if (length < 0)
             break;
         target[length] = '\0';
-        error = i == LINKS_MAX ? -ELOOP : path_normalize(target, name, PATH_MAX, folder);
+        if (i == LINKS_MAX)
+            error = -ELOOP;
+        else if (target[0] == '/')
+            error = path_normalize(target, name, PATH_MAX, folder);
+        else
+            error = follow_beside(target, (size_t)length, name, folder);
     }
     if (target != NULL)
         heap_free(target, PATH_MAX);

@@ -5,22 +5,41 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/instructions.h"
-#include "kernel/fs/remote.h"
+#include "kernel/fs/proc_process.h"
 #include "kernel/fs/report.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
+#include "tasks/fair.h"
 #include "tasks/group.h"
+#include "tasks/load.h"
 
 #define SECOND 1000000000ull
 #define SMALL_TEXT 1024u
 #define CPU_TEXT 512u /* bytes of one CPU's part of cpuinfo */
 
-static const struct proc_directory *processes; /* [i] */
-
 int64_t proc_text(struct text *text, size_t size)
 {
     *text = (struct text){.bytes = heap_alloc(size), .size = size};
     return text->bytes == NULL ? -ENOMEM : 0;
+}
+
+int64_t proc_text_grow(struct text *text, size_t more)
+{
+    size_t size = text->size;
+    char *bytes;
+
+    while (size - text->length <= more)
+        size *= 2;
+    if (size == text->size)
+        return 0;
+    bytes = heap_alloc(size);
+    if (bytes == NULL)
+        return -ENOMEM;
+    memcpy(bytes, text->bytes, text->length);
+    heap_free(text->bytes, text->size);
+    text->bytes = bytes;
+    text->size = size;
+    return 0;
 }
 
 static int64_t write_uptime(const struct proc_at *at, struct text *text)
@@ -36,17 +55,39 @@ static int64_t write_uptime(const struct proc_at *at, struct text *text)
 
 static int64_t write_memory(const struct proc_at *at, struct text *text)
 {
-    uint64_t frames, free;
+    struct report_machine machine;
     int64_t error = proc_text(text, SMALL_TEXT);
 
     (void)at;
     if (error != 0)
         return error;
-    report_memory(&frames, &free);
+    report_machine(&machine);
     text_put(text, "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n",
-             (unsigned long)(frames * 4), (unsigned long)(free * 4), (unsigned long)(free * 4));
+             (unsigned long)(machine.frames * 4), (unsigned long)(machine.free * 4), (unsigned long)(machine.free * 4));
     text_put(text, "Buffers:               0 kB\nCached:                0 kB\nSwapTotal:             0 kB\n"
                    "SwapFree:              0 kB\n");
+    return 0;
+}
+
+/* No averages are kept: all three say how many threads are ready or run now. */
+static int64_t write_load(const struct proc_at *at, struct text *text)
+{
+    struct report_machine machine;
+    uint32_t ready = 0;
+    int64_t error = proc_text(text, SMALL_TEXT);
+
+    (void)at;
+    if (error != 0)
+        return error;
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        struct load_view load;
+
+        load_read(k, &load);
+        ready += load_count(load.load);
+    }
+    report_machine(&machine);
+    text_put(text, "%u.00 %u.00 %u.00 %u/%lu %u\n", ready, ready, ready, ready, (unsigned long)machine.threads,
+             thread_current()->group->id);
     return 0;
 }
 
@@ -155,46 +196,21 @@ static void list_reports(const struct proc_at *at, struct directory *to)
 
 static const struct proc_directory kettle = {.find = find_report, .list = list_reports};
 
-static const struct proc_directory *find_process(struct proc_at *at, const char *name, size_t length)
-{
-    return processes != NULL ? processes->find(at, name, length) : NULL;
-}
-
-static void list_processes(const struct proc_at *at, struct directory *to)
-{
-    if (processes != NULL)
-        processes->list(at, to);
-}
-
-/* Until processes have directories of their own, what a program finds out about itself. */
-static int64_t link_program(const struct proc_at *at, char *out, size_t size)
-{
-    struct file_request request = {.operation = FILE_GET_PROGRAM};
-    struct file_answer answer;
-    int64_t length;
-
-    (void)at;
-    length = file_call(thread_current()->group, &request, NULL, 0, out, size, &answer);
-    return length == 0 ? -ENOENT : length;
-}
-
-static const struct proc_row self_rows[] = {{.name = "exe", .link = link_program}};
-static const struct proc_directory self = {.rows = self_rows, .count = sizeof(self_rows) / sizeof(self_rows[0])};
-
 static const struct proc_row root_rows[] = {
-    {.name = "cpuinfo", .write = write_cpus},   {.name = "kettle", .directory = &kettle},
-    {.name = "meminfo", .write = write_memory}, {.name = "mounts", .write = write_mounts},
-    {.name = "self", .directory = &self},       {.name = "stat", .write = write_stat},
-    {.name = "uptime", .write = write_uptime},  {.name = "version", .write = write_version},
+    {.name = "cpuinfo", .write = write_cpus},
+    {.name = "kettle", .directory = &kettle},
+    {.name = "loadavg", .write = write_load},
+    {.name = "meminfo", .write = write_memory},
+    {.name = "mounts", .write = write_mounts},
+    {.name = "self", .link = process_link_self, .directory = &process_directory, .enter = process_enter_self},
+    {.name = "stat", .write = write_stat},
+    {.name = "thread-self", .link = process_link_thread, .directory = &thread_directory, .enter = process_enter_thread},
+    {.name = "uptime", .write = write_uptime},
+    {.name = "version", .write = write_version},
 };
 static const struct proc_directory root = {
-    .rows = root_rows, .count = sizeof(root_rows) / sizeof(root_rows[0]), .find = find_process, .list = list_processes};
+    .rows = root_rows, .count = sizeof(root_rows) / sizeof(root_rows[0]), .find = process_find, .list = process_list};
 static const struct proc_row root_row = {.name = "proc", .directory = &root};
-
-void proc_set_processes(const struct proc_directory *directory)
-{
-    processes = directory;
-}
 
 void proc_init(void)
 {
@@ -239,6 +255,8 @@ static int64_t find(const char *path, struct proc_at *at, const struct proc_row 
 
         if (directory == NULL)
             return -ENOTDIR;
+        if (row->enter != NULL)
+            row->enter(at);
         for (size_t i = 0; i < length; i++) /* FNV-1a */
             *number = (*number ^ (uint8_t)path[i]) * 0x100000001b3ull;
         row = find_row(directory, path, length);
@@ -255,10 +273,10 @@ static int64_t find(const char *path, struct proc_at *at, const struct proc_row 
 static void facts_of(const struct proc_row *row, uint64_t number, struct file_facts *facts)
 {
     *facts = (struct file_facts){.inode = number, .device = 2, .mode = FILE_REGULAR | 0444};
-    if (row->directory != NULL)
-        facts->mode = FILE_DIRECTORY | 0555;
-    else if (row->link != NULL)
+    if (row->link != NULL)
         facts->mode = FILE_LINK | 0777;
+    else if (row->directory != NULL)
+        facts->mode = FILE_DIRECTORY | 0555;
 }
 
 int64_t proc_stat(const char *path, struct file_facts *facts)
@@ -319,10 +337,10 @@ int64_t proc_open(const char *name, const char *path, uint32_t flags, struct fil
     if (error != 0)
         return error;
     facts_of(row, number, &facts);
+    if (row->link != NULL)
+        return -ELOOP;
     if (row->directory != NULL)
         return open_directory(name, row, &at, &facts, flags, out);
-    if (row->write == NULL)
-        return -ELOOP;
     error = row->write(&at, &text);
     if (error != 0)
         return error;

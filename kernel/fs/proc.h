@@ -16,7 +16,8 @@ struct proc_at {
 
 struct proc_directory;
 
-/* One of WRITE, LINK, DIRECTORY is given. Tasks only: they may wait for other kernels. */
+/* One of WRITE, LINK, DIRECTORY is given, or LINK and the DIRECTORY that it leads to. Tasks only: they may wait for
+ * other kernels. */
 struct proc_row {
     const char *name;
     /* The whole text; its memory is heap memory of text->size bytes and becomes the caller's. 0 or a negative errno. */
@@ -24,6 +25,7 @@ struct proc_row {
     /* Where a symbolic link leads: a path without NUL. Its length or a negative errno. */
     int64_t (*link)(const struct proc_at *at, char *out, size_t size);
     const struct proc_directory *directory;
+    void (*enter)(struct proc_at *at); /* with LINK and DIRECTORY: fills AT in, as `find` does. Or NULL */
 };
 
 struct proc_directory {
@@ -34,9 +36,6 @@ struct proc_directory {
     void (*list)(const struct proc_at *at, struct directory *to);
 };
 
-/* DIRECTORY, which has only `find` and `list`, is what else /proc holds. Once, before the first program. */
-void proc_set_processes(const struct proc_directory *directory);
-
 void proc_init(void);
 /* PATH is below /proc, as path_normalize writes it, without "proc/"; NAME is with it. -ENOENT, -ENOTDIR, -ENOMEM. Tasks
  * only. Links are not followed: -ELOOP to open one. */
@@ -46,5 +45,7 @@ int64_t proc_link(const char *path, char *out, size_t size);
 
 /* Allocates TEXT with SIZE bytes. -ENOMEM. */
 int64_t proc_text(struct text *text, size_t size);
+/* Makes room for MORE bytes. -ENOMEM: the text is as before. */
+int64_t proc_text_grow(struct text *text, size_t more);
 
 #endif

@@ -10,6 +10,7 @@
 #include "mm/heap.h"
 #include "msg/call.h"
 #include "tasks/group.h"
+#include "tasks/process.h"
 
 #define SMALL 192u       /* bytes with the header: on the stack */
 #define RETRIES_MAX 1000 /* of a file that is closed between the home's answer and the call */
@@ -116,23 +117,26 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
         return is_string(data, size) ? file_table_set_folder(table, data) : -EPROTO;
     case FILE_GET_PROGRAM:
         return room == 0 ? -EPROTO : file_table_program(table, result, room);
+    case FILE_LIST:
+        return (int64_t)(table_list(table, request->argument, result, (uint32_t)(room / sizeof(int32_t))) *
+                         sizeof(int32_t));
     default:
         return -EPROTO;
     }
 }
 
-/* Does REQUEST at the group's home, or says that the file is FILE_ELSEWHERE. */
-static int64_t at_home(struct group *group, const struct file_request *request, const void *data, size_t size,
+/* Does REQUEST at the home of TABLE's group, or says that the file is FILE_ELSEWHERE. */
+static int64_t at_home(struct file_table *table, const struct file_request *request, const void *data, size_t size,
                        void *result, size_t room, struct file_answer *answer)
 {
     struct file *file;
 
     if (request->operation <= FILE_TABLE_LAST) {
         answer->flags = 0;
-        answer->value = act_on_table(group->files, request, data, size, result, room);
+        answer->value = act_on_table(table, request, data, size, result, room);
         return answer->value;
     }
-    file = table_find(group->files, request->fd);
+    file = table_find(table, request->fd);
     if (file == NULL) {
         answer->flags = 0;
         answer->value = -EBADF;
@@ -154,6 +158,7 @@ static size_t result_size(const struct file_request *request, const struct file_
     switch (request->operation) {
     case FILE_PIPE:
     case FILE_LOCATE:
+    case FILE_LIST:
     case FILE_READ:
     case FILE_READ_AT:
     case FILE_STAT:
@@ -197,14 +202,16 @@ static void handle_call(const struct msg *m)
     struct file_answer *answer = (struct file_answer *)(void *)small;
     uint32_t room = call->room;
     struct group *group = call->group != 0 ? group_find(call->group) : NULL;
+    struct file_table *table = group != NULL ? file_table_of(group) : NULL; /* only the home has one */
     struct file *file = call->group == 0 ? file_find(call->id) : NULL;
     int error = 0;
 
+    if (group != NULL)
+        group_put(group);
+
     if (room > FILE_CHUNK)
         error = -EPROTO;
-    else if (group == NULL && file == NULL)
-        error = -ESRCH;
-    else if (group != NULL && (group->home != instance.kernel || group->files == NULL))
+    else if (table == NULL && file == NULL)
         error = -ESRCH;
     if (error == 0 && sizeof(*answer) + room > MSG_SHORT) {
         l = heap_alloc(sizeof(*l) + room);
@@ -220,10 +227,10 @@ static void handle_call(const struct msg *m)
         if (file != NULL)
             file_do(file, &call->request, data, size, answer + 1, room, answer);
         else
-            at_home(group, &call->request, data, size, answer + 1, room, answer);
+            at_home(table, &call->request, data, size, answer + 1, room, answer);
     }
-    if (group != NULL)
-        group_put(group);
+    if (table != NULL)
+        file_table_free(table);
     if (file != NULL)
         file_unpin(file);
     if (error != 0) {
@@ -280,8 +287,9 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
     return value;
 }
 
-int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
-                  size_t room, struct file_answer *answer)
+/* TABLE is that of process ID, if its home is here. */
+static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
+                            size_t size, void *result, size_t room, struct file_answer *answer)
 {
     int64_t value = -EBADF;
 
@@ -289,10 +297,10 @@ int64_t file_call(struct group *group, const struct file_request *request, const
         struct file_answer home;
         struct file *file;
 
-        if (group->home == instance.kernel)
-            value = at_home(group, request, data, size, result, room, answer);
+        if (table != NULL)
+            value = at_home(table, request, data, size, result, room, answer);
         else
-            value = call_at(group->home, group->id, 0, request, data, size, result, room, answer);
+            value = call_at(process_home(id), id, 0, request, data, size, result, room, answer);
         if ((answer->flags & FILE_ELSEWHERE) == 0)
             return value;
         home = *answer;
@@ -310,6 +318,34 @@ int64_t file_call(struct group *group, const struct file_request *request, const
         return value;
     }
     return -EBADF;
+}
+
+int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
+                  size_t room, struct file_answer *answer)
+{
+    return call_process(group->files, group->id, request, data, size, result, room, answer);
+}
+
+int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,
+                          size_t room, struct file_answer *answer)
+{
+    struct file_table *table = NULL;
+    int64_t value;
+
+    if (process_home(id) == instance.kernel) {
+        struct group *group = group_find(id);
+
+        if (group != NULL) {
+            table = file_table_of(group);
+            group_put(group);
+        }
+        if (table == NULL)
+            return -ESRCH;
+    }
+    value = call_process(table, id, request, data, size, result, room, answer);
+    if (table != NULL)
+        file_table_free(table);
+    return value == -EAGAIN ? -ESRCH : value;
 }
 
 struct file *file_near(struct group *group, int64_t fd)

@@ -19,6 +19,10 @@ void remote_init(void);
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
                   size_t room, struct file_answer *answer);
 
+/* The same for any process ID, of the caller or not. -ESRCH: there is none, or it has ended. */
+int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,
+                          size_t room, struct file_answer *answer);
+
 /* Does REQUEST on FILE, which is of this kernel and pinned. Any context. */
 int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                 size_t room, struct file_answer *answer);

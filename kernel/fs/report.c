@@ -13,6 +13,7 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/balance.h"
+#include "tasks/facts.h"
 #include "tasks/work.h"
 
 #define PART_MAX 16384u     /* bytes of text that travel at a time */
@@ -73,20 +74,24 @@ static size_t report_syscalls(char *bytes, size_t size, uint64_t *cursor)
     return text.length;
 }
 
-/* "frames free": not a file, but what /proc/meminfo is made of. */
-static size_t report_frames(char *bytes, size_t size, uint64_t *cursor)
+/* struct report_machine: not a file, but what /proc/meminfo and others are made of. */
+static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
 {
+    struct report_machine part = {0};
     struct frame_stats frames;
-    uint64_t numbers[2];
+    struct task_counts counts;
 
     *cursor = 0;
     frame_stats(&frames);
-    numbers[0] = frames.total;
-    numbers[1] = frames.free;
-    if (size < sizeof(numbers))
+    task_counts(&counts);
+    part.frames = frames.total;
+    part.free = frames.free;
+    part.processes = counts.processes;
+    part.threads = counts.present;
+    if (size < sizeof(part))
         return 0;
-    memcpy(bytes, numbers, sizeof(numbers));
-    return sizeof(numbers);
+    memcpy(bytes, &part, sizeof(part));
+    return sizeof(part);
 }
 
 struct report {
@@ -95,12 +100,12 @@ struct report {
     bool everywhere; /* each kernel adds its part */
 };
 
-enum { REPORT_PLAN, REPORT_KERNELS, REPORT_FRAMES };
+enum { REPORT_PLAN, REPORT_KERNELS, REPORT_MACHINE };
 
 static const struct report reports[] = {
     [REPORT_PLAN] = {"plan", report_plan, false},
     [REPORT_KERNELS] = {"kernels", report_kernels, true},
-    [REPORT_FRAMES] = {NULL, report_frames, true},
+    [REPORT_MACHINE] = {NULL, report_numbers, true},
     {"messages", msg_report, true},
     {"trace", msg_trace_report, true},
     {"syscalls", report_syscalls, true},
@@ -240,19 +245,21 @@ int64_t report_write(struct text *text, uint32_t number)
     return 0;
 }
 
-void report_memory(uint64_t *frames, uint64_t *free)
+void report_machine(struct report_machine *out)
 {
     struct text text;
 
-    *frames = *free = 0;
-    if (report_write(&text, REPORT_FRAMES) != 0)
+    *out = (struct report_machine){0};
+    if (report_write(&text, REPORT_MACHINE) != 0)
         return;
-    for (size_t at = 0; at + 2 * sizeof(uint64_t) <= text.length; at += 2 * sizeof(uint64_t)) {
-        uint64_t numbers[2];
+    for (size_t at = 0; at + sizeof(*out) <= text.length; at += sizeof(*out)) {
+        struct report_machine part;
 
-        memcpy(numbers, text.bytes + at, sizeof(numbers));
-        *frames += numbers[0];
-        *free += numbers[1];
+        memcpy(&part, text.bytes + at, sizeof(part));
+        out->frames += part.frames;
+        out->free += part.free;
+        out->processes += part.processes;
+        out->threads += part.threads;
     }
     heap_free(text.bytes, text.size);
 }

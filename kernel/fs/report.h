@@ -14,7 +14,12 @@ void report_list(struct directory *to);
 /* Writes report NUMBER; TEXT's memory (heap, at first none) becomes the caller's. -ENOMEM. Tasks only: it asks the
  * other kernels. */
 int64_t report_write(struct text *text, uint32_t number);
-/* Frames of 4 KiB that the kernels have for programs together, and how many are free. Tasks only. */
-void report_memory(uint64_t *frames, uint64_t *free);
+/* Sums over the kernels. Tasks only. */
+struct report_machine {
+    uint64_t frames, free; /* of 4 KiB, for programs */
+    uint64_t processes;    /* those not yet waited for, too */
+    uint64_t threads;      /* of programs, where they are present */
+};
+void report_machine(struct report_machine *out);
 
 #endif

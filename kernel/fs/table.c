@@ -7,6 +7,7 @@
 #include "kernel/fs/wire.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
+#include "tasks/group.h"
 
 #define FIRST_SLOTS 32u
 
@@ -16,6 +17,7 @@ struct file_table *file_table_new(void)
 
     if (table == NULL)
         return NULL;
+    table->users = 1;
     table->size = FIRST_SLOTS;
     table->slots = heap_alloc(table->size * sizeof(struct descriptor));
     if (table->slots == NULL) {
@@ -35,6 +37,8 @@ void file_table_free(void *files)
 {
     struct file_table *table = files;
 
+    if (__atomic_sub_fetch(&table->users, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
     for (uint32_t fd = 0; fd < table->size; fd++) {
         if (table->slots[fd].file != NULL)
             file_close(table->slots[fd].file);
@@ -43,6 +47,18 @@ void file_table_free(void *files)
     free_text(table->program);
     heap_free(table->slots, table->size * sizeof(struct descriptor));
     heap_free(table, sizeof(*table));
+}
+
+struct file_table *file_table_of(struct group *group)
+{
+    struct file_table *table;
+
+    spin_lock(&group->lock);
+    table = group->files;
+    if (table != NULL)
+        __atomic_fetch_add(&table->users, 1, __ATOMIC_RELAXED);
+    spin_unlock(&group->lock);
+    return table;
 }
 
 struct file_table *file_table_create(void)
@@ -284,6 +300,19 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
     if (old != NULL)
         file_close(old);
     return result;
+}
+
+uint32_t table_list(struct file_table *table, int64_t from, int32_t *fds, uint32_t count)
+{
+    uint32_t found = 0;
+
+    spin_lock(&table->lock);
+    for (int64_t fd = from < 0 ? 0 : from; fd < (int64_t)table->size && found < count; fd++) {
+        if (table->slots[fd].file != NULL)
+            fds[found++] = (int32_t)fd;
+    }
+    spin_unlock(&table->lock);
+    return found;
 }
 
 int64_t table_get_flags(struct file_table *table, int64_t fd)

@@ -23,6 +23,7 @@ struct file_table {
     struct spinlock lock;
     uint32_t size;            /* [k] slots allocated */
     uint32_t lowest;          /* [k] no free slot is below */
+    uint32_t users;           /* [a] the group, and whoever looks at it from outside */
     struct descriptor *slots; /* [k] */
     char *folder;             /* [k] the working directory, as path_normalize writes it; NULL: the root */
     char *program;            /* [k] the executable's path; NULL: not known */
@@ -32,8 +33,11 @@ struct file_table {
 struct file_table *file_table_new(void);
 /* A table whose descriptors 0, 1 and 2 are the terminal. Kernel 0 only. NULL without memory. */
 struct file_table *file_table_create(void);
-/* Closes all descriptors. FILES is a struct file_table; nobody uses it any more. */
+/* FILES is a struct file_table, of which one user is gone; with the last one all descriptors are closed. */
 void file_table_free(void *files);
+/* The table of GROUP with one user more, or NULL: it has none here, or is over. */
+struct group;
+struct file_table *file_table_of(struct group *group);
 /* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. */
 void file_table_exec(struct file_table *table);
 /* Remember PATH as the working directory (a name as path_normalize writes it), or as the executable. -ENOMEM. */
@@ -57,6 +61,8 @@ int table_reserve(struct file_table *table, uint32_t size);
 int64_t table_close(struct file_table *table, int64_t fd);
 int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uint32_t flags);
 int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uint32_t flags);
+/* Writes descriptors that are open, from FROM on, ascending, to FDS (at most COUNT); returns how many. */
+uint32_t table_list(struct file_table *table, int64_t from, int32_t *fds, uint32_t count);
 int64_t table_get_flags(struct file_table *table, int64_t fd);
 int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags);
 int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark);

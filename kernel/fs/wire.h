@@ -24,7 +24,8 @@ enum file_operation {
     FILE_GET_FOLDER,     /* result data: the working directory's name */
     FILE_SET_FOLDER,     /* data: its name with the NUL */
     FILE_GET_PROGRAM,    /* result data: the program's name */
-    FILE_TABLE_LAST = FILE_GET_PROGRAM,
+    FILE_LIST,           /* argument: first descriptor; result data: int32_t descriptors that are open */
+    FILE_TABLE_LAST = FILE_LIST,
     FILE_READ,      /* fd, argument: bytes; result data */
     FILE_READ_AT,   /* fd, argument: offset; as many bytes as there is room for */
     FILE_WRITE,     /* fd, data, extra: FILE_WHOLE or 0 */

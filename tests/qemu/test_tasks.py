@@ -64,7 +64,7 @@ def test_ps_lists_threads_with_their_kernels(run):
     lines = done.stdout.decode(errors="replace").splitlines()
     assert done.status == 0 and lines[0].split() == "PID TID PPID PGID SID STAT KERNEL TIME COMMAND".split(), done.explain()
     # ps itself runs on the kernel of CPU 1.
-    assert any(re.fullmatch(r"\s*1\s+1\s+0\s+\d+\s+\d+\s+R\s+1\s+\d+:\d\d\.\d\d .*ps -T", line) for line in lines), \
+    assert any(re.fullmatch(r"\s*2\s+2\s+1\s+\d+\s+\d+\s+R\s+1\s+\d+:\d\d\.\d\d .*ps -T", line) for line in lines), \
         done.explain()
 
 

@@ -1,0 +1,281 @@
+/* /proc/PID. See the header; kernel/fs/proc_text.c has the text of the files. */
+#include "kernel/fs/proc_process.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/fs/path.h"
+#include "kernel/fs/proc_text.h"
+#include "kernel/fs/remote.h"
+#include "kernel/lib/printf.h"
+#include "kernel/lib/string.h"
+#include "mm/heap.h"
+#include "tasks/facts.h"
+#include "tasks/group.h"
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define INODE(id, place) ((uint64_t)(id) << 32 | (place)) /* what tells the entries of a listing apart */
+#define DESCRIPTORS 256u                                  /* asked for at a time */
+
+/* --- numbers as names --- */
+
+/* *GOOD: NAME is a number, written as numbers are listed; ZERO: it may be 0. */
+static uint32_t number_of(const char *name, size_t length, bool zero, bool *good)
+{
+    uint64_t value = 0;
+
+    *good = length > 0 && length <= 10 && (name[0] != '0' || (zero && length == 1));
+    for (size_t i = 0; i < length && *good; i++) {
+        *good = name[i] >= '0' && name[i] <= '9';
+        value = value * 10 + (uint64_t)(name[i] - '0');
+    }
+    *good = *good && value <= INT32_MAX;
+    return *good ? (uint32_t)value : 0;
+}
+
+static void add_number(struct directory *to, uint32_t number, uint64_t inode, uint32_t mode)
+{
+    char name[16];
+    int length = snprintf(name, sizeof(name), "%u", number);
+
+    directory_add(to, name, (size_t)length, inode, mode);
+}
+
+/* --- links --- */
+
+static int64_t give(const char *text, char *out, size_t size)
+{
+    size_t length = strlen(text);
+
+    if (length > size)
+        return -ENAMETOOLONG;
+    memcpy(out, text, length);
+    return (int64_t)length;
+}
+
+void process_enter_self(struct proc_at *at)
+{
+    at->keys[0] = thread_current()->group->id;
+    at->keys[1] = 0;
+}
+
+void process_enter_thread(struct proc_at *at)
+{
+    process_enter_self(at);
+    at->keys[1] = thread_current()->tid;
+}
+
+int64_t process_link_self(const struct proc_at *at, char *out, size_t size)
+{
+    char text[16];
+
+    (void)at;
+    snprintf(text, sizeof(text), "%u", thread_current()->group->id);
+    return give(text, out, size);
+}
+
+int64_t process_link_thread(const struct proc_at *at, char *out, size_t size)
+{
+    char text[40];
+
+    (void)at;
+    snprintf(text, sizeof(text), "%u/task/%u", thread_current()->group->id, thread_current()->tid);
+    return give(text, out, size);
+}
+
+/* A text that the descriptor table of the process has: the working directory has no slash before it. */
+static int64_t link_text(const struct proc_at *at, uint32_t operation, char *out, size_t size)
+{
+    struct file_request request = {.operation = operation};
+    struct file_answer answer;
+    char *text = heap_alloc(PATH_MAX + 2);
+    int64_t length;
+
+    if (text == NULL)
+        return -ENOMEM;
+    text[0] = '/';
+    length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, text + 1, PATH_MAX, &answer);
+    if (length == 0 && operation == FILE_GET_PROGRAM)
+        length = -ENOENT;
+    if (length >= 0) {
+        text[length + 1] = '\0';
+        length = give(text[1] == '/' ? text + 1 : text, out, size);
+    }
+    heap_free(text, PATH_MAX + 2);
+    return length == -ESRCH ? -ENOENT : length;
+}
+
+static int64_t link_program(const struct proc_at *at, char *out, size_t size)
+{
+    return link_text(at, FILE_GET_PROGRAM, out, size);
+}
+
+static int64_t link_folder(const struct proc_at *at, char *out, size_t size)
+{
+    return link_text(at, FILE_GET_FOLDER, out, size);
+}
+
+/* --- fd: at->keys[1] is the descriptor --- */
+
+static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)at->keys[1]};
+    struct file_request path = {.operation = FILE_PATH, .fd = (int32_t)at->keys[1]};
+    struct file_facts facts;
+    struct file_answer answer;
+    char text[48];
+    int64_t length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, &facts, sizeof(facts), &answer);
+
+    if (length < 0)
+        return length == -EBADF || length == -ESRCH ? -ENOENT : length;
+    switch (facts.mode & FILE_TYPE_MASK) {
+    case FILE_FIFO:
+        snprintf(text, sizeof(text), "pipe:[%lu]", (unsigned long)facts.inode);
+        break;
+    case FILE_CHARACTER:
+        snprintf(text, sizeof(text), "/dev/%s",
+                 facts.device == 0x103   ? "null"
+                 : facts.device == 0x105 ? "zero"
+                 : facts.device == 0x107 ? "full"
+                                         : "console");
+        break;
+    case FILE_DIRECTORY:
+        if (size < 2)
+            return -ENAMETOOLONG;
+        length = file_call_process((uint32_t)at->keys[0], &path, NULL, 0, out + 1,
+                                   size - 1 < PATH_MAX ? size - 1 : PATH_MAX, &answer);
+        out[0] = '/';
+        return length < 0 ? -ENOENT : length + 1;
+    default: /* an open file does not know its name */
+        snprintf(text, sizeof(text), "file:[%lu:%lu]", (unsigned long)facts.device, (unsigned long)facts.inode);
+        break;
+    }
+    return give(text, out, size);
+}
+
+static const struct proc_row descriptor_row = {.name = "", .link = link_descriptor};
+static const struct proc_directory descriptor_file = {.rows = &descriptor_row, .count = 1};
+
+static const struct proc_directory *find_descriptor(struct proc_at *at, const char *name, size_t length)
+{
+    struct file_request request = {.operation = FILE_GET_DESCRIPTOR};
+    struct file_answer answer;
+    bool good;
+
+    at->keys[1] = number_of(name, length, true, &good);
+    request.fd = (int32_t)at->keys[1];
+    if (!good || file_call_process((uint32_t)at->keys[0], &request, NULL, 0, NULL, 0, &answer) < 0)
+        return NULL;
+    return &descriptor_file;
+}
+
+static void list_descriptors(const struct proc_at *at, struct directory *to)
+{
+    struct file_request request = {.operation = FILE_LIST};
+    struct file_answer answer;
+    int32_t *fds = heap_alloc(DESCRIPTORS * sizeof(*fds));
+    int64_t length;
+
+    if (fds == NULL) {
+        to->failed = true;
+        return;
+    }
+    do {
+        length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, fds, DESCRIPTORS * sizeof(*fds), &answer);
+        for (int64_t i = 0; i < length / (int64_t)sizeof(*fds); i++) {
+            add_number(to, (uint32_t)fds[i], INODE(at->keys[0], 0x1000u + (uint32_t)fds[i]), FILE_LINK);
+            request.argument = fds[i] + 1;
+        }
+    } while (length == (int64_t)(DESCRIPTORS * sizeof(*fds)));
+    heap_free(fds, DESCRIPTORS * sizeof(*fds));
+}
+
+static const struct proc_directory descriptors = {.find = find_descriptor, .list = list_descriptors};
+
+/* --- threads --- */
+
+static const struct proc_row thread_rows[] = {
+    {.name = "comm", .write = proc_write_name},
+    {.name = "stat", .write = proc_write_stat},
+    {.name = "status", .write = proc_write_status},
+};
+const struct proc_directory thread_directory = {.rows = thread_rows, .count = COUNT(thread_rows)};
+
+/* The first thread of a process is there as long as the process is: a zombie when it has ended. */
+static const struct proc_directory *find_thread(struct proc_at *at, const char *name, size_t length)
+{
+    struct process_facts process;
+    struct thread_facts thread;
+    bool good;
+    uint32_t tid = number_of(name, length, false, &good);
+
+    if (!good || process_facts_of((uint32_t)at->keys[0], &process) != 0)
+        return NULL;
+    if (tid != process.id && (process.condition == PROCESS_ENDED || !survey_thread(&process, tid, &thread)))
+        return NULL;
+    at->keys[1] = tid;
+    return &thread_directory;
+}
+
+static void list_threads(const struct proc_at *at, struct directory *to)
+{
+    uint32_t id = (uint32_t)at->keys[0];
+    int error;
+    struct process_survey *survey = survey_process(id, true, &error);
+
+    if (survey == NULL) {
+        to->failed = error != -ESRCH;
+        return;
+    }
+    add_number(to, id, INODE(id, id), FILE_DIRECTORY);
+    for (uint32_t i = 0; i < survey->count; i++) {
+        if (survey->threads[i].tid != id)
+            add_number(to, survey->threads[i].tid, INODE(id, survey->threads[i].tid), FILE_DIRECTORY);
+    }
+    survey_free(survey);
+}
+
+static const struct proc_directory threads = {.find = find_thread, .list = list_threads};
+
+/* --- processes --- */
+
+static const struct proc_row process_rows[] = {
+    {.name = "cmdline", .write = proc_write_command},
+    {.name = "comm", .write = proc_write_name},
+    {.name = "cwd", .link = link_folder},
+    {.name = "exe", .link = link_program},
+    {.name = "fd", .directory = &descriptors},
+    {.name = "kettle", .write = proc_write_kettle},
+    {.name = "maps", .write = proc_write_maps},
+    {.name = "stat", .write = proc_write_stat},
+    {.name = "statm", .write = proc_write_memory},
+    {.name = "status", .write = proc_write_status},
+    {.name = "task", .directory = &threads},
+};
+const struct proc_directory process_directory = {.rows = process_rows, .count = COUNT(process_rows)};
+
+/* Under Linux a thread's id leads somewhere, too, though it is not listed; here it does not. */
+const struct proc_directory *process_find(struct proc_at *at, const char *name, size_t length)
+{
+    struct process_facts process;
+    bool good;
+    uint32_t id = number_of(name, length, false, &good);
+
+    if (!good || process_facts_of(id, &process) != 0)
+        return NULL;
+    at->keys[0] = id;
+    return &process_directory;
+}
+
+void process_list(const struct proc_at *at, struct directory *to)
+{
+    struct id_list list;
+
+    (void)at;
+    add_number(to, PROCESS_INIT, INODE(PROCESS_INIT, 0), FILE_DIRECTORY);
+    if (process_ids(&list) != 0) {
+        to->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < list.count; i++)
+        add_number(to, list.ids[i], INODE(list.ids[i], 0), FILE_DIRECTORY);
+    id_list_free(&list);
+}

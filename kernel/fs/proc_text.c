@@ -1,0 +1,310 @@
+/* The text of the files in /proc/PID. See the header. What Kettle has no counterpart of is 0, as in Linux without it.
+ */
+#include "kernel/fs/proc_text.h"
+
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
+#include "mm/heap.h"
+#include "tasks/facts.h"
+#include "tasks/fair.h"
+#include "tasks/group.h"
+#include "tasks/program.h"
+
+#define TICK_NS 10000000ull /* 100 clock ticks a second */
+#define SMALL_TEXT 2048u
+#define LINE_MAX 256u
+#define PAGE_KB (PAGE_SIZE / 1024)
+
+/* What a stat or status file is about: a process with its first thread, or one thread of it. */
+struct subject {
+    struct process_survey *survey;
+    struct thread_facts thread; /* of a process that has ended, or whose first thread has: made up */
+    uint32_t id;
+    bool whole;
+    uint64_t user_ns, system_ns;
+};
+
+static int64_t error_of(int error)
+{
+    return error == -ESRCH ? -ENOENT : error;
+}
+
+static int64_t subject_find(const struct proc_at *at, struct subject *out)
+{
+    uint32_t pid = (uint32_t)at->keys[0];
+    int error;
+
+    *out = (struct subject){.id = at->keys[1] != 0 ? (uint32_t)at->keys[1] : pid, .whole = at->keys[1] == 0};
+    out->survey = survey_process(pid, false, &error);
+    if (out->survey == NULL)
+        return error_of(error);
+    if (out->id != pid) {
+        if (!survey_thread(&out->survey->process, out->id, &out->thread)) {
+            survey_free(out->survey);
+            return -ENOENT;
+        }
+    } else if (out->survey->count > 0) {
+        out->thread = out->survey->threads[0];
+    } else {
+        out->thread = (struct thread_facts){
+            .tid = pid, .state = pid == PROCESS_INIT ? 'S' : 'Z', .start_ns = out->survey->process.start_ns};
+        memcpy(out->thread.name, out->survey->process.name, sizeof(out->thread.name));
+        for (uint32_t i = instance.plan.cpu_count; i-- > 0;) {
+            if (instance.plan.cpus[i].kernel == (int32_t)out->survey->process.home)
+                out->thread.cpu = i;
+        }
+    }
+    out->thread.name[THREAD_NAME_MAX - 1] = '\0';
+    out->user_ns = out->whole ? out->survey->user_ns : out->thread.user_ns;
+    out->system_ns = out->whole ? out->survey->system_ns : out->thread.system_ns;
+    return 0;
+}
+
+/* As proc(5): 20 for nice 0, below 0 for real priorities. */
+static int priority_of(const struct thread_facts *thread)
+{
+    return thread->priority > 0 ? -1 - (int)thread->priority : 20 + thread->nice;
+}
+
+int64_t proc_write_stat(const struct proc_at *at, struct text *text)
+{
+    struct subject s;
+    const struct process_facts *p;
+    const struct thread_facts *t = &s.thread;
+    int64_t error = subject_find(at, &s);
+
+    if (error != 0)
+        return error;
+    p = &s.survey->process;
+    error = proc_text(text, SMALL_TEXT);
+    if (error == 0) {
+        /* 1 to 13: pid comm state ppid pgrp session tty_nr tpgid flags minflt cminflt majflt cmajflt */
+        text_put(text, "%u (%s) %c %u %u %u 0 -1 0 %lu 0 %lu 0 ", s.id, t->name, (char)t->state, p->parent, p->group,
+                 p->session, (unsigned long)s.survey->stats.faults_local, (unsigned long)s.survey->stats.fetches);
+        /* 14 to 22: utime stime cutime cstime priority nice num_threads itrealvalue starttime */
+        text_put(text, "%lu %lu %lu %lu %d %d %u 0 %lu ", (unsigned long)(s.user_ns / TICK_NS),
+                 (unsigned long)(s.system_ns / TICK_NS), (unsigned long)(p->children_user_ns / TICK_NS),
+                 (unsigned long)(p->children_system_ns / TICK_NS), priority_of(t), t->nice,
+                 p->condition == PROCESS_ENDED || p->threads == 0 ? 1 : p->threads,
+                 (unsigned long)((s.whole ? p->start_ns : t->start_ns) / TICK_NS));
+        /* 23 to 35: vsize rss rsslim startcode endcode startstack kstkesp kstkeip signal blocked sigignore sigcatch
+         * wchan */
+        text_put(text, "%lu %lu %lu 0 0 0 0 0 %lu %lu %lu %lu %u ", (unsigned long)p->size,
+                 (unsigned long)s.survey->resident, ~0ul, (unsigned long)(t->pending & 0x7fffffff),
+                 (unsigned long)(t->blocked & 0x7fffffff), (unsigned long)(p->ignored & 0x7fffffff),
+                 (unsigned long)(p->caught & 0x7fffffff), t->waits[0] != '\0');
+        /* 36 to 52: nswap cnswap exit_signal processor rt_priority policy, 10 of 0, exit_code */
+        text_put(text, "0 0 %u %u %u %u 0 0 0 0 0 0 0 0 0 0 %u\n", p->exit_signal, t->cpu, t->priority, t->policy,
+                 p->condition == PROCESS_ENDED ? p->status : 0);
+    }
+    survey_free(s.survey);
+    return error;
+}
+
+static const char *state_name(uint32_t state)
+{
+    switch (state) {
+    case 'R':
+        return "running";
+    case 'S':
+        return "sleeping";
+    case 'T':
+        return "stopped";
+    case 'Z':
+        return "zombie";
+    default:
+        return "disk sleep";
+    }
+}
+
+/* "0-3,8". */
+static void put_cpus(struct text *text, const uint64_t mask[CPUS_MAX / 64])
+{
+    const char *comma = "";
+
+    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
+        uint32_t last = i;
+
+        if ((mask[i / 64] >> i % 64 & 1) == 0)
+            continue;
+        while (last + 1 < instance.plan.cpu_count && (mask[(last + 1) / 64] >> (last + 1) % 64 & 1) != 0)
+            last++;
+        if (last > i)
+            text_put(text, "%s%u-%u", comma, i, last);
+        else
+            text_put(text, "%s%u", comma, i);
+        comma = ",";
+        i = last;
+    }
+}
+
+int64_t proc_write_status(const struct proc_at *at, struct text *text)
+{
+    struct subject s;
+    const struct process_facts *p;
+    const struct thread_facts *t = &s.thread;
+    int64_t error = subject_find(at, &s);
+
+    if (error != 0)
+        return error;
+    p = &s.survey->process;
+    error = proc_text(text, SMALL_TEXT);
+    if (error == 0) {
+        text_put(text, "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%u\nNgid:\t0\nPid:\t%u\nPPid:\t%u\n", t->name,
+                 p->umask, (char)t->state, state_name(t->state), p->id, s.id, p->parent);
+        text_put(text, "TracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t64\nGroups:\t\n");
+        if (p->condition != PROCESS_ENDED && p->space != 0)
+            text_put(text, "VmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", (unsigned long)(p->size / 1024),
+                     (unsigned long)(s.survey->resident * PAGE_KB));
+        text_put(text, "Threads:\t%u\n", p->condition == PROCESS_ENDED || p->threads == 0 ? 1 : p->threads);
+        text_put(text, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",
+                 (unsigned long)t->pending, (unsigned long)p->pending, (unsigned long)t->blocked,
+                 (unsigned long)p->ignored, (unsigned long)p->caught);
+        text_put(text, "Cpus_allowed_list:\t");
+        put_cpus(text, t->affinity);
+        text_put(text, "\n");
+    }
+    survey_free(s.survey);
+    return error;
+}
+
+int64_t proc_write_name(const struct proc_at *at, struct text *text)
+{
+    struct subject s;
+    int64_t error = subject_find(at, &s);
+
+    if (error != 0)
+        return error;
+    error = proc_text(text, SMALL_TEXT);
+    if (error == 0)
+        text_put(text, "%s\n", s.thread.name);
+    survey_free(s.survey);
+    return error;
+}
+
+int64_t proc_write_command(const struct proc_at *at, struct text *text)
+{
+    struct process_facts process;
+    int64_t error = error_of(process_facts_of((uint32_t)at->keys[0], &process));
+
+    if (error == 0)
+        error = proc_text(text, SMALL_TEXT);
+    if (error == 0 && process.condition != PROCESS_ENDED) { /* of a zombie it is empty */
+        memcpy(text->bytes, process.command, process.command_size);
+        text->length = process.command_size;
+    }
+    return error;
+}
+
+int64_t proc_write_memory(const struct proc_at *at, struct text *text)
+{
+    int error;
+    struct process_survey *survey = survey_process((uint32_t)at->keys[0], false, &error);
+
+    if (survey == NULL)
+        return error_of(error);
+    error = (int)proc_text(text, SMALL_TEXT);
+    if (error == 0)
+        text_put(text, "%lu %lu 0 0 0 %lu 0\n", (unsigned long)(survey->process.size / PAGE_SIZE),
+                 (unsigned long)survey->resident, (unsigned long)(survey->process.size / PAGE_SIZE));
+    survey_free(survey);
+    return error;
+}
+
+/* --- maps --- */
+
+static void put_area(struct text *text, const struct msg_space_area *area, const struct msg_space_areas *head)
+{
+    const char *name = "";
+
+    if (area->start < head->break_now && area->end > head->break_start)
+        name = "                          [heap]";
+    else if (area->end == PROGRAM_STACK_TOP)
+        name = "                          [stack]";
+    text_put(text, "%08lx-%08lx %c%c%c%c 00000000 00:00 0%s\n", (unsigned long)area->start, (unsigned long)area->end,
+             (area->prot & AREA_READ) != 0 ? 'r' : '-', (area->prot & AREA_WRITE) != 0 ? 'w' : '-',
+             (area->prot & AREA_EXEC) != 0 ? 'x' : '-', (area->prot & AREA_SHARED) != 0 ? 's' : 'p', name);
+}
+
+static int64_t put_areas(const struct process_facts *process, struct msg_space_areas *head, struct text *text)
+{
+    const struct msg_space_area *areas = (const struct msg_space_area *)(head + 1);
+    uint64_t from = 0;
+
+    do {
+        int length = space_areas_of(process->space, process->space_home, from, head);
+        uint64_t count;
+
+        if (length < 0)
+            return length == -ENOMEM ? length : 0; /* it has ended meanwhile: empty, as a zombie's */
+        count = ((uint64_t)length - sizeof(*head)) / sizeof(*areas);
+        if (proc_text_grow(text, count * LINE_MAX) != 0)
+            return -ENOMEM;
+        for (uint64_t i = 0; i < count; i++)
+            put_area(text, &areas[i], head);
+        if (head->next <= from)
+            return 0;
+        from = head->next;
+    } while (from != 0);
+    return 0;
+}
+
+int64_t proc_write_maps(const struct proc_at *at, struct text *text)
+{
+    struct process_facts process;
+    struct msg_space_areas *head;
+    int64_t error = error_of(process_facts_of((uint32_t)at->keys[0], &process));
+
+    if (error == 0)
+        error = proc_text(text, SMALL_TEXT);
+    if (error != 0 || process.space == 0)
+        return error;
+    head = heap_alloc(MSG_MAX);
+    error = head != NULL ? put_areas(&process, head, text) : -ENOMEM;
+    heap_free(head, MSG_MAX);
+    if (error != 0)
+        heap_free(text->bytes, text->size);
+    return error;
+}
+
+/* --- kettle --- */
+
+static void put_member(struct text *text, uint32_t kernel, const struct member_facts *m)
+{
+    text_put(text,
+             "kernel %u threads %u shadows %u pages %lu user %lu us system %lu us faults %lu fetches %lu frames %lu "
+             "areas %lu none %lu changes %lu copies %lu\n",
+             kernel, m->present, m->shadows, (unsigned long)m->resident, (unsigned long)(m->user_ns / 1000),
+             (unsigned long)(m->system_ns / 1000), (unsigned long)m->stats.faults_local,
+             (unsigned long)m->stats.fetches, (unsigned long)m->stats.fetched_frame,
+             (unsigned long)m->stats.fetched_area, (unsigned long)m->stats.fetched_none,
+             (unsigned long)m->stats.changes, (unsigned long)m->stats.cow_copies);
+}
+
+int64_t proc_write_kettle(const struct proc_at *at, struct text *text)
+{
+    static const char *const conditions[] = {"lives", "ends", "ended"};
+    int error;
+    struct process_survey *survey = survey_process((uint32_t)at->keys[0], true, &error);
+    const struct process_facts *p;
+
+    if (survey == NULL)
+        return error_of(error);
+    p = &survey->process;
+    error = (int)proc_text(text, SMALL_TEXT + (KERNELS_MAX + (size_t)survey->count) * LINE_MAX);
+    if (error == 0) {
+        text_put(text, "home %u %s members %016lx threads %u\n", p->home, conditions[p->condition],
+                 (unsigned long)p->members, p->threads);
+        for (kernel_set rest = survey->asked; rest != 0; rest &= rest - 1)
+            put_member(text, (uint32_t)__builtin_ctzll(rest), &survey->members[__builtin_ctzll(rest)]);
+        for (uint32_t i = 0; i < survey->count; i++) {
+            const struct thread_facts *t = &survey->threads[i];
+
+            text_put(text, "thread %u kernel %u cpu %u %c moves %lu visited %016lx %s\n", t->tid, t->kernel, t->cpu,
+                     (char)t->state, (unsigned long)t->moves, (unsigned long)t->visited, t->waits);
+        }
+    }
+    survey_free(survey);
+    return error;
+}

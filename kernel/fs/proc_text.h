@@ -1,0 +1,16 @@
+/* The text of the files in /proc/PID, as proc(5) has them. `write` functions of rows: see kernel/fs/proc.h. */
+#ifndef KERNEL_FS_PROC_TEXT_H
+#define KERNEL_FS_PROC_TEXT_H
+
+#include "kernel/fs/proc.h"
+
+int64_t proc_write_stat(const struct proc_at *at,
+                        struct text *text); /* keys[1] 0: of the process, else of the thread */
+int64_t proc_write_status(const struct proc_at *at, struct text *text);
+int64_t proc_write_name(const struct proc_at *at, struct text *text);
+int64_t proc_write_command(const struct proc_at *at, struct text *text);
+int64_t proc_write_memory(const struct proc_at *at, struct text *text); /* statm */
+int64_t proc_write_maps(const struct proc_at *at, struct text *text);
+int64_t proc_write_kettle(const struct proc_at *at, struct text *text);
+
+#endif

@@ -1,0 +1,43 @@
+/* What an address space has, for those who look from outside (/proc). */
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "mm/internal.h"
+#include "mm/space.h"
+
+int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head)
+{
+    struct msg_space_page ask = {.space = id, .page = from};
+    struct space *space;
+    int length;
+
+    if (home != instance.kernel) {
+        length = msg_call(home, MSG_SPACE_AREAS, &ask, sizeof(ask), head, MSG_MAX, "areas of a process", id);
+        return length >= 0 && length < (int)sizeof(*head) ? -EPROTO : length;
+    }
+    space = space_get(id);
+    if (space == NULL)
+        return -ESRCH;
+    length = (int)space_list_areas(space, from, head);
+    space_put(space);
+    return length;
+}
+
+/* One entry in the machine holds a space's reference to a frame, so no page is counted twice. The lock is free between
+ * tables, so that messages about the space are not held up for long. */
+uint64_t space_resident(struct space *space)
+{
+    uint64_t count = 0;
+
+    for (uint64_t va = 0;; va += LEAF_SIZE) {
+        const uint64_t *leaf;
+
+        spin_lock(&space->lock);
+        leaf = paging_next_leaf(&space->tables, &va, USER_END);
+        for (uint32_t i = 0; leaf != NULL && i < LEAF_ENTRIES; i++)
+            count += (leaf[i] & PAGING_SOFT_HELD) != 0;
+        spin_unlock(&space->lock);
+        if (leaf == NULL)
+            return count;
+    }
+}

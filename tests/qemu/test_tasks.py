@@ -17,7 +17,7 @@ MACHINES = {
     "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node"),
     "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
 }
-PROGRAMS = ["test-fork", "test-exec", "test-signals", "test-thread-state", "test-moved"]
+PROGRAMS = ["test-fork", "test-exec", "test-signals", "test-thread-state", "test-moved", "test-proc"]
 MODES = ["all", "move", "push", "fork", "exec", "signal", "stop"]
 INJECTED = "4-kernels-2-nodes"
 STORM_SECONDS = 120 if long_run() else 5

@@ -20,6 +20,7 @@ struct free_object {
 
 static struct spinlock lock;
 static struct free_object *free_objects[CLASSES]; /* [k] lock */
+static struct heap_stats counts;                  /* [k] lock; [a] those of large objects */
 
 static uint32_t class_of(size_t size)
 {
@@ -47,6 +48,7 @@ static struct free_object *class_refill(uint32_t class)
 
     if (frame == 0)
         return NULL;
+    counts.small_frames++;
     bytes = window_direct(frame);
     for (size_t at = 0; at + size <= PAGE_SIZE; at += size) {
         struct free_object *object = (struct free_object *)(void *)(bytes + at);
@@ -57,6 +59,12 @@ static struct free_object *class_refill(uint32_t class)
     return free_objects[class];
 }
 
+static void count_large(int64_t objects, uint32_t order)
+{
+    __atomic_fetch_add(&counts.large, (uint64_t)objects, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts.large_frames, (uint64_t)objects << order, __ATOMIC_RELAXED);
+}
+
 void *heap_alloc(size_t size)
 {
     void *object = NULL;
@@ -65,8 +73,10 @@ void *heap_alloc(size_t size)
         uint32_t order = order_of(size);
         uint64_t frame = order <= FRAME_ORDER_MAX ? frame_alloc(order) : 0;
 
-        if (frame != 0)
+        if (frame != 0) {
             object = window_direct(frame);
+            count_large(1, order);
+        }
     } else {
         uint32_t class = class_of(size);
 
@@ -74,6 +84,7 @@ void *heap_alloc(size_t size)
         if (free_objects[class] != NULL || class_refill(class) != NULL) {
             object = free_objects[class];
             free_objects[class] = free_objects[class]->next;
+            counts.small++;
         }
         spin_unlock(&lock);
     }
@@ -87,11 +98,20 @@ void heap_free(void *object, size_t size)
     if (object == NULL)
         return;
     if (size > 1u << CLASS_MAX_SHIFT) {
+        count_large(-1, order_of(size));
         frame_free((uint64_t)object - DIRECT_BASE, order_of(size));
         return;
     }
     spin_lock(&lock);
     ((struct free_object *)object)->next = free_objects[class_of(size)];
     free_objects[class_of(size)] = object;
+    counts.small--;
+    spin_unlock(&lock);
+}
+
+void heap_stats(struct heap_stats *out)
+{
+    spin_lock(&lock);
+    *out = counts;
     spin_unlock(&lock);
 }

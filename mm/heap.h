@@ -4,11 +4,19 @@
 #define MM_HEAP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* SIZE bytes of zeros, aligned to the smaller of SIZE's power of two and a page; NULL when there is no memory or SIZE
  * is over 4 MiB. Never waits. */
 void *heap_alloc(size_t size);
 /* Gives back what heap_alloc(SIZE) returned, with the same SIZE. NULL is ignored. */
 void heap_free(void *object, size_t size);
+
+/* Objects in use, and the frames that the heap has: those of small objects stay with it. */
+struct heap_stats {
+    uint64_t small, large; /* objects */
+    uint64_t small_frames, large_frames;
+};
+void heap_stats(struct heap_stats *out);
 
 #endif

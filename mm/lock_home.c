@@ -19,6 +19,19 @@ struct lock_request {
     struct completion *local; /* to signal, when a task here asks */
 };
 
+static uint64_t requests; /* [a] there are */
+
+static void request_free(struct lock_request *request)
+{
+    __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
+    heap_free(request, sizeof(*request));
+}
+
+uint64_t space_lock_count(void)
+{
+    return __atomic_load_n(&requests, __ATOMIC_RELAXED);
+}
+
 static bool excludes(const struct lock_request *a, const struct lock_request *b)
 {
     return a->key == b->key || a->key == SPACE_HEAVY || b->key == SPACE_HEAVY;
@@ -52,6 +65,7 @@ static int request_add(struct space *space, uint64_t key, const struct msg *m, s
 
     if (request == NULL)
         return -ENOMEM;
+    __atomic_fetch_add(&requests, 1, __ATOMIC_RELAXED);
     request->key = key;
     request->local = local;
     request->kernel = m != NULL ? m->ticket.kernel : instance.kernel;
@@ -95,7 +109,7 @@ static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
         }
     }
     spin_unlock(&space->lock);
-    heap_free(found, sizeof(*found));
+    request_free(found);
     return found != NULL;
 }
 

@@ -23,6 +23,7 @@
 
 static struct spinlock table_lock;
 static struct list table[BUCKETS]; /* [k] table_lock */
+static uint64_t space_total;       /* [a] spaces, published or not */
 
 const struct space_retrieval *space_retrieval = &space_retrieve_home;
 const struct space_locking *space_locking = &space_lock_home;
@@ -79,6 +80,7 @@ struct space *space_create(uint64_t id, uint32_t home)
             frame_free(root, 0);
         return NULL;
     }
+    __atomic_fetch_add(&space_total, 1, __ATOMIC_RELAXED);
     space->id = id;
     space->home = home;
     space->references = 1;
@@ -124,6 +126,11 @@ struct space *space_get(uint64_t id)
     }
     spin_unlock(&table_lock);
     return found;
+}
+
+uint64_t space_count(void)
+{
+    return __atomic_load_n(&space_total, __ATOMIC_RELAXED);
 }
 
 static void release_table(void *context, uint64_t frame)
@@ -199,6 +206,7 @@ void space_destroy(struct space *space)
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);
     heap_free(space, sizeof(*space));
+    __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);
 }
 
 void space_join(struct space *space, uint32_t kernel)

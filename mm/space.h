@@ -123,6 +123,10 @@ void space_set_break(struct space *space, uint64_t start);
 int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head);
 /* How many of its pages this kernel answers for: over all kernels they are the pages it has. */
 uint64_t space_resident(struct space *space);
+/* How many spaces are here; and how many requests for distributed locks this kernel keeps as the home, granted or not.
+ */
+uint64_t space_count(void);
+uint64_t space_lock_count(void);
 
 /* Flushes [START, END) of SPACE from the TLBs of this instance's CPUs; returns when all have. */
 void space_flush(struct space *space, uint64_t start, uint64_t end);

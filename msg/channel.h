@@ -81,6 +81,9 @@ void msg_kept_reply_error(struct msg_kept *kept, int error, void (*done)(struct 
 /* The same with up to MSG_MAX bytes, which stay as they are until DONE. */
 void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t length, void (*done)(struct msg_kept *kept));
 
+/* How many requests are kept. */
+uint64_t msg_kept_count(void);
+
 /* Takes and handles what has arrived until nothing more is there, urgent messages first, peers in turn. Returns true
  * when there was any. Any context without locks; does nothing when another CPU of the instance is at it. */
 bool msg_poll(void);

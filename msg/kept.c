@@ -144,6 +144,17 @@ static void handle_cancel(const struct msg *m)
     spin_unlock(&kept_lock);
 }
 
+uint64_t msg_kept_count(void)
+{
+    uint64_t count = 0;
+
+    spin_lock(&kept_lock);
+    list_for_each(node, &kept_requests)
+        count++;
+    spin_unlock(&kept_lock);
+    return count;
+}
+
 void msg_kept_init(void)
 {
     list_init(&kept_requests);

@@ -50,4 +50,7 @@ int64_t futex_unlock_pi(uint64_t address, bool shared);
  * What cannot be read or written is left. */
 void futex_release_thread(bool others);
 
+/* How many threads of any kernel wait in queues here. */
+uint64_t futex_count(void);
+
 #endif

@@ -203,3 +203,16 @@ void futex_init(void)
         list_init(&buckets[i].waiters);
     futex_remote_init();
 }
+
+uint64_t futex_count(void)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        spin_lock(&buckets[i].lock);
+        list_for_each(node, &buckets[i].waiters)
+            count++;
+        spin_unlock(&buckets[i].lock);
+    }
+    return count;
+}

@@ -26,7 +26,8 @@ static uint32_t next_number = 1;         /* [k] lock */
 static uint64_t next_stack = STACK_BASE; /* [k] lock: address space never used yet */
 static struct free_stack {
     struct free_stack *next;
-} * free_stacks; /* [k] lock: mapped stacks for reuse, linked through their first word */
+} * free_stacks;                    /* [k] lock: mapped stacks for reuse, linked through their first word */
+static struct thread_counts counts; /* [k] lock */
 
 void thread_init(void)
 {
@@ -80,8 +81,10 @@ uint64_t thread_stack_alloc(void)
             if (frame == 0 || window_map(stack + page, frame, PAGE_SIZE, PAGING_WRITE) != 0)
                 stack = 0;
         }
-        if (stack != 0)
+        if (stack != 0) {
             next_stack += STACK_STRIDE;
+            counts.stacks++;
+        }
     }
     spin_unlock(&lock);
     return stack;
@@ -189,8 +192,16 @@ struct thread *thread_create_user(uint32_t tid, struct group *group)
     group_get(group);
     spin_lock(&lock);
     list_append(bucket_of(tid), &thread->table_node);
+    counts.threads++;
     spin_unlock(&lock);
     return thread;
+}
+
+void thread_counts(struct thread_counts *out)
+{
+    spin_lock(&lock);
+    *out = counts;
+    spin_unlock(&lock);
 }
 
 void thread_free(struct thread *thread)
@@ -201,6 +212,8 @@ void thread_free(struct thread *thread)
     list_remove(&thread->table_node);
     stack->next = free_stacks;
     free_stacks = stack;
+    if (thread->group != NULL)
+        counts.threads--;
     spin_unlock(&lock);
     if (thread->fpu != NULL) { /* a program's */
         signal_queue_remove(&thread->signals, ~0ull);

@@ -130,6 +130,12 @@ struct thread *thread_create_user(uint32_t tid, struct group *group);
 uint64_t thread_stack_alloc(void);
 /* A thread id never used before on this kernel. */
 uint32_t thread_new_tid(void);
+/* Threads of programs here, present and shadows; and kernel stacks made so far, in use or not: they are kept for reuse,
+ * STACK_SIZE bytes each. */
+struct thread_counts {
+    uint64_t threads, stacks;
+};
+void thread_counts(struct thread_counts *out);
 /* Frees a thread that no CPU runs and no list holds. */
 void thread_free(struct thread *thread);
 

@@ -81,3 +81,14 @@ bool timer_disarm(struct timer *timer)
     spin_unlock(&lock);
     return was;
 }
+
+uint64_t timer_count(void)
+{
+    uint64_t count = 0;
+
+    spin_lock(&lock);
+    list_for_each(node, &armed)
+        count++;
+    spin_unlock(&lock);
+    return count;
+}

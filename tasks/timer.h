@@ -20,5 +20,7 @@ void timer_init(struct timer *timer, void (*fire)(struct timer *timer));
 bool timer_arm(struct timer *timer, uint64_t at);
 /* True: it was armed, and does not fire. False: it was not, or its function may be running. Any context. */
 bool timer_disarm(struct timer *timer);
+/* How many are armed. */
+uint64_t timer_count(void);
 
 #endif

@@ -24,6 +24,18 @@ struct watcher {
 };
 
 static const struct watch_lookup *lookups[WATCH_KINDS]; /* [i] */
+static uint64_t watchers;                               /* [a] there are */
+
+static void watcher_free(struct watcher *watcher)
+{
+    __atomic_fetch_sub(&watchers, 1, __ATOMIC_RELAXED);
+    heap_free(watcher, sizeof(*watcher));
+}
+
+uint64_t watch_count(void)
+{
+    return __atomic_load_n(&watchers, __ATOMIC_RELAXED);
+}
 
 void watch_register(enum watch_kind kind, const struct watch_lookup *lookup)
 {
@@ -42,7 +54,7 @@ static void watcher_done(struct msg_kept *kept)
     struct watcher *watcher = container_of(kept, struct watcher, kept);
 
     watcher->lookup->put(watcher->held);
-    heap_free(watcher, sizeof(*watcher));
+    watcher_free(watcher);
 }
 
 void watch_event(struct watch_source *source)
@@ -174,6 +186,7 @@ static void handle_watch(const struct msg *m)
         msg_reply_error(&m->ticket, source == NULL ? -ESRCH : -ENOMEM);
         return;
     }
+    __atomic_fetch_add(&watchers, 1, __ATOMIC_RELAXED);
     watcher->source = source;
     watcher->lookup = lookup;
     watcher->held = held;
@@ -189,7 +202,7 @@ static void handle_watch(const struct msg *m)
     if (now) {
         msg_reply(&m->ticket, NULL, 0);
         lookup->put(held);
-        heap_free(watcher, sizeof(*watcher));
+        watcher_free(watcher);
     }
 }
 

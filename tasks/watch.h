@@ -45,5 +45,7 @@ int watch_wait(struct watch_source *source, uint64_t seen, const struct wait_rea
  * could not be asked. */
 int watch_wait_at(uint32_t kernel, enum watch_kind kind, uint64_t id, uint64_t seen, const char *why,
                   uint64_t deadline);
+/* How many watchers of other kernels are here. */
+uint64_t watch_count(void);
 
 #endif

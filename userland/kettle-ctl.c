@@ -14,7 +14,7 @@
 
 static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]\n"
                             "       kettle-ctl set WORD...\n"
-                            "       kettle-ctl kernels | plan | messages | trace | syscalls\n"
+                            "       kettle-ctl kernels | plan | messages | trace | syscalls | objects\n"
                             "\n"
                             "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
                             "            then run PROGRAM and exit with its status\n"

@@ -10,7 +10,7 @@
 
 #include "userland/message_table.h"
 
-#define COLUMNS_MAX 16
+#define COLUMNS_MAX 48
 
 struct proc_file {
     const char *name;
@@ -26,6 +26,7 @@ static const struct proc_file proc_files[] = {
     {"kernels", print_columns, "no kernels"},
     {"messages", message_table_print, "no message was sent"},
     {"trace", print_plainly, "no message was traced"},
+    {"objects", print_columns, "no kernels"},
     {"syscalls", print_columns, "every system call so far was answered"},
 };
 

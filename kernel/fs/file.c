@@ -26,6 +26,18 @@ const struct file_kind file_directory_kind = {.directory = true};
 static struct spinlock files_lock; /* innermost but for the run queues */
 static struct list files[BUCKETS]; /* [t] */
 static uint64_t last_id;           /* [t] */
+static struct file_counts counts;  /* [a] */
+
+void file_count(struct file_counts *out)
+{
+    out->files = __atomic_load_n(&counts.files, __ATOMIC_RELAXED);
+    out->proxies = __atomic_load_n(&counts.proxies, __ATOMIC_RELAXED);
+}
+
+static void count(uint32_t kernel, int64_t more)
+{
+    __atomic_fetch_add(kernel == instance.kernel ? &counts.files : &counts.proxies, (uint64_t)more, __ATOMIC_RELAXED);
+}
 
 static struct list *bucket_of(uint64_t id)
 {
@@ -50,6 +62,7 @@ static struct file *new_file(uint32_t kernel)
 
     if (file == NULL)
         return NULL;
+    count(kernel, 1);
     list_init(&file->node);
     file->kernel = kernel;
     file->opens = 1;
@@ -122,6 +135,7 @@ void file_free(struct file *file)
         heap_free((void *)(uintptr_t)file->data, file->owned);
     if (file->path != NULL)
         heap_free(file->path, strlen(file->path) + 1);
+    count(file->kernel, -1);
     heap_free(file, sizeof(*file));
 }
 

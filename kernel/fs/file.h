@@ -140,6 +140,12 @@ void file_drop(uint32_t kernel, uint64_t id);
 void file_event(struct file_events *events);
 void file_events_init(struct file_events *events);
 
+/* Open files here, and what stands here for open files of other kernels. */
+struct file_counts {
+    uint64_t files, proxies;
+};
+void file_count(struct file_counts *out);
+
 /* Content in memory, read-only; and a directory, whose entries are a copy made when it was opened. */
 extern const struct file_kind file_memory_kind;
 extern const struct file_kind file_directory_kind;

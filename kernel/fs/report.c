@@ -6,14 +6,19 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "kernel/fs/file.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
+#include "mm/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/balance.h"
 #include "tasks/facts.h"
+#include "tasks/futex.h"
+#include "tasks/timer.h"
+#include "tasks/watch.h"
 #include "tasks/work.h"
 
 #define PART_MAX 16384u     /* bytes of text that travel at a time */
@@ -57,6 +62,38 @@ static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
         (unsigned long)((instance.plan.kernels[instance.kernel].memory - frames.total * PAGE_SIZE -
                          instance.layout.stack) >>
                         10));
+    return text.length;
+}
+
+/* What is made and freed while programs run. Of frames, those "used" are neither free nor kept for reuse: kernel stacks
+ * and the frames of small objects are never given back. */
+static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
+{
+    struct text text = {bytes, size, 0};
+    struct frame_stats frames;
+    struct heap_stats heap;
+    struct thread_counts threads;
+    struct task_counts tasks;
+    struct file_counts files;
+    uint64_t stack_frames;
+
+    *cursor = 0;
+    task_counts(&tasks);
+    thread_counts(&threads);
+    file_count(&files);
+    heap_stats(&heap);
+    frame_stats(&frames);
+    stack_frames = threads.stacks * (STACK_SIZE / PAGE_SIZE);
+    text_put(&text, "kernel %u groups %lu processes %lu present %lu threads %lu spaces %lu ", instance.kernel,
+             (unsigned long)tasks.groups, (unsigned long)tasks.processes, (unsigned long)tasks.present,
+             (unsigned long)threads.threads, (unsigned long)space_count());
+    text_put(&text, "files %lu proxies %lu watchers %lu waiters %lu locks %lu kept %lu timers %lu ",
+             (unsigned long)files.files, (unsigned long)files.proxies, (unsigned long)watch_count(),
+             (unsigned long)futex_count(), (unsigned long)space_lock_count(), (unsigned long)msg_kept_count(),
+             (unsigned long)timer_count());
+    text_put(&text, "objects %lu large %lu used %lu small-frames %lu stack-frames %lu\n", (unsigned long)heap.small,
+             (unsigned long)heap.large, (unsigned long)(frames.total - frames.free - heap.small_frames - stack_frames),
+             (unsigned long)heap.small_frames, (unsigned long)stack_frames);
     return text.length;
 }
 
@@ -110,6 +147,7 @@ static const struct report reports[] = {
     {"trace", msg_trace_report, true},
     {"syscalls", report_syscalls, true},
     {"balance", balance_report, true},
+    {"objects", report_objects, true},
 };
 #define REPORTS (sizeof(reports) / sizeof(reports[0]))
 

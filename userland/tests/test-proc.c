@@ -262,13 +262,22 @@ static void case_self(void)
 
 enum deed { RUNS, SLEEPS, STOPS, ENDS };
 
+/* Returns when the child is at PLACE. */
 static pid_t child_that(enum deed deed, int place)
 {
-    pid_t child = FORK();
+    static atomic_int *ready;
+    pid_t child;
 
-    if (child != 0)
+    if (ready == NULL)
+        ready = case_share(sizeof(*ready));
+    atomic_store(ready, 0);
+    child = FORK();
+    if (child != 0) {
+        UNTIL(atomic_load(ready) != 0, "a child to arrive");
         return child;
+    }
     place_go(place);
+    atomic_store(ready, 1);
     switch (deed) {
     case RUNS:
         for (;;)

@@ -9,6 +9,7 @@
 #include "mm/heap.h"
 #include "tasks/cpu_mask.h"
 #include "tasks/exit.h"
+#include "tasks/migrate.h"
 #include "tasks/process_internal.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
@@ -119,6 +120,19 @@ static void reset_thread(struct thread *thread, const struct program_start *star
     thread_reload(thread);
 }
 
+/* The thread came home to change its program: it goes on where its affinity has it. */
+static void go_where_allowed(struct thread *thread)
+{
+    const uint64_t *affinity = thread->context.affinity;
+    int64_t kernel = cpu_mask_allows(affinity, instance.kernel) ? -1 : cpu_mask_nearest(affinity);
+
+    if (kernel < 0)
+        return;
+    spin_lock(&thread->group->lock);
+    migrate_order_locked(thread, (uint32_t)kernel);
+    spin_unlock(&thread->group->lock);
+}
+
 int spawn_exec(const struct spawn_program *program)
 {
     struct thread *thread = thread_current();
@@ -157,5 +171,6 @@ int spawn_exec(const struct spawn_program *program)
     if (group->files != NULL)
         group_hooks.exec_files(group->files);
     reset_thread(thread, &start);
+    go_where_allowed(thread);
     return 0;
 }

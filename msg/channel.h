@@ -83,6 +83,12 @@ void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t lengt
 
 /* How many requests are kept. */
 uint64_t msg_kept_count(void);
+/* What this part has got and keeps for good, with the first message of a kind or a long one of a peer. */
+struct msg_stays {
+    uint64_t objects; /* larger than half a page */
+    uint64_t bytes;   /* whole pages */
+};
+extern struct msg_stays msg_stays; /* under rx_lock */
 
 /* Takes and handles what has arrived until nothing more is there, urgent messages first, peers in turn. Returns true
  * when there was any. Any context without locks; does nothing when another CPU of the instance is at it. */

@@ -13,7 +13,7 @@ USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset ta
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched \
-	test-pipes test-descriptors test-proc
+	test-pipes test-descriptors test-proc leak-tasks
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -53,6 +53,7 @@ USERLAND_PARTS_test-futex = $(addprefix tests/,tap thread futex_crew futex_pthre
 USERLAND_PARTS_test-thread-state = $(USERLAND_PARTS_case) tests/registers tests/registers_random
 USERLAND_PARTS_test-moved = $(USERLAND_PARTS_case) tests/moved_wait
 USERLAND_PARTS_test-proc = $(USERLAND_PARTS_case)
+USERLAND_PARTS_leak-tasks = $(USERLAND_PARTS_case)
 USERLAND_PARTS_stress-tasks = $(USERLAND_PARTS_case) tests/stress_ledger
 USERLAND_PARTS_test-sched = tests/tap tests/thread
 

@@ -22,6 +22,7 @@ MODES = ["all", "move", "push", "fork", "exec", "signal", "stop"]
 INJECTED = "4-kernels-2-nodes"
 STORM_SECONDS = 120 if long_run() else 5
 STORM_SEEDS = range(1, 21) if long_run() else (1,)
+LEAK_PROCESSES = 10000 if long_run() else 300
 TIMEOUT = 400
 
 
@@ -51,6 +52,17 @@ def test_storm(run, machine, seed):
 def test_storm_with_messages_held_back(run, mode):
     passed(run(*MACHINES["8-kernels-4-nodes"], "--inject", "seed=3", "--", "stress-tasks", 2, STORM_SECONDS, mode,
                timeout=TIMEOUT + STORM_SECONDS))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_nothing_is_left_behind(run, machine):
+    """Every kernel has after many processes what it had before."""
+    passed(run(*MACHINES[machine], "--", "leak-tasks", LEAK_PROCESSES, timeout=TIMEOUT + LEAK_PROCESSES // 5))
+
+
+def test_nothing_is_left_behind_with_messages_held_back(run):
+    passed(run(*MACHINES[INJECTED], "--inject", "seed=5", "--", "leak-tasks", LEAK_PROCESSES,
+               timeout=TIMEOUT + LEAK_PROCESSES // 5))
 
 
 def test_linux_keeps_the_same_promises(run):

@@ -27,6 +27,7 @@
 #include "tasks/locate.h"
 #include "tasks/migrate.h"
 #include "tasks/process.h"
+#include "tasks/role.h"
 #include "tasks/sched.h"
 #include "tasks/timer.h"
 #include "tasks/watch.h"
@@ -229,6 +230,7 @@ void kernel_main(void *unused)
     log_source.nanoseconds = clock_now;
     window_boot_page()->slots[boot_cpu.number].state = SLOT_TAKEN;
 
+    role_init();
     thread_init();
     sched_init_cpu();
     msg_init(&memory_for_messages);

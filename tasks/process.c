@@ -12,6 +12,7 @@
 #include "tasks/exit.h"
 #include "tasks/post.h"
 #include "tasks/process_internal.h"
+#include "tasks/role.h"
 #include "tasks/sched.h"
 #include "tasks/usage.h"
 #include "tasks/wire.h"
@@ -23,7 +24,7 @@ static void fire_alarm(struct timer *timer);
 
 uint32_t process_home(uint32_t id)
 {
-    return id >> TID_KERNEL_SHIFT;
+    return role_kernel(id >> TID_KERNEL_SHIFT);
 }
 
 int process_create(struct group *group, const struct msg_process_state *inherit)

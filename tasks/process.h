@@ -62,7 +62,7 @@ struct process {
 
 void process_init(void);
 
-/* Kernel that the process, or the thread, ID is known at. */
+/* Kernel that the process, or the thread, ID is known at; KERNELS_MAX: nobody can know it. */
 uint32_t process_home(uint32_t id);
 
 /* The home part of GROUP, whose home this kernel is; INHERIT (NULL: the first program) is its parent's at that moment.

@@ -14,6 +14,7 @@
 #include "tasks/group.h"
 #include "tasks/migrate.h"
 #include "tasks/process.h"
+#include "tasks/role.h"
 #include "tasks/rseq.h"
 #include "tasks/sched.h"
 
@@ -57,7 +58,7 @@ uint32_t thread_new_tid(void)
 
     spin_lock(&lock);
     do {
-        tid = instance.kernel << TID_KERNEL_SHIFT | next_number;
+        tid = role_own() << TID_KERNEL_SHIFT | next_number;
         next_number = next_number % 0xffff + 1;
     } while (tid == PROCESS_INIT || find_locked(tid) != NULL || group_exists(tid));
     spin_unlock(&lock);

@@ -19,7 +19,7 @@
 
 struct group;
 
-#define TID_KERNEL_SHIFT 16u /* a thread id is its birth kernel << 16 | a number that is unique there */
+#define TID_KERNEL_SHIFT 16u /* a thread id is the role of its birth kernel << 16 | a number that is unique there */
 #define TIMER_SLACK 50000u   /* ns: what prctl(2) tells of a thread that has set none */
 #define THREAD_NAME_MAX 16
 

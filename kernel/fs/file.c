@@ -17,6 +17,7 @@
 #include "mm/heap.h"
 #include "msg/channel.h"
 #include "tasks/group.h"
+#include "tasks/role.h"
 
 #define BUCKETS 256u
 
@@ -75,7 +76,7 @@ static struct file *new_file(uint32_t kernel)
 static void publish(struct file *file)
 {
     spin_lock(&files_lock);
-    file->id = ++last_id;
+    file->id = (uint64_t)role_own() << ROLE_FILE_SHIFT | ++last_id;
     if (file->facts.inode == 0)
         file->facts.inode = file->id;
     list_append(bucket_of(file->id), &file->node);

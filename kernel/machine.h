@@ -13,8 +13,15 @@ uint32_t machine_kernel(void);
 /* Registers the messages by which instances are started, and makes instance 0 able to build others. */
 void start_init(void);
 /* Starts the kernels of SET that do not run, and waits until they do and every running kernel knows. Any kernel may
- * ask; kernel 0 does it. -EINVAL: no such kernel; -ETIMEDOUT: one did not come up. Tasks only. */
+ * ask; kernel 0 does it. -EINVAL: no such kernel; -ETIMEDOUT: one did not come up; -ENOSPC: kernels were stopped and
+ * started too often; -EAGAIN: one is being stopped, see stop_wait. Tasks only. */
 int start_kernels(kernel_set set);
+/* Kernel 0, for a task that stops kernels: nobody starts any until start_release; whoever asks gets -EAGAIN. */
+void start_exclude(void);
+void start_release(void);
+/* Meanwhile: the kernels that run; and KERNEL has halted and may be built again. */
+kernel_set start_running(void);
+void start_forget(uint32_t kernel);
 /* Every other instance than 0, when it can take messages: tells kernel 0. */
 void start_announce(void);
 

@@ -11,19 +11,25 @@
 #include "kernel/dev/serial.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/initramfs.h"
+#include "kernel/fs/move.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
+#include "kernel/stop.h"
+#include "mm/evacuate.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "msg/channel.h"
+#include "tasks/adopted.h"
 #include "tasks/balance.h"
 #include "tasks/exit.h"
 #include "tasks/facts.h"
+#include "tasks/freeze.h"
 #include "tasks/futex.h"
 #include "tasks/group.h"
+#include "tasks/handover.h"
 #include "tasks/locate.h"
 #include "tasks/migrate.h"
 #include "tasks/process.h"
@@ -232,6 +238,8 @@ void kernel_main(void *unused)
 
     role_init();
     thread_init();
+    adopted_init();
+    freeze_init();
     sched_init_cpu();
     msg_init(&memory_for_messages);
     space_init();
@@ -249,6 +257,10 @@ void kernel_main(void *unused)
     balance_init();
     futex_init();
     start_init();
+    evacuate_init();
+    handover_init();
+    move_init();
+    stop_kernel_init();
     control_init();
     file_init();
     boot_cpu.online = true;

@@ -11,6 +11,7 @@
 #include "kernel/machine.h"
 #include "mm/heap.h"
 #include "msg/channel.h"
+#include "tasks/role.h"
 #include "tasks/sched.h"
 #include "tasks/waitq.h"
 #include "tasks/work.h"
@@ -31,8 +32,10 @@ static struct spinlock lock;
 static struct waitq changed; /* [k] lock */
 static kernel_set ready;     /* [k] lock, kernel 0: instances that have announced themselves, and 0 */
 static bool starting;        /* [k] lock, kernel 0: a task is at it */
-static kernel_set built;     /* that task: instances whose boot CPU has left the trampoline; never built again */
-static kernel_set told = 1;  /* that task: instances of which every other has been told */
+static kernel_set
+    built;            /* that task: instances whose boot CPU has left the trampoline; built again only after a stop */
+static bool stopping; /* [k] lock, kernel 0: the task stops one: nobody is to wait for it without end */
+static kernel_set told = 1; /* that task: instances of which every other has been told */
 
 static void handle_ready(const struct msg *m)
 {
@@ -99,12 +102,22 @@ static void handle_start(const struct msg *m)
     work_submit(&start->work);
 }
 
+static void handle_roles(const struct msg *m)
+{
+    struct role_table table;
+
+    memcpy(&table, m->data, sizeof(table));
+    role_learn(&table);
+    msg_reply(&m->ticket, NULL, 0);
+}
+
 void start_init(void)
 {
     waitq_init(&changed);
     ready = 1;
     msg_register(MSG_READY, handle_ready, sizeof(struct msg_ready), 0);
     msg_register(MSG_STARTED, handle_started, sizeof(struct msg_started), 0);
+    msg_register(MSG_ROLES, handle_roles, sizeof(struct role_table), 0);
     msg_register(MSG_START_KERNEL, handle_start, sizeof(struct msg_ready), 0);
 }
 
@@ -163,6 +176,18 @@ static void tell_all(kernel_set kernels)
     told = kernels;
 }
 
+/* Each kernel of NEW has a role of its own, which all that are RUNNING know before it makes an id. */
+static void tell_roles(kernel_set new, kernel_set running)
+{
+    static struct role_table table;
+
+    for (; new != 0; new &= new - 1) {
+        role_renew((uint32_t)__builtin_ctzll(new), &table);
+        role_learn(&table);
+        msg_gather(running & ~1ull, MSG_ROLES, &table, sizeof(table), NULL, NULL, "kernels to hear of a role", 0);
+    }
+}
+
 static int start_here(kernel_set set)
 {
     kernel_set wanted = set;
@@ -172,6 +197,8 @@ static int start_here(kernel_set set)
     spin_lock(&lock);
     set &= ~ready;
     spin_unlock(&lock);
+    if (set != 0 && role_room() < kernel_set_count(set))
+        return -ENOSPC;
     for (kernel_set rest = set; rest != 0; rest &= rest - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(rest);
 
@@ -191,8 +218,10 @@ static int start_here(kernel_set set)
         error = -ETIMEDOUT;
     running = ready;
     spin_unlock(&lock);
-    if (running != told)
+    if (running != told) {
+        tell_roles(running & ~told, running);
         tell_all(running);
+    }
     return error;
 }
 
@@ -214,14 +243,51 @@ int start_kernels(kernel_set set)
         return error < 0 ? error : 0;
     }
     spin_lock(&lock);
-    while (starting)
+    while (starting && !stopping)
         waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+    if (stopping) {
+        spin_unlock(&lock);
+        return -EAGAIN;
+    }
     starting = true;
     spin_unlock(&lock);
     error = start_here(set);
+    start_release();
+    return error;
+}
+
+void start_exclude(void)
+{
+    static const struct wait_reason reason = {.what = "a start of kernels", .kernel = -1};
+
     spin_lock(&lock);
-    starting = false;
+    while (starting)
+        waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+    starting = stopping = true;
     waitq_wake_all(&changed);
     spin_unlock(&lock);
-    return error;
+}
+
+void start_release(void)
+{
+    spin_lock(&lock);
+    starting = stopping = false;
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+}
+
+kernel_set start_running(void)
+{
+    return told;
+}
+
+void start_forget(uint32_t kernel)
+{
+    kernel_set bit = 1ull << kernel;
+
+    spin_lock(&lock);
+    ready &= ~bit;
+    spin_unlock(&lock);
+    built &= ~bit;
+    told &= ~bit;
 }

@@ -69,6 +69,17 @@ int kettle_start(int kernel)
     return kernel_call(KETTLE_CALL_START, kernel, 0);
 }
 
+int kettle_stop(int kernel)
+{
+    bool absent;
+    long result = kettle_call(KETTLE_CALL_STOP, kernel, 0, 0, &absent);
+
+    if (!absent)
+        return (int)result;
+    errno = kernel == 0 ? EBUSY : EINVAL;
+    return -1;
+}
+
 int kettle_started(int kernel)
 {
     return kernel_call(KETTLE_CALL_STARTED, kernel, 1);

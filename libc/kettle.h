@@ -48,6 +48,19 @@ int kettle_node(int kernel);
  * Waits until the kernel has started or has failed to, which takes milliseconds. */
 int kettle_start(int kernel);
 
+/* Stops KERNEL and returns 0 when it does not run any more. Its threads go to the nearest kernels that their affinity
+ * allows (one that may only use CPUs of KERNEL may use all from then on), and the nearest kernel takes over what it
+ * had: processes, files, memory. Programs stand still for some milliseconds and notice nothing else; process and thread
+ * ids stay. A kernel that does not run is no error. It may be started again.
+ *
+ * EINVAL: no kernel has this number. EBUSY: kernel 0, which has the devices; or something on KERNEL could not be moved
+ * within ten seconds, a stopped process or a vfork's child: it runs on, and it may be tried again. ENOMEM: the same,
+ * for want of memory on other kernels. EINTR: a signal handler has run; the stop goes on. On a kernel that is no Kettle
+ * 0 is the only kernel.
+ *
+ * Waits until the kernel has stopped, or could not be. */
+int kettle_stop(int kernel);
+
 /* Returns 1 when KERNEL is started and 0 when not. EINVAL: no kernel has this number. Does not wait. */
 int kettle_started(int kernel);
 

@@ -19,8 +19,7 @@ static uint64_t *copy_entries; /* [i] of COPY_BASE: one page for each CPU of the
 
 _Static_assert(CPUS_MAX <= LEAF_ENTRIES, "one table has an entry for each CPU");
 
-/* Copies a page from FROM, which may be a peer's memory, to TO, which is ours. */
-static void copy_frame(uint64_t to, uint64_t from)
+void space_copy_frame(uint64_t to, uint64_t from)
 {
     uint32_t cpu = cpu_index();
     uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
@@ -52,7 +51,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
     new = frame_alloc(0);
     if (new == 0)
         return -ENOMEM;
-    copy_frame(new, old);
+    space_copy_frame(new, old);
     frame_share(new);
     *entry = new | PAGING_SOFT_HELD | space_entry_flags(prot);
     space_flush(space, page, page + PAGE_SIZE);
@@ -142,7 +141,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     new = room_for(space, page) ? frame_alloc(0) : 0;
     if (new == 0)
         return -ENOMEM;
-    copy_frame(new, frame); /* nobody writes to it: all entries for it, in all spaces, are COW */
+    space_copy_frame(new, frame); /* nobody writes to it: all entries for it, in all spaces, are COW */
     held = switch_page(space, page, 0);
     if (space_retrieval->home_knows)
         others &= ~(1ull << space->home);

@@ -244,3 +244,19 @@ void frame_stats(struct frame_stats *out)
     *out = counts;
     spin_unlock(&lock);
 }
+
+uint64_t frame_next_shared(uint64_t from, uint32_t *spaces)
+{
+    for (uint32_t i = 0; i < range_count; i++) {
+        const struct range *range = &ranges[i];
+        uint64_t index = from > range->base ? (from - range->base) / PAGE_SIZE : 0;
+
+        for (; index < range->count; index++) {
+            if (range->frames[index].spaces == 0)
+                continue;
+            *spaces = range->frames[index].spaces;
+            return range->base + index * PAGE_SIZE;
+        }
+    }
+    return 0;
+}

@@ -30,6 +30,10 @@ void frame_release(uint64_t frame);
 /* How many spaces have FRAME; 0 when none has, or it is not a frame of this instance. */
 uint32_t frame_spaces(uint64_t frame);
 
+/* The first frame from FROM on that some space has, and how many have it; 0: there is none. Nobody allocates or frees
+ * frames of programs meanwhile. */
+uint64_t frame_next_shared(uint64_t from, uint32_t *spaces);
+
 /* Counts one more peer that has been told of FRAME; see mm/retrieval.md. */
 void frame_lend(uint64_t frame);
 

@@ -31,6 +31,12 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
 /* The same with the page's lock; FRAME is what the page has, mapped here or not; its area is known here. Waits. */
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame);
 
+/* Copies a page from FROM, which may be a peer's memory, to TO, which is ours. */
+void space_copy_frame(uint64_t to, uint64_t from);
+
+/* Calls EACH for every space here that messages find. Programs stand still: none comes or goes; EACH may wait. */
+void space_each(void (*each)(struct space *space, void *context), void *context);
+
 /* What this kernel has at PAGE, as an answer to a fetch; an own frame counts as lent once more. */
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer);
 /* Maps FRAME at PAGE with its area's protection; HELD: with the space's reference, which is counted now. -EFAULT: no

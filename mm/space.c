@@ -313,3 +313,11 @@ void space_flush(struct space *space, uint64_t start, uint64_t end)
     }
     spin_unlock(&flush_lock);
 }
+
+void space_each(void (*each)(struct space *space, void *context), void *context)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &table[i])
+            each(container_of(node, struct space, node), context);
+    }
+}

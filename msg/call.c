@@ -10,6 +10,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
+#include "msg/quiet.h"
 #include "msg/wire.h"
 
 #define INDEX_BITS 12u
@@ -204,6 +205,41 @@ static inline void ask(struct msg_asking *asking, uint32_t kernel, enum msg_type
     spin_unlock(&table_lock);
     if (!started)
         answer(context, kernel, NULL, -ENOMEM);
+}
+
+bool msg_call_reset(uint32_t kernel)
+{
+    bool clean = true;
+
+    spin_lock(&table_lock);
+    for (uint32_t i = 0; i < block_count * BLOCK; i++) {
+        const struct request *request = request_at(i);
+
+        clean = clean && (request->state == REQUEST_FREE || request->kernel != kernel);
+    }
+    for (uint32_t class = 0; class < MSG_CLASSES; class ++)
+        clean = clean && credits[kernel][class].used == 0 && list_empty(&credits[kernel][class].waiting);
+    spin_unlock(&table_lock);
+    return clean;
+}
+
+uint32_t msg_unanswered(void)
+{
+    uint32_t count = 0;
+
+    spin_lock(&table_lock);
+    for (uint32_t i = 0; i < block_count * BLOCK; i++) {
+        const struct request *request = request_at(i);
+
+        if (request->state != REQUEST_FREE && request->type < MSG_QUIET_FIRST)
+            count++;
+    }
+    for (uint32_t k = 0; k < KERNELS_MAX; k++) {
+        for (uint32_t class = 0; class < MSG_CLASSES; class ++)
+            count += list_empty(&credits[k][class].waiting) ? 0 : 1;
+    }
+    spin_unlock(&table_lock);
+    return count;
 }
 
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,

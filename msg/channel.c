@@ -157,6 +157,12 @@ void msg_peer_start(uint32_t kernel)
         __atomic_store_n(&msg_peer(kernel)->started, true, __ATOMIC_RELEASE);
 }
 
+void msg_peer_leave(uint32_t kernel)
+{
+    if (msg_peer(kernel) != NULL)
+        __atomic_store_n(&msg_peer(kernel)->started, false, __ATOMIC_RELEASE);
+}
+
 bool msg_peer_started(uint32_t kernel)
 {
     if (kernel == instance.kernel)

@@ -35,6 +35,8 @@ bool msg_peer_reachable(uint32_t kernel);
 /* From now on programs may go to KERNEL: every kernel that runs can reach it. boot/boot.md has the protocol. */
 void msg_peer_start(uint32_t kernel);
 bool msg_peer_started(uint32_t kernel);
+/* Programs do not go there any more; it may still be sent to. */
+void msg_peer_leave(uint32_t kernel);
 
 /* Sends a notice. Waits while the ring is full: tasks only. -EAGAIN: the kernel cannot be reached yet; -EINVAL: no such
  * kernel, or ourselves. */

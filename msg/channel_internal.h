@@ -179,6 +179,11 @@ bool msg_own_request(struct msg_asking *asking, uint8_t type,
 /* Looks for messages for a while, then blocks, until DONE is signalled. Tasks only. */
 void msg_wait(struct completion *done, const struct wait_reason *reason);
 
+/* The receiving side of PEER is as at start; rx_lock is held. */
+void msg_receive_reset_locked(struct peer *peer);
+/* No request to KERNEL is under way: its credits are all there. */
+bool msg_call_reset(uint32_t kernel);
+
 /* Parts that have options and messages of their own. */
 void msg_kept_init(void);
 void msg_multicast_init(void);

@@ -105,6 +105,15 @@ bool inject_holds(uint32_t kernel, enum msg_class class, const struct ring_recei
     return true;
 }
 
+void inject_reset(uint32_t kernel)
+{
+    for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
+        held[class] &= ~(1ull << kernel);
+        rings[kernel][class].decided = 0;
+        rings[kernel][class].until = 0;
+    }
+}
+
 uint64_t inject_released(enum msg_class class)
 {
     uint64_t now, due = 0, released = 0;

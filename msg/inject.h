@@ -31,6 +31,9 @@ bool inject_holds(uint32_t kernel, enum msg_class class, const struct ring_recei
 /* Kernels whose ring of CLASS was held and is no more. Under rx_lock. */
 uint64_t inject_released(enum msg_class class);
 
+/* Nothing of KERNEL is held. Under rx_lock. */
+void inject_reset(uint32_t kernel);
+
 extern volatile uint64_t inject_due; /* [a] ns, as clock_now: when the next ring is released; 0: none is held */
 
 static inline bool inject_due_now(void)

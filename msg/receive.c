@@ -9,6 +9,7 @@
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
+#include "msg/quiet.h"
 #include "msg/trace.h"
 
 struct msg_stays msg_stays;
@@ -409,4 +410,38 @@ void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct r
         reassemble(peer, class, &header, slot, queued);
     else
         deliver(slot->header, slot->time, slot->payload, queued);
+}
+
+uint64_t msg_taken(void)
+{
+    uint64_t taken = 0;
+
+    for (uint32_t type = 0; type < MSG_QUIET_FIRST; type++)
+        taken += msg_rows[type].received + msg_rows[type | MSG_REPLY_BIT].received;
+    return taken;
+}
+
+void msg_receive_reset_locked(struct peer *peer)
+{
+    uint64_t bit = 1ull << peer->kernel;
+
+    for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
+        struct ring_receiver *in = &peer->in[class];
+
+        busy[class] &= ~bit;
+        in->next = 0;
+        *in->counter = 0;
+        memset((void *)(uintptr_t)in->slots, 0, (in->mask + 1) * sizeof(struct ring_slot));
+        peer->empty_at[class] = peer->most[class] = 0;
+        for (uint32_t i = 0; i < 2; i++) {
+            peer->partial[class][i].expected = 0;
+            peer->partial[class][i].next = i == 0 ? MSG_REPLY_BIT : 0;
+        }
+    }
+    room_wishes &= ~bit;
+    peer->wants_seen = 0;
+    msg_own_head->taken[peer->kernel].answered = 0;
+    msg_own_head->wants[peer->kernel] = 0;
+    msg_own_head->hints[peer->kernel] = 0;
+    msg_seen.hints[peer->kernel] = 0;
 }

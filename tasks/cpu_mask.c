@@ -46,17 +46,29 @@ static uint32_t distance(uint32_t kernel)
     return kernel == instance.kernel ? 0 : instance.plan.distance[node][instance.plan.kernels[kernel].node];
 }
 
-int64_t cpu_mask_nearest(const uint64_t mask[CPUS_MAX / 64])
+/* HERE: this kernel counts too. */
+static int64_t nearest(const uint64_t mask[CPUS_MAX / 64], bool here)
 {
     int64_t best = -EINVAL;
 
     for (uint32_t cpu = 0; cpu < instance.plan.cpu_count; cpu++) {
         int32_t kernel = instance.plan.cpus[cpu].kernel;
 
-        if (!has(mask, cpu) || (kernel != (int32_t)instance.kernel && !msg_peer_started((uint32_t)kernel)))
+        if (!has(mask, cpu) || kernel < 0 ||
+            (kernel == (int32_t)instance.kernel ? !here : !msg_peer_started((uint32_t)kernel)))
             continue;
         if (best < 0 || distance((uint32_t)kernel) < distance((uint32_t)best))
             best = kernel;
     }
     return best;
+}
+
+int64_t cpu_mask_nearest(const uint64_t mask[CPUS_MAX / 64])
+{
+    return nearest(mask, true);
+}
+
+int64_t cpu_mask_nearest_other(const uint64_t mask[CPUS_MAX / 64])
+{
+    return nearest(mask, false);
 }

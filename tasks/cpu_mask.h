@@ -15,5 +15,7 @@ void cpu_mask_all(uint64_t mask[CPUS_MAX / 64]);
 bool cpu_mask_allows(const uint64_t mask[CPUS_MAX / 64], uint32_t kernel);
 /* The kernel with a CPU of MASK that programs may go to and that is nearest to this one, or -EINVAL: there is none. */
 int64_t cpu_mask_nearest(const uint64_t mask[CPUS_MAX / 64]);
+/* The same among the other kernels. */
+int64_t cpu_mask_nearest_other(const uint64_t mask[CPUS_MAX / 64]);
 
 #endif

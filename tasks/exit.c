@@ -13,6 +13,7 @@
 #include "mm/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "tasks/adopted.h"
 #include "tasks/futex.h"
 #include "tasks/process_internal.h"
 #include "tasks/sched.h"
@@ -152,6 +153,7 @@ static void release(struct group *group)
         group_hooks.release_files(files);
     if (!lodges)
         space_destroy(space);
+    adopted_forget_group(group->id);
     exit_leave_host(group);
 }
 
@@ -211,6 +213,7 @@ int exit_others(void)
         work_submit(&group->work);
         return -EAGAIN;
     }
+    adopted_forget_group(group->id);
     signal_mask_changed(self); /* those that died may have been chosen for signals of the group */
     return 0;
 }
@@ -314,6 +317,7 @@ void exit_reap(struct thread *thread)
         group->gone_system_ns += system;
     }
     list_remove(&thread->group_node);
+    adopted_forget(thread->tid);
     thread_forget(thread); /* a handler may look for it as soon as the lock is free */
     stopped = stop_look_locked(group, &stop);
     group_count_down_locked(group, &answer);
@@ -356,6 +360,7 @@ static void handle_thread_gone(const struct msg *m)
     struct group *group = group_find(message->group);
     struct thread *thread;
 
+    adopted_forget(message->thread);
     if (group == NULL)
         return;
     spin_lock(&group->lock);
@@ -403,6 +408,7 @@ static void run_free(struct work *work)
     struct group *group = container_of(work, struct group, work);
 
     space_destroy(group->space);
+    adopted_forget_group(group->id);
     group_forget(group);
     msg_kept_reply(&group->kept, NULL, 0, kept_done);
 }

@@ -55,7 +55,7 @@ void group_abandon(struct group *group)
     group_put(group); /* a handler may have found it by the id of its thread */
 }
 
-void group_each(bool (*each)(struct group *group, void *context), void *context)
+bool group_each(bool (*each)(struct group *group, void *context), void *context)
 {
     struct group **all;
     uint32_t count = 0, room;
@@ -66,7 +66,7 @@ void group_each(bool (*each)(struct group *group, void *context), void *context)
     spin_unlock(&table_lock);
     all = heap_alloc((room + 1) * sizeof(*all));
     if (all == NULL)
-        return;
+        return false;
     spin_lock(&table_lock);
     for (uint32_t i = 0; i < BUCKETS; i++) {
         list_for_each(node, &table[i]) {
@@ -82,6 +82,17 @@ void group_each(bool (*each)(struct group *group, void *context), void *context)
         group_put(all[i]);
     }
     heap_free(all, (room + 1) * sizeof(*all));
+    return true;
+}
+
+void group_each_still(bool (*each)(struct group *group, void *context), void *context)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &table[i]) {
+            if (!each(container_of(node, struct group, node), context))
+                return;
+        }
+    }
 }
 
 bool group_exists(uint32_t id)

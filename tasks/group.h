@@ -76,7 +76,10 @@ void group_publish(struct group *group);
 /* Frees one that was never published, without its space. */
 void group_abandon(struct group *group);
 /* Calls EACH for every group here with a reference held and no lock, until it returns false. */
-void group_each(bool (*each)(struct group *group, void *context), void *context);
+/* False: without memory for that nothing was done. */
+bool group_each(bool (*each)(struct group *group, void *context), void *context);
+/* The same while programs stand still: no group comes or goes. Needs no memory. */
+void group_each_still(bool (*each)(struct group *group, void *context), void *context);
 /* The group ID on this kernel with a reference taken, or NULL. */
 struct group *group_find(uint32_t id);
 /* There is a group ID here, perhaps one that has ended and is not yet waited for. */

@@ -6,6 +6,7 @@
 #include "kernel/lib/string.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "tasks/adopted.h"
 #include "tasks/cpu_mask.h"
 #include "tasks/group.h"
 #include "tasks/migrate.h"
@@ -107,6 +108,8 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
     int64_t value;
 
     if (thread == NULL) {
+        if (adopted_find(call->thread, &result->kernel))
+            return THREAD_ELSEWHERE;
         if (process_home(call->thread) == instance.kernel)
             return -ESRCH;
         result->kernel = process_home(call->thread); /* it has not come, or is over: begin again */

@@ -10,6 +10,7 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/exit.h"
+#include "tasks/freeze.h"
 #include "tasks/post.h"
 #include "tasks/process_internal.h"
 #include "tasks/role.h"
@@ -19,6 +20,7 @@
 #include "tasks/work.h"
 
 #define UMASK_DEFAULT 022u
+#define FROZEN_ALARM_DELAY 1000000u /* ns until an alarm looks again whether programs still stand */
 
 static void fire_alarm(struct timer *timer);
 
@@ -533,6 +535,10 @@ static void fire_alarm(struct timer *timer)
     struct signal_info info = {.signal = SIGALRM, .code = SI_KERNEL};
     bool again;
 
+    if (freeze_active()) { /* with the reference it had */
+        timer_arm(timer, clock_now() + FROZEN_ALARM_DELAY);
+        return;
+    }
     spin_lock(&group->lock);
     again = process->alarm_interval != 0 && !group->exiting;
     if (again)

@@ -144,5 +144,7 @@ void process_group_call(enum process_group_operation operation, uint32_t group, 
                         const struct signal_info *info, struct msg_process_group_found *found);
 /* A signal to a process group from a handler or an interrupt (the terminal). */
 void process_group_signal(uint32_t group, uint32_t signal);
+/* A freeze is over: what was not sent because of it is sent. */
+void process_group_thawed(void);
 
 #endif

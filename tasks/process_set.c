@@ -3,9 +3,12 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "msg/channel.h"
+#include "tasks/freeze.h"
 #include "tasks/post.h"
 #include "tasks/process_internal.h"
 #include "tasks/wire.h"
+
+#define HELD_MAX 64u
 
 struct set_walk {
     const struct msg_process_group *asked;
@@ -92,12 +95,55 @@ void process_group_call(enum process_group_operation operation, uint32_t group, 
     add_found(found, instance.kernel, &here, (int)sizeof(here));
 }
 
+/* Signals of the terminal that come while programs stand still are sent afterwards. The foreground group does not
+ * change meanwhile, and a signal that is pending is not sent twice: a few places are enough. */
+static struct spinlock held_lock;
+static struct {
+    uint32_t group, signal;
+} held[HELD_MAX];           /* [k] held_lock */
+static uint32_t held_count; /* [k] held_lock */
+
+static bool hold(uint32_t group, uint32_t signal)
+{
+    bool holds, known = false;
+
+    spin_lock(&held_lock);
+    holds = freeze_active();
+    for (uint32_t i = 0; i < held_count; i++)
+        known |= held[i].group == group && held[i].signal == signal;
+    if (holds && !known && held_count < HELD_MAX) {
+        held[held_count].group = group;
+        held[held_count++].signal = signal;
+    }
+    spin_unlock(&held_lock);
+    return holds;
+}
+
+void process_group_thawed(void)
+{
+    for (;;) {
+        uint32_t group, signal;
+
+        spin_lock(&held_lock);
+        if (held_count == 0) {
+            spin_unlock(&held_lock);
+            return;
+        }
+        group = held[--held_count].group;
+        signal = held[held_count].signal;
+        spin_unlock(&held_lock);
+        process_group_signal(group, signal);
+    }
+}
+
 void process_group_signal(uint32_t group, uint32_t signal)
 {
     struct msg_process_group asked = {
         .operation = PROCESS_GROUP_SIGNAL, .group = group, .info = {.signal = signal, .code = SI_KERNEL}};
     struct msg_process_group_found found;
 
+    if (hold(group, signal))
+        return;
     for (kernel_set rest = others(); rest != 0; rest &= rest - 1)
         post((uint32_t)__builtin_ctzll(rest), MSG_PROCESS_GROUP, &asked, sizeof(asked));
     operate(&asked, &found);

@@ -2,7 +2,7 @@
 #include "tasks/role.h"
 
 #include "boot/instance.h"
-#include "kernel/abi/errno.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 
 static struct role_table roles;
@@ -34,22 +34,27 @@ void role_hand_over(uint32_t from, uint32_t to)
     }
 }
 
-int role_renew(uint32_t kernel, struct role_table *out)
+uint32_t role_room(void)
 {
-    if (roles.next == ROLES_MAX)
-        return -ENOSPC;
-    roles.kernel[roles.next] = (uint8_t)kernel;
-    *out = roles;
-    out->own = roles.next++;
-    out->next = roles.next;
-    return 0;
+    return ROLES_MAX - roles.next;
 }
 
-void role_learn(const struct role_table *table, uint32_t kernel)
+void role_renew(uint32_t kernel, struct role_table *out)
 {
-    uint32_t own = roles.own;
+    *out = roles;
+    out->started = kernel;
+    out->own = kernel;
+    if (roles.kernel[kernel] == kernel)
+        return;
+    assert(role_room() > 0);
+    out->own = out->next++;
+    out->kernel[out->own] = (uint8_t)kernel;
+}
 
-    roles = *table;
-    if (kernel != instance.kernel)
-        roles.own = own;
+void role_learn(const struct role_table *table)
+{
+    memcpy(roles.kernel, table->kernel, sizeof(roles.kernel)); /* the same, but for a role that nobody asks for yet */
+    roles.next = table->next;
+    if (table->started == instance.kernel)
+        roles.own = table->own;
 }

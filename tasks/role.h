@@ -17,6 +17,8 @@ struct role_table {
     uint8_t kernel[ROLES_MAX]; /* who has it, or ROLE_NONE */
     uint32_t own;              /* of the kernel that the table is for: ids are made with it */
     uint32_t next;             /* the first that nobody has had */
+    uint32_t started;          /* the kernel that it is told for */
+    uint32_t pad;
 };
 
 _Static_assert(KERNELS_MAX < ROLE_NONE, "a byte names a kernel");
@@ -29,10 +31,12 @@ uint32_t role_kernel(uint32_t role);
 uint32_t role_own(void);
 /* All roles of kernel FROM are TO's from now on. Programs stand still. */
 void role_hand_over(uint32_t from, uint32_t to);
-/* KERNEL, which is about to start again, gets a new role. *OUT: the table as it is to have it. -ENOSPC: there is none
- * left. Kernel 0. */
-int role_renew(uint32_t kernel, struct role_table *out);
-/* The table that role_renew has made, for KERNEL's start: its own is KERNEL's if this is KERNEL. */
-void role_learn(const struct role_table *table, uint32_t kernel);
+/* Roles that nobody has had. */
+uint32_t role_room(void);
+/* KERNEL has started: its role is a new one if its first was handed over. *OUT: the table as it is to have it.
+ * Kernel 0. */
+void role_renew(uint32_t kernel, struct role_table *out);
+/* Takes over the table that role_renew has made. */
+void role_learn(const struct role_table *table);
 
 #endif

@@ -724,6 +724,8 @@ static void idle_wait(bool first)
     }
 }
 
+void (*volatile sched_halt)(void);
+
 void sched_idle(void)
 {
     struct cpu_queue *queue = own_queue();
@@ -734,6 +736,8 @@ void sched_idle(void)
         spin_lock(&queue->lock);
         if (queue->run.ready_count == 0) {
             spin_unlock(&queue->lock);
+            if (sched_halt != NULL)
+                sched_halt();
             if (!cpu_several || !place_steal())
                 idle_wait(first);
             continue;

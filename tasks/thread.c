@@ -11,6 +11,7 @@
 #include "mm/heap.h"
 #include "tasks/cpu_mask.h"
 #include "tasks/exit.h"
+#include "tasks/freeze.h"
 #include "tasks/group.h"
 #include "tasks/migrate.h"
 #include "tasks/process.h"
@@ -347,6 +348,10 @@ void thread_before_user(void)
         }
         if ((thread->due & THREAD_DUE_STOP) != 0) {
             stop_stand(thread);
+            continue;
+        }
+        if ((thread->due & THREAD_DUE_FREEZE) != 0) {
+            freeze_stand(thread);
             continue;
         }
         if ((thread->due & THREAD_DUE_SIGNAL) != 0) {

@@ -32,13 +32,15 @@ enum thread_presence { THREAD_PRESENT, THREAD_LEAVING, THREAD_SHADOW };
 enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT, DISPOSITION_FAIL };
 
 /* What is due for a thread before it goes back to user mode. */
-#define THREAD_DUE_SIGNAL 1u /* there may be a signal to take: tasks/signal.c */
-#define THREAD_DUE_MOVE 2u   /* it is to go on at thread->target: tasks/migrate.c */
-#define THREAD_DUE_STOP 4u   /* its group is stopped: tasks/signal.c */
+#define THREAD_DUE_SIGNAL 1u  /* there may be a signal to take: tasks/signal.c */
+#define THREAD_DUE_MOVE 2u    /* it is to go on at thread->target: tasks/migrate.c */
+#define THREAD_DUE_STOP 4u    /* its group is stopped: tasks/signal.c */
+#define THREAD_DUE_FREEZE 16u /* all programs are to stand still: tasks/freeze.c */
 
 #define THREAD_DUE_RSEQ 8u /* it was off its CPU, and has registered a restartable sequence: tasks/rseq.c */
 
-#define THREAD_DUE_INTERRUPTS (THREAD_DUE_SIGNAL | THREAD_DUE_MOVE | THREAD_DUE_STOP) /* these end waits */
+#define THREAD_DUE_INTERRUPTS                                                                                          \
+    (THREAD_DUE_SIGNAL | THREAD_DUE_MOVE | THREAD_DUE_STOP | THREAD_DUE_FREEZE) /* these end waits */
 
 /* A system call that could not finish because its wait was interrupted, and has changed nothing, returns one of these
  * in place of a negative errno; programs never see them. The number, the arguments and what the call keeps in
@@ -50,7 +52,7 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
     516 /* goes on as restart_syscall(2), which calls context.restart_function; handler: EINTR */
 
 /* Index of what restart_syscall(2) goes on with; kernel/calls has the table. */
-enum thread_restart { RESTART_NONE, RESTART_NANOSLEEP, RESTART_FUTEX, RESTART_POLL };
+enum thread_restart { RESTART_NONE, RESTART_NANOSLEEP, RESTART_FUTEX, RESTART_POLL, RESTART_STOP };
 
 /* What moves with a thread, as it is, besides the frame on its kernel stack, its FPU state and its queued signals. */
 struct thread_context {
@@ -109,6 +111,7 @@ struct thread {
     struct signal_queue signals; /* [g] sent to it alone */
     volatile uint64_t awaited;   /* [o] blocked signals that it waits for in sigtimedwait(2) */
     bool stands;                 /* [g] it stands still: its group is stopped */
+    volatile bool frozen;        /* [o] it stands still: see tasks/freeze.h */
     uint32_t target;             /* [g] with THREAD_DUE_MOVE: kernel */
     uint64_t child_tid;          /* [o] a new thread of another process: where it writes its id first, or 0 */
     volatile uint32_t due;       /* [a] THREAD_DUE_*: to be looked at before it goes back to user mode */

@@ -21,7 +21,7 @@ struct watch_source {
 };
 
 /* What can be watched from another kernel: each registers how an id becomes a source. */
-enum watch_kind { WATCH_CHILDREN, WATCH_THREAD, WATCH_FILE, WATCH_SIGNALS, WATCH_KINDS };
+enum watch_kind { WATCH_CHILDREN, WATCH_THREAD, WATCH_FILE, WATCH_SIGNALS, WATCH_STOP, WATCH_KINDS };
 
 struct watch_lookup {
     /* The source of ID with a reference to what it is part of (*HELD), or NULL: there is none. Never waits. */

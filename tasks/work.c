@@ -9,6 +9,7 @@ static struct spinlock lock;
 static struct list items;      /* [k] lock */
 static struct thread *sleeper; /* [k] lock: the idle worker that waits for an item, or NULL */
 static uint32_t idle_workers;  /* [k] lock: those that wait or are about to look */
+static uint32_t open_items;    /* [k] lock: submitted and not yet done */
 
 static void worker(void *unused);
 
@@ -53,6 +54,7 @@ static void worker(void *unused)
         work->run(work);
         spin_lock(&lock);
         idle_workers++;
+        open_items--;
         spin_unlock(&lock);
     }
 }
@@ -71,9 +73,20 @@ void work_submit(struct work *work)
 
     spin_lock(&lock);
     list_append(&items, &work->node);
+    open_items++;
     wake = sleeper;
     sleeper = NULL;
     spin_unlock(&lock);
     if (wake != NULL)
         sched_wake(wake);
+}
+
+uint32_t work_busy(void)
+{
+    uint32_t count;
+
+    spin_lock(&lock);
+    count = open_items;
+    spin_unlock(&lock);
+    return count;
 }

@@ -3,6 +3,8 @@
 #ifndef TASKS_WORK_H
 #define TASKS_WORK_H
 
+#include <stdint.h>
+
 #include "kernel/lib/list.h"
 
 struct work {
@@ -13,5 +15,7 @@ struct work {
 void work_init(void);
 /* Any context. The item stays the caller's memory until run is called. */
 void work_submit(struct work *work);
+/* Items that wait or are being worked at, a worker that asks its own included. Any context. */
+uint32_t work_busy(void);
 
 #endif

@@ -110,3 +110,22 @@ bool kernel_list_start(const struct kernel_list *list, const char *name, bool lo
     }
     return true;
 }
+
+bool kernel_list_stop(const struct kernel_list *list, const char *name)
+{
+    for (int i = 0; i < list->count; i++) {
+        int kernel = list->kernels[i];
+        int started = kettle_started(kernel);
+        double begin = now_ms();
+
+        if (kettle_stop(kernel) != 0) {
+            fprintf(stderr, "%s: cannot stop kernel %d: %s\n", name, kernel, strerror(errno));
+            return false;
+        }
+        if (started == 1)
+            printf("kernel %d stopped in %.1f ms\n", kernel, now_ms() - begin);
+        else
+            printf("kernel %d did not run\n", kernel);
+    }
+    return true;
+}

@@ -23,4 +23,7 @@ const char *kernel_list_parse(const char *text, int kernels, struct kernel_list 
  * message on standard error; LOUD says each success on standard output. Returns whether all run. */
 bool kernel_list_start(const struct kernel_list *list, const char *name, bool loud);
 
+/* Stops the kernels in turn and prints a line for each. False after an error, which has been printed. */
+bool kernel_list_stop(const struct kernel_list *list, const char *name);
+
 #endif

@@ -1,4 +1,4 @@
-/* kettle-ctl: starts kernels and shows what the machine says about itself. */
+/* kettle-ctl: starts and stops kernels and shows what the machine says about itself. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,14 @@
 #define STATUS_USAGE 2
 
 static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]\n"
+                            "       kettle-ctl stop LIST\n"
                             "       kettle-ctl set WORD...\n"
                             "       kettle-ctl kernels | plan | messages | trace | syscalls | objects\n"
                             "\n"
                             "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
                             "            then run PROGRAM and exit with its status\n"
+                            "  stop      stop the kernels of LIST, in that order, while programs run; kernel 0 cannot\n"
+                            "            be stopped\n"
                             "  set       change options of the channel on every kernel, or with kernel=K on one:\n"
                             "            poll=N|always  trace=on|off|clear  inject=off|seed:N[,rate:PERCENT]\n"
                             "            [,delay:US][,peer:K][,type:NAME][,hold:US][,slow:US]\n"
@@ -52,6 +55,21 @@ static int start(int argc, char **argv)
     return then_run ? program_run(argv + 4, "kettle-ctl") : 0;
 }
 
+static int stop(int argc, char **argv)
+{
+    struct kernel_list list;
+    const char *error;
+
+    if (argc < 3)
+        return usage_error("stop needs a kernel", "");
+    if (argc > 3)
+        return usage_error("one argument too many", argv[3]);
+    error = kernel_list_parse(argv[2], kettle_kernels(), &list);
+    if (error != NULL)
+        return usage_error(error, argv[2]);
+    return kernel_list_stop(&list, "kettle-ctl") ? 0 : STATUS_FAILED;
+}
+
 static int set(int argc, char **argv)
 {
     char words[512] = "";
@@ -80,6 +98,8 @@ int main(int argc, char **argv)
         return usage_error("what is to be done?", "");
     if (strcmp(argv[1], "start") == 0)
         return start(argc, argv);
+    if (strcmp(argv[1], "stop") == 0)
+        return stop(argc, argv);
     if (strcmp(argv[1], "set") == 0)
         return set(argc, argv);
     if (!proc_file_known(argv[1]))

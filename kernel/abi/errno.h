@@ -41,5 +41,7 @@
 #define EMSGSIZE 90
 #define EOPNOTSUPP 95
 #define ETIMEDOUT 110
+#define EALREADY 114
+#define EINPROGRESS 115
 
 #endif

@@ -41,5 +41,8 @@ int64_t call_kettle_spawn(struct call *call);
 int64_t call_kettle_messages(struct call *call);
 int64_t call_kettle_tally(struct call *call);
 int64_t call_kettle_control(struct call *call);
+int64_t call_kettle_stop(struct call *call);
+/* A stop goes on to be waited for. */
+int64_t kettle_stop_again(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
+#include "kernel/stop.h"
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "msg/channel.h"
@@ -47,7 +48,55 @@ int64_t call_kettle_node(struct call *c)
 
 int64_t call_kettle_start(struct call *c)
 {
-    return c->a[0] < instance.kernels ? start_kernels(1ull << c->a[0]) : -EINVAL;
+    int64_t result;
+
+    if (c->a[0] >= instance.kernels)
+        return -EINVAL;
+    for (;;) {
+        result = start_kernels(1ull << c->a[0]);
+        if (result != -EAGAIN)
+            return result;
+        result = stop_wait();
+        if (result != 0)
+            return result;
+    }
+}
+
+/* The stop goes on while its caller is interrupted, moves or stands still. */
+static int64_t wait_for_stop(uint64_t ticket)
+{
+    struct thread_context *context = &thread_current()->context;
+    int64_t result = stop_kernel_result(ticket);
+
+    if (result != -ERESTARTSYS)
+        return result;
+    context->restart_function = RESTART_STOP;
+    context->restart_argument[0] = ticket;
+    return -ERESTART_RESTARTBLOCK;
+}
+
+int64_t kettle_stop_again(void)
+{
+    return wait_for_stop(thread_current()->context.restart_argument[0]);
+}
+
+int64_t call_kettle_stop(struct call *c)
+{
+    uint64_t ticket;
+
+    if (c->a[0] >= instance.kernels)
+        return -EINVAL;
+    for (;;) {
+        int64_t result = stop_kernel_begin((uint32_t)c->a[0], &ticket);
+
+        if (result == 0)
+            return wait_for_stop(ticket);
+        if (result != -EAGAIN)
+            return result == -EALREADY ? 0 : result;
+        result = stop_wait();
+        if (result != 0)
+            return result;
+    }
 }
 
 int64_t call_kettle_started(struct call *c)

@@ -133,6 +133,8 @@ int64_t call_restart_syscall(struct call *c)
         return sleep_relative(context->restart_argument[0], context->restart_argument[1]);
     case RESTART_POLL:
         return poll_restart();
+    case RESTART_STOP:
+        return kettle_stop_again();
     case RESTART_FUTEX:
         return futex_wait_again();
     default:

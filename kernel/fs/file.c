@@ -128,6 +128,32 @@ struct file *file_create_proxy(uint32_t kernel, uint64_t id)
     return file;
 }
 
+struct file *file_make(const struct file_kind *kind, uint64_t id)
+{
+    struct file *file = new_file(instance.kernel);
+
+    if (file != NULL) {
+        file->kind = kind;
+        file->id = id;
+    }
+    return file;
+}
+
+void file_publish(struct file *file)
+{
+    spin_lock(&files_lock);
+    list_append(bucket_of(file->id), &file->node);
+    spin_unlock(&files_lock);
+}
+
+void file_each(void (*each)(struct file *file, void *context), void *context)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &files[i])
+            each(container_of(node, struct file, node), context);
+    }
+}
+
 void file_free(struct file *file)
 {
     if (file->kind != NULL && file->kind->forget != NULL)

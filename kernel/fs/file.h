@@ -83,7 +83,7 @@ struct file {
     struct list node;             /* [t] in the table of files; a proxy: alone */
     const struct file_kind *kind; /* [i] NULL: a proxy */
     uint64_t id;                  /* [i] at KERNEL */
-    uint32_t kernel;              /* [i] where the file is */
+    uint32_t kernel;              /* where the file is; changes only while programs stand still */
     uint32_t opens;               /* [t] */
     uint32_t pins;                /* [a] one of them is that of all opens together */
     volatile uint32_t flags;      /* [a] as open's */
@@ -113,6 +113,13 @@ struct file *file_create_data(const struct file_kind *kind, const struct file_fa
                               const void *data, size_t owned);
 /* What stands here for file ID of KERNEL, of which the caller has an open that goes to the proxy; or NULL. */
 struct file *file_create_proxy(uint32_t kernel, uint64_t id);
+/* For moving files between kernels: a file of KIND with ID that nobody finds until it is published; NULL without
+ * memory.
+ */
+struct file *file_make(const struct file_kind *kind, uint64_t id);
+void file_publish(struct file *file);
+/* Calls EACH for every open file of this kernel; none is opened or closed meanwhile, and EACH may wait. */
+void file_each(void (*each)(struct file *file, void *context), void *context);
 /* The open file ID of this kernel with a pin, or NULL. */
 struct file *file_find(uint64_t id);
 /* The same with one open more and no pin. */

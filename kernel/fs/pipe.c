@@ -154,6 +154,8 @@ static void forget(struct file *file, int which)
     struct pipe *pipe = file->state;
     bool last;
 
+    if (pipe == NULL) /* it was to be restored, and could not */
+        return;
     spin_lock(&pipe->lock);
     pipe->released[which] = true;
     last = pipe->released[!which];
@@ -209,4 +211,45 @@ int pipe_create(uint32_t flags, struct file **reader, struct file **writer)
     pipe->ends[READ_END] = *reader;
     pipe->ends[WRITE_END] = *writer;
     return 0;
+}
+
+bool pipe_is_end(const struct file *file)
+{
+    return file->kind == &read_kind || file->kind == &write_kind;
+}
+
+void pipe_look(const struct file *file, struct file *ends[2], struct pipe_buffer *buffer)
+{
+    const struct pipe *pipe = file->state;
+
+    ends[READ_END] = pipe->ends[READ_END];
+    ends[WRITE_END] = pipe->ends[WRITE_END];
+    *buffer = pipe->buffer;
+}
+
+const struct file_kind *pipe_end_kind(int which)
+{
+    return which == READ_END ? &read_kind : &write_kind;
+}
+
+int pipe_restore(struct file *const ends[2])
+{
+    struct pipe *pipe = heap_alloc(sizeof(*pipe));
+
+    if (pipe == NULL)
+        return -ENOMEM;
+    for (int which = READ_END; which <= WRITE_END; which++) {
+        pipe->ends[which] = ends[which];
+        pipe->released[which] = ends[which] == NULL;
+        if (ends[which] != NULL)
+            ends[which]->state = pipe;
+    }
+    return 0;
+}
+
+int pipe_refill(struct file *file, const void *data, size_t size)
+{
+    struct pipe *pipe = file->state;
+
+    return pipe_buffer_put(&pipe->buffer, data, size, 1) == (int64_t)size ? 0 : -ENOMEM;
 }

@@ -43,6 +43,11 @@ void file_table_free(void *files)
         if (table->slots[fd].file != NULL)
             file_close(table->slots[fd].file);
     }
+    file_table_forget(table);
+}
+
+void file_table_forget(struct file_table *table)
+{
     free_text(table->folder);
     free_text(table->program);
     heap_free(table->slots, table->size * sizeof(struct descriptor));

@@ -38,6 +38,8 @@ void file_table_free(void *files);
 /* The table of GROUP with one user more, or NULL: it has none here, or is over. */
 struct group;
 struct file_table *file_table_of(struct group *group);
+/* Frees a table that is not to be used after all, and closes nothing. */
+void file_table_forget(struct file_table *table);
 /* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. */
 void file_table_exec(struct file_table *table);
 /* Remember PATH as the working directory (a name as path_normalize writes it), or as the executable. -ENOMEM. */

@@ -1,0 +1,67 @@
+/* Payloads of HANDOVER (88 in msg/messages.def), between tasks/handover.c and tasks/handover_receive.c. */
+#ifndef TASKS_HANDOVER_INTERNAL_H
+#define TASKS_HANDOVER_INTERNAL_H
+
+#include "mm/evacuate.h"
+#include "tasks/process.h"
+
+enum handover_part {
+    PART_GROUP = 1, /* struct handover_group */
+    PART_AREAS,     /* COUNT struct msg_space_area, in order, of its space */
+    PART_PROCESS,   /* struct handover_process */
+    PART_CHILDREN,  /* COUNT struct handover_child */
+    PART_SIGNALS,   /* COUNT struct signal_info: pending for the process */
+    PART_PLACES,    /* COUNT struct handover_place: threads that this kernel is to know of */
+    PART_COMMIT,    /* all this is so from now on */
+    PART_MEMBER,    /* to a home: struct handover_member: the sender hosts the group no more */
+    PART_SHADOWS    /* to all: COUNT struct handover_place: who looks for them at the sender has to look there */
+};
+
+struct msg_handover {
+    uint32_t part; /* enum handover_part */
+    uint32_t group;
+    uint32_t count;
+    uint32_t pad;
+};
+
+struct handover_group {
+    struct space_facts space;
+    uint64_t signal_hint;
+    uint64_t gone_user_ns, gone_system_ns;
+    uint32_t home; /* as it is going to be */
+    uint32_t stop_round;
+    uint32_t stopped;
+    uint32_t exiting;
+    uint32_t has_space; /* 0: it has ended, only its process is left */
+    uint32_t pad;
+};
+
+struct handover_process {
+    uint32_t parent, process_group, session;
+    uint32_t first, executed, zombie;
+    uint32_t exit_signal, live, status, leader_status, stop_signal;
+    uint32_t command_size;
+    uint64_t continues;
+    uint64_t children_user_ns, children_system_ns, start_ns;
+    uint64_t alarm_at, alarm_interval; /* clock_now ns; 0: none */
+    struct signal_action actions[SIGNALS];
+    char command[PROCESS_COMMAND_MAX];
+    char name[THREAD_NAME_MAX];
+};
+
+struct handover_child {
+    uint64_t user_ns, system_ns;
+    uint32_t id, group, exit_signal, status, code, stop_round;
+};
+
+struct handover_place {
+    uint32_t tid, group, went_to, pad;
+};
+
+struct handover_member {
+    uint64_t gone_user_ns, gone_system_ns;
+    uint32_t joins; /* the successor, or UINT32_MAX */
+    uint32_t pad;
+};
+
+#endif

@@ -14,6 +14,7 @@ USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched \
 	test-pipes test-descriptors test-proc leak-tasks
+	test-pipes test-descriptors test-stop
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -56,6 +57,7 @@ USERLAND_PARTS_test-proc = $(USERLAND_PARTS_case)
 USERLAND_PARTS_leak-tasks = $(USERLAND_PARTS_case)
 USERLAND_PARTS_stress-tasks = $(USERLAND_PARTS_case) tests/stress_ledger
 USERLAND_PARTS_test-sched = tests/tap tests/thread
+USERLAND_PARTS_test-stop = tests/tap
 
 define USERLAND_LINK
 build/userland/$(1): $(2:%=$(USERLAND_OBJECTS)/%.o) $(LIBKETTLE)

@@ -1,0 +1,373 @@
+/* test-stop: kernels are stopped and started again under programs that count: threads, pipes, futexes, shared memory,
+ * children, signals. Nothing may be lost, doubled or refused that would not be on a machine at rest. Takes a number of
+ * rounds, and one of kernels to stop in them (default: all but 0). */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "userland/tests/tap.h"
+
+#define THREADS 12
+#define PAIRS 2
+#define PIPES 3
+#define PARENTS 2
+#define CHILDREN_EACH 4
+#define RECEIVERS 3
+#define SIGNAL (SIGRTMIN + 1)
+
+/* What processes tell each other. */
+static struct board {
+    atomic_bool over;
+    atomic_long shared;                   /* additions by everybody */
+    atomic_long added[PARENTS + PIPES * 2]; /* the same, each its own */
+    atomic_long written[PIPES], read[PIPES];
+    atomic_long forks[PARENTS];
+    atomic_int wrong;
+    atomic_long received[RECEIVERS];
+    atomic_int ready;
+} * board;
+
+static int rounds = 10, kernels;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static long guarded, own_counts[THREADS];
+static int ball[PAIRS];
+static long caught[PAIRS][2];
+static pid_t pipe_writers[PIPES], pipe_readers[PIPES], parents[PARENTS], receivers[RECEIVERS];
+static long sent[RECEIVERS];
+
+static void go(int kernel)
+{
+    if (kettle_migrate(kernel % kernels) != 0 && errno != EAGAIN)
+        atomic_fetch_add(&board->wrong, 1);
+}
+
+/* Counts under a lock and without, wanders about, sleeps now and then. */
+static void *count(void *argument)
+{
+    long index = (long)argument, alone = 0;
+    unsigned seed = (unsigned)index + 1;
+
+    while (!board->over) {
+        volatile long spin = 0;
+
+        for (int i = 0; i < 2000; i++)
+            spin++;
+        pthread_mutex_lock(&mutex);
+        guarded++;
+        pthread_mutex_unlock(&mutex);
+        alone++;
+        seed = seed * 1103515245 + 12345;
+        if (seed % 61 == 0)
+            go((int)(seed >> 8));
+        if (seed % 97 == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+    }
+    own_counts[index] = alone;
+    return NULL;
+}
+
+/* Two throw a ball to each other. */
+static void *play(void *argument)
+{
+    long pair = (long)argument / 2, side = (long)argument % 2, mine = 0;
+
+    go((int)(1 + 2 * pair + side));
+    pthread_mutex_lock(&mutex);
+    while (!board->over) {
+        while (ball[pair] != side && !board->over)
+            pthread_cond_wait(&changed, &mutex);
+        if (ball[pair] != side)
+            break;
+        ball[pair] = !side;
+        mine++;
+        pthread_cond_broadcast(&changed);
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+    caught[pair][side] = mine;
+    return NULL;
+}
+
+static void add_shared(int index)
+{
+    atomic_fetch_add(&board->shared, 1);
+    atomic_fetch_add(&board->added[index], 1);
+}
+
+static void write_pipe(int index, int fd)
+{
+    unsigned char bytes[3000];
+    long at = 0;
+
+    while (!board->over) {
+        size_t size = 1 + (size_t)(at * 7 % (long)sizeof(bytes));
+        ssize_t done;
+
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (unsigned char)((at + (long)i) * 31 >> 3);
+        done = write(fd, bytes, size);
+        if (done <= 0) {
+            atomic_fetch_add(&board->wrong, 1);
+            break;
+        }
+        at += done;
+        add_shared(PARENTS + index);
+    }
+    board->written[index] = at;
+    _exit(0);
+}
+
+static void read_pipe(int index, int fd)
+{
+    unsigned char bytes[5000];
+    long at = 0;
+    ssize_t got;
+
+    while ((got = read(fd, bytes, sizeof(bytes))) > 0) {
+        for (ssize_t i = 0; i < got; i++) {
+            if (bytes[i] != (unsigned char)((at + i) * 31 >> 3))
+                atomic_fetch_add(&board->wrong, 1);
+        }
+        at += got;
+        add_shared(PARENTS + PIPES + index);
+    }
+    if (got < 0)
+        atomic_fetch_add(&board->wrong, 1);
+    board->read[index] = at;
+    _exit(0);
+}
+
+/* Has children on every kernel and waits for them. */
+static void be_parent(int index)
+{
+    int kernel = index;
+    long forks = 0;
+
+    while (!board->over) {
+        pid_t children[CHILDREN_EACH];
+
+        for (int i = 0; i < CHILDREN_EACH; i++) {
+            go(kernel++);
+            children[i] = fork();
+            if (children[i] == 0) {
+                add_shared(index);
+                _exit(i + 10);
+            }
+            if (children[i] < 0)
+                atomic_fetch_add(&board->wrong, 1);
+            forks++;
+        }
+        go(kernel++);
+        for (int i = 0; i < CHILDREN_EACH; i++) {
+            int status;
+
+            if (waitpid(children[i], &status, 0) != children[i] || !WIFEXITED(status) || WEXITSTATUS(status) != i + 10)
+                atomic_fetch_add(&board->wrong, 1);
+        }
+    }
+    board->forks[index] = forks;
+    _exit(0);
+}
+
+static void receive(int index)
+{
+    struct timespec moment = {.tv_nsec = 300000000};
+    sigset_t set;
+    long got = 0;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGNAL);
+    atomic_fetch_add(&board->ready, 1);
+    for (;;) {
+        bool over = board->over;
+        siginfo_t info;
+        int signal = sigtimedwait(&set, &info, &moment);
+
+        if (signal == SIGNAL) {
+            if (info.si_value.sival_int != (int)got) /* in order, each once */
+                atomic_fetch_add(&board->wrong, 1);
+            got++;
+        } else if (signal == -1 && errno == EAGAIN && over) {
+            break;
+        } else if (signal == -1 && errno != EAGAIN && errno != EINTR) {
+            atomic_fetch_add(&board->wrong, 1);
+        }
+    }
+    board->received[index] = got;
+    _exit(0);
+}
+
+static void send_signals(void)
+{
+    for (int i = 0; i < RECEIVERS; i++) {
+        union sigval value = {.sival_int = (int)sent[i]};
+
+        if (sigqueue(receivers[i], SIGNAL, value) == 0)
+            sent[i]++;
+        else
+            EXPECT(errno == EAGAIN, "sigqueue to %d: %s", receivers[i], strerror(errno));
+    }
+}
+
+static pid_t fork_at(int kernel)
+{
+    go(kernel);
+    return fork();
+}
+
+static void start_processes(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGNAL);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    for (int i = 0; i < PIPES; i++) {
+        int ends[2];
+
+        go(i + 1); /* no matter where we are, the pipe is at our home */
+        if (!EXPECT(pipe(ends) == 0, "pipe: %s", strerror(errno)))
+            return;
+        pipe_writers[i] = fork_at(i + 1);
+        if (pipe_writers[i] == 0) {
+            close(ends[0]);
+            write_pipe(i, ends[1]);
+        }
+        pipe_readers[i] = fork_at(i + 2);
+        if (pipe_readers[i] == 0) {
+            close(ends[1]);
+            read_pipe(i, ends[0]);
+        }
+        close(ends[0]);
+        close(ends[1]);
+    }
+    for (int i = 0; i < PARENTS; i++) {
+        parents[i] = fork_at(i + 1);
+        if (parents[i] == 0)
+            be_parent(i);
+    }
+    for (int i = 0; i < RECEIVERS; i++) {
+        receivers[i] = fork_at(i + 1);
+        if (receivers[i] == 0)
+            receive(i);
+    }
+    while (board->ready < RECEIVERS)
+        sched_yield();
+}
+
+static bool stop_and_start(int kernel)
+{
+    bool good = EXPECT(kettle_stop(kernel) == 0, "stop of kernel %d: %s", kernel, strerror(errno));
+
+    send_signals();
+    good = good && EXPECT(kettle_started(kernel) == 0, "kernel %d runs on", kernel);
+    good = good && EXPECT(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
+    send_signals();
+    return good && EXPECT(kettle_started(kernel) == 1, "kernel %d does not run again", kernel);
+}
+
+static void expect_exit(const char *what, int index, pid_t pid)
+{
+    int status = -1;
+
+    EXPECT(waitpid(pid, &status, 0) == pid && status == 0, "%s %d ends with %x", what, index, status);
+}
+
+static void test_rounds(void)
+{
+    pthread_t threads[THREADS + 2 * PAIRS];
+    long sum = 0, total = 0;
+
+    start_processes();
+    for (long i = 0; i < THREADS + 2 * PAIRS; i++)
+        pthread_create(&threads[i], NULL, i < THREADS ? count : play, (void *)(i < THREADS ? i : i - THREADS));
+    for (int round = 0; round < rounds; round++) {
+        for (int kernel = 1; kernel < kernels; kernel++) {
+            if (!stop_and_start(kernel))
+                round = rounds;
+        }
+        go(round);
+    }
+    board->over = true;
+    pthread_mutex_lock(&mutex);
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+    for (int i = 0; i < THREADS + 2 * PAIRS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < PIPES; i++) {
+        expect_exit("writer", i, pipe_writers[i]);
+        expect_exit("reader", i, pipe_readers[i]);
+    }
+    for (int i = 0; i < PARENTS; i++)
+        expect_exit("parent", i, parents[i]);
+    for (int i = 0; i < RECEIVERS; i++)
+        expect_exit("receiver", i, receivers[i]);
+
+    for (int i = 0; i < THREADS; i++)
+        sum += own_counts[i];
+    EXPECT(sum == guarded && sum > 0, "threads counted %ld and together %ld", sum, guarded);
+    for (int i = 0; i < PAIRS; i++)
+        EXPECT(labs(caught[i][0] - caught[i][1]) <= 1 && caught[i][0] > 0, "a ball was caught %ld and %ld times",
+               caught[i][0], caught[i][1]);
+    for (int i = 0; i < PIPES; i++)
+        EXPECT(board->written[i] == board->read[i] && board->read[i] > 0, "pipe %d: %ld bytes written, %ld read", i,
+               (long)board->written[i], (long)board->read[i]);
+    for (int i = 0; i < PARENTS; i++) {
+        EXPECT(board->added[i] == board->forks[i] && board->forks[i] > 0, "%ld children of %ld have added",
+               (long)board->added[i], (long)board->forks[i]);
+    }
+    for (int i = 0; i < PARENTS + 2 * PIPES; i++)
+        total += board->added[i];
+    EXPECT(total == board->shared, "%ld additions, %ld counted", total, (long)board->shared);
+    for (int i = 0; i < RECEIVERS; i++)
+        EXPECT(board->received[i] == sent[i], "%ld of %ld signals came", (long)board->received[i], sent[i]);
+    EXPECT(board->wrong == 0, "%d things went wrong in other processes", (int)board->wrong);
+    printf("# %ld counts, %ld and %ld throws, %ld bytes, %ld forks, %ld signals\n", guarded, caught[0][0], caught[1][0],
+           (long)(board->read[0] + board->read[1] + board->read[2]), (long)(board->forks[0] + board->forks[1]), sent[0]);
+}
+
+static void test_refusals(void)
+{
+    EXPECT(kettle_stop(0) == -1 && errno == EBUSY, "stop of kernel 0: %s", strerror(errno));
+    EXPECT(kettle_stop(kernels) == -1 && errno == EINVAL, "stop of kernel %d: %s", kernels, strerror(errno));
+    EXPECT(kettle_stop(-1) == -1 && errno == EINVAL, "stop of kernel -1: %s", strerror(errno));
+    if (kernels == 1)
+        return;
+    EXPECT(kettle_stop(1) == 0, "stop of kernel 1: %s", strerror(errno));
+    EXPECT(kettle_stop(1) == 0, "stop of a kernel that does not run: %s", strerror(errno));
+    EXPECT(kettle_started(1) == 0, "kernel 1 runs");
+    EXPECT(kettle_migrate(1) == -1 && errno == EAGAIN, "a move to a kernel that has stopped: %s", strerror(errno));
+    EXPECT(kettle_start(1) == 0 && kettle_migrate(1) == 0, "a move to a kernel that runs again: %s", strerror(errno));
+    EXPECT(kettle_kernel() == 1, "the move led to kernel %d", kettle_kernel());
+    EXPECT(kettle_stop(1) == 0, "a thread stops the kernel it is on: %s", strerror(errno));
+    EXPECT(kettle_kernel() != 1, "it is still there");
+    EXPECT(kettle_start(1) == 0, "start of kernel 1: %s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_test tests[] = {
+        {"kernel 0 and what is no kernel are refused; a stopped kernel may be started and used again", test_refusals},
+        {"programs lose nothing while kernels stop and start", test_rounds},
+    };
+
+    kernels = kettle_kernels();
+    if (argc > 1)
+        rounds = atoi(argv[1]);
+    board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED)
+        return 1;
+    return tap_run(tests, kernels == 1 ? 1 : TAP_COUNT(tests));
+}

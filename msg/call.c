@@ -223,25 +223,6 @@ bool msg_call_reset(uint32_t kernel)
     return clean;
 }
 
-uint32_t msg_unanswered(void)
-{
-    uint32_t count = 0;
-
-    spin_lock(&table_lock);
-    for (uint32_t i = 0; i < block_count * BLOCK; i++) {
-        const struct request *request = request_at(i);
-
-        if (request->state != REQUEST_FREE && request->type < MSG_QUIET_FIRST)
-            count++;
-    }
-    for (uint32_t k = 0; k < KERNELS_MAX; k++) {
-        for (uint32_t class = 0; class < MSG_CLASSES; class ++)
-            count += list_empty(&credits[k][class].waiting) ? 0 : 1;
-    }
-    spin_unlock(&table_lock);
-    return count;
-}
-
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context)
 {
@@ -321,6 +302,29 @@ void msg_take_kept(const struct msg *m)
     answer_failed(failed);
     if (abandoned)
         tell_cancelled(m->ticket.kernel, type, m->ticket.request);
+}
+
+/* A word of cancellation that found no room is said again. */
+uint32_t msg_unanswered(void)
+{
+    uint32_t count = 0;
+
+    spin_lock(&table_lock);
+    for (uint32_t i = 0; i < block_count * BLOCK; i++) {
+        const struct request *request = request_at(i);
+
+        if (request->state == REQUEST_FREE || request->type >= MSG_QUIET_FIRST)
+            continue;
+        count++;
+        if (request->state == REQUEST_ABANDONED && !request->credit && request->kernel != instance.kernel)
+            tell_cancelled(request->kernel, request->type, (uint16_t)(i | request->generation << INDEX_BITS));
+    }
+    for (uint32_t k = 0; k < KERNELS_MAX; k++) {
+        for (uint32_t class = 0; class < MSG_CLASSES; class ++)
+            count += list_empty(&credits[k][class].waiting) ? 0 : 1;
+    }
+    spin_unlock(&table_lock);
+    return count;
 }
 
 bool msg_own_request(struct msg_asking *asking, uint8_t type, msg_answer answer, void *context, uint16_t *id)

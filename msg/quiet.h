@@ -7,7 +7,8 @@
 
 #define MSG_QUIET_FIRST 80u
 
-/* Requests of this kernel that are not yet answered. Any context. */
+/* Requests of this kernel that are not yet answered; peers are told again of those that nobody waits for. Any context.
+ */
 uint32_t msg_unanswered(void);
 /* Messages that this kernel has taken since it started. Any context. */
 uint64_t msg_taken(void);

@@ -29,7 +29,7 @@
 /* What processes tell each other. */
 static struct board {
     atomic_bool over;
-    atomic_long shared;                   /* additions by everybody */
+    atomic_long shared;                     /* additions by everybody */
     atomic_long added[PARENTS + PIPES * 2]; /* the same, each its own */
     atomic_long written[PIPES], read[PIPES];
     atomic_long forks[PARENTS];
@@ -335,7 +335,8 @@ static void test_rounds(void)
         EXPECT(board->received[i] == sent[i], "%ld of %ld signals came", (long)board->received[i], sent[i]);
     EXPECT(board->wrong == 0, "%d things went wrong in other processes", (int)board->wrong);
     printf("# %ld counts, %ld and %ld throws, %ld bytes, %ld forks, %ld signals\n", guarded, caught[0][0], caught[1][0],
-           (long)(board->read[0] + board->read[1] + board->read[2]), (long)(board->forks[0] + board->forks[1]), sent[0]);
+           (long)(board->read[0] + board->read[1] + board->read[2]), (long)(board->forks[0] + board->forks[1]),
+           sent[0]);
 }
 
 static void test_refusals(void)

@@ -148,8 +148,8 @@ static inline void run_queue_reach(struct run_queue *queue, const struct share *
 }
 
 /* SHARE runs and has been charged. If it ran for much longer than its slice, because the timer came late (the host of a
- * virtual machine had stopped the CPU, or something else had), not all of it is held against it: with N threads it would
- * wait N times as long. Positions of other ranks are below every floor. */
+ * virtual machine had stopped the CPU, or something else had), not all of it is held against it: with N threads it
+ * would wait N times as long. Positions of other ranks are below every floor. */
 static inline void run_queue_forgive(struct run_queue *queue, struct share *share)
 {
     if (share->position <= queue->floor + share->behind)

@@ -168,7 +168,7 @@ static int sleep_as_shadow(struct thread *thread)
     spin_unlock(&group->lock);
     if (disposition == DISPOSITION_EXIT)
         exit_killed();
-    thread_reload(thread); /* others have run here while it was away */
+    thread_reload(thread);          /* others have run here while it was away */
     sched_affinity_changed(thread); /* if it had not fallen asleep nobody has looked where it may wake */
     signal_mask_changed(thread);
     watch_event(&group->moves);

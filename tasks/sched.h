@@ -23,8 +23,8 @@ void sched_inherit(struct thread *child, const struct thread *parent);
 void sched_start(struct thread *thread);
 /* Lets a blocked THREAD run. Any context. Harmless when it is not blocked. */
 void sched_wake(struct thread *thread);
-/* The same in two steps, for a caller with locks that the woken thread takes first thing: what the first returns is given
- * to the second when they are free. The thread may be gone by then. */
+/* The same in two steps, for a caller with locks that the woken thread takes first thing: what the first returns is
+ * given to the second when they are free. The thread may be gone by then. */
 uint32_t sched_make_ready(struct thread *thread);
 void sched_notify(uint32_t notice);
 /* Something is due for THREAD (thread_due, thread->doomed, its group's end): ends its present wait if the wait lets it,

@@ -10,11 +10,11 @@ MUSL_CC ?= musl-gcc
 Q ?= @
 
 USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench
+# one line for what belongs together: a program is added at the end of its line
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched \
-	test-pipes test-descriptors test-proc leak-tasks
-	test-pipes test-descriptors test-stop
+	test-pipes test-descriptors test-proc leak-tasks test-stop
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects

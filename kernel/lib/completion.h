@@ -36,9 +36,9 @@ struct wait_ops {
     void (*block)(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
     bool (*ended)(enum wait_end end); /* what END names has come for the current thread */
     void (*due_changed)(void);        /* there is a new time at which somebody has to look for messages: msg_due */
-    bool (*alone)(void);        /* no other thread wants this CPU: it may as well look for messages before it blocks */
-    /* Makes a blocked thread ready; harmless when it is not blocked. What it returns is given to notify when the caller's
-     * locks are free: the CPU that is to run it may want them first thing. */
+    bool (*alone)(void); /* no other thread wants this CPU: it may as well look for messages before it blocks */
+    /* Makes a blocked thread ready; harmless when it is not blocked. What it returns is given to notify when the
+     * caller's locks are free: the CPU that is to run it may want them first thing. */
     uint32_t (*wake)(void *thread);
     void (*notify)(uint32_t notice);
 };

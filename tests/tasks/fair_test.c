@@ -216,7 +216,8 @@ TEST(fair_alone, "a thread that ran alone for long and then goes to another CPU 
     CHECK(shares[0].position <= other.floor + FAIR_SLICE);
 }
 
-TEST(fair_stopped_cpu, "a thread that a stopped CPU kept from giving way in time does not wait many times as long for it")
+TEST(fair_stopped_cpu,
+     "a thread that a stopped CPU kept from giving way in time does not wait many times as long for it")
 {
     uint64_t waited = 0;
 

@@ -5,6 +5,7 @@
 #include "boot/instance.h"
 #include "boot/window.h"
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/panic.h"
@@ -12,6 +13,8 @@
 #include "mm/frame.h"
 #include "mm/internal.h"
 #include "mm/space.h"
+
+#define FETCH_NS_MAX 1000000000ull
 
 static bool allowed(uint32_t prot, uint32_t access)
 {
@@ -165,9 +168,27 @@ static int install_recorded(struct space *space, uint64_t page)
     return 0;
 }
 
+static volatile uint64_t fetch_ns; /* [a] */
+
+/* Of two CPUs at once one sample is lost: it is an average. A fetch that waited for seconds counts as one. */
+static void note_fetch(uint64_t ns)
+{
+    uint64_t old = fetch_ns;
+
+    if (ns > FETCH_NS_MAX)
+        ns = FETCH_NS_MAX;
+    fetch_ns = old == 0 ? ns : old - old / 8 + ns / 8;
+}
+
+uint64_t space_fetch_ns(void)
+{
+    return fetch_ns;
+}
+
 /* With the page's distributed lock held: nobody else changes what any kernel has there. */
 static int fault_shared(struct space *space, uint64_t page, uint32_t access)
 {
+    uint64_t began;
     struct msg_space_mapping answer;
     struct area *area;
     uint64_t *entry;
@@ -187,7 +208,9 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     if (here != 0) /* it is here and has to be copied before it is written */
         return space_cow_break(space, page, here & PAGING_FRAME);
 
+    began = clock_now();
     space_retrieval->fetch(space, page, &answer);
+    note_fetch(clock_now() - began);
 
     spin_lock(&space->lock);
     space->stats.fetches++;

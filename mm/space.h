@@ -29,6 +29,9 @@ struct space_stats {
     uint64_t cow_upgrades; /* and to one that no other has any more: made writable */
 };
 
+/* Moving average of the time in ns that fetching from other kernels takes here, over all spaces; 0: nothing yet. */
+uint64_t space_fetch_ns(void);
+
 struct space {
     struct list node;          /* in the table of spaces */
     uint32_t references;       /* [k] table lock: the creator's one, and one for each handler at work */

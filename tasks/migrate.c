@@ -181,6 +181,7 @@ static int depart(uint32_t kernel, bool ordered)
     struct thread *thread = thread_current();
     struct group *group = thread->group;
     struct departure *departure;
+    uint64_t fetched = 0;
     int result;
 
     if (kernel >= instance.kernels)
@@ -201,6 +202,8 @@ static int depart(uint32_t kernel, bool ordered)
     }
     departure = departure_create_locked(thread, kernel);
     if (departure != NULL) {
+        if (group->count > 0 && thread->context.moves > 0) /* of the threads here each one's part */
+            fetched = (group->space->stats.fetches - thread->fetched_before) / group->count + 1;
         thread_clear_due(thread, THREAD_DUE_MOVE); /* or it would be done when the thread comes back */
         cpu_self()->fpu_owner = NULL;              /* from now on only its return writes the area */
         thread->presence = THREAD_LEAVING;
@@ -210,6 +213,8 @@ static int depart(uint32_t kernel, bool ordered)
     spin_unlock(&group->lock);
     if (departure == NULL)
         return -ENOMEM;
+    if (fetched > 0)
+        balance_note_fetches(fetched);
     msg_ask(&departure->asking, kernel, MSG_MIGRATE, departure->message, message_length(departure->message),
             take_answer, departure);
     result = sleep_as_shadow(thread);
@@ -264,6 +269,7 @@ static bool install(struct thread *thread, const struct msg_migrate *message)
     frame->ss = SELECTOR_USER_DATA;
     frame->rflags = (frame->rflags & RFLAGS_USER_MASK) | RFLAGS_USER_DEFAULT;
     thread->visited = message->visited;
+    thread->fetched_before = group_space(thread->group)->stats.fetches;
     thread->context.moves++;
     signal_queue_remove(&thread->signals, ~0ull); /* what its shadow kept in case it could not leave */
     thread->context.name[THREAD_NAME_MAX - 1] = '\0';
@@ -477,6 +483,11 @@ static void handle_migrate(const struct msg *m)
             group_put(group);
         }
     }
+    if (error == 0) { /* clocks that differ are brought forward above */
+        uint64_t now = clock_now(), began = ((const struct msg_migrate *)m->data)->clock;
+
+        balance_note_move(now > began ? now - began : 1);
+    }
     if (kept)
         return;
     if (error != 0)
@@ -504,6 +515,7 @@ static bool order(uint32_t tid, uint32_t kernel)
 void migrate_init(void)
 {
     balance_hooks.move = order;
+    balance_hooks.fetch_ns = space_fetch_ns;
     msg_register(MSG_MIGRATE, handle_migrate, sizeof(struct msg_migrate), 0);
     join_init();
 }

@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
+#include "tasks/balance.h"
 #include "tasks/cpu_mask.h"
 #include "tasks/exit.h"
 #include "tasks/migrate.h"
@@ -140,6 +141,7 @@ int spawn_exec(const struct spawn_program *program)
     struct space *space = space_create(group->id, instance.kernel);
     struct space *old;
     struct program_start start;
+    uint32_t kernel;
     bool lodged;
     int error = space == NULL ? -ENOMEM : 0;
 
@@ -172,5 +174,11 @@ int spawn_exec(const struct spawn_program *program)
         group_hooks.exec_files(group->files);
     reset_thread(thread, &start);
     go_where_allowed(thread);
+    kernel = balance_place(thread, thread->context.affinity, BALANCE_EXEC);
+    if (kernel != instance.kernel) { /* it has nothing here yet but the pages it was loaded into */
+        spin_lock(&group->lock);
+        migrate_order_locked(thread, kernel);
+        spin_unlock(&group->lock);
+    }
     return 0;
 }

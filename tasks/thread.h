@@ -106,6 +106,7 @@ struct thread {
     int fail_error;                      /* [g] with DISPOSITION_FAIL */
     uint32_t move;                       /* [g] counts departures, so that a late answer is recognised */
     uint32_t went_to;                    /* [g] unless PRESENT: kernel */
+    uint64_t fetched_before;             /* [o] space->stats.fetches when it came here */
     kernel_set visited;                  /* [o] kernels that hold a shadow, or this one */
 
     struct signal_queue signals; /* [g] sent to it alone */

@@ -54,29 +54,30 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
 /* Index of what restart_syscall(2) goes on with; kernel/calls has the table. */
 enum thread_restart { RESTART_NONE, RESTART_NANOSLEEP, RESTART_FUTEX, RESTART_POLL, RESTART_STOP };
 
-/* What moves with a thread, as it is, besides the frame on its kernel stack, its FPU state and its queued signals. */
+/* What moves with a thread, as it is, besides the frame on its kernel stack, its FPU state and its queued signals. What
+ * few threads use is at the end: zeros in a row cost a move least. */
 struct thread_context {
     uint64_t fs_base, gs_base;
-    uint64_t signal_mask;             /* bit s - 1 is signal s */
+    uint64_t clear_child_tid;    /* user address, or 0 */
+    uint64_t signal_mask;        /* bit s - 1 is signal s */
+    uint64_t user_ns, system_ns; /* CPU time used so far, on all kernels: sched_cpu_time has all of it */
+    uint64_t start_ns;           /* when it was made, clock_now */
+    uint64_t moves;              /* migrations so far */
+    uint64_t timer_slack;        /* ns: kept and told (prctl); timers here are not late on purpose */
+    char name[THREAD_NAME_MAX];
+    uint32_t stack_flags;             /* SS_* of sigaltstack */
+    uint32_t flags;                   /* CONTEXT_* */
+    uint16_t interrupted;             /* 0, or the ERESTART* of the call that was interrupted */
+    uint16_t restart_function;        /* enum thread_restart */
+    int16_t nice;                     /* -20 to 19 */
+    uint16_t policy;                  /* SCHED_*, and above POLICY_PRIORITY_SHIFT the real priority: see tasks/fair.h */
+    uint64_t affinity[CPUS_MAX / 64]; /* CPUs of the machine, by plan index, that it may run on */
+    uint64_t robust_list;             /* user address, or 0 */
     uint64_t signal_saved_mask;       /* with CONTEXT_RESTORE_MASK: what signal_mask is to be afterwards */
     uint64_t stack_base, stack_size;  /* sigaltstack(2): bytes; size 0: none */
-    uint64_t clear_child_tid;         /* user address, or 0 */
-    uint64_t robust_list;             /* user address, or 0 */
     uint64_t rseq;                    /* user address of the registered area, or 0 */
     uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
-    uint64_t user_ns, system_ns;      /* CPU time used so far, on all kernels: sched_cpu_time has all of it */
-    uint64_t start_ns;                /* when it was made, clock_now */
-    uint64_t timer_slack;             /* ns: kept and told (prctl); timers here are not late on purpose */
-    uint64_t moves;                   /* migrations so far */
-    uint64_t affinity[CPUS_MAX / 64]; /* CPUs of the machine, by plan index, that it may run on */
     uint32_t rseq_size, rseq_signature;
-    uint32_t stack_flags;      /* SS_* of sigaltstack */
-    uint32_t flags;            /* CONTEXT_* */
-    uint16_t interrupted;      /* 0, or the ERESTART* of the call that was interrupted */
-    uint16_t restart_function; /* enum thread_restart */
-    int16_t nice;              /* -20 to 19 */
-    uint16_t policy;           /* SCHED_*, and above POLICY_PRIORITY_SHIFT the real priority: see tasks/fair.h */
-    char name[THREAD_NAME_MAX];
 };
 #define CONTEXT_RESTORE_MASK 1u
 

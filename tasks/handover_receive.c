@@ -159,7 +159,8 @@ static void commit_group(struct laid_out *laid)
         group->stopped = facts->stopped != 0;
         group->exiting = facts->exiting != 0;
     }
-    group->process = laid->process;
+    if (laid->process != NULL) /* else its home, perhaps this kernel, has it */
+        group->process = laid->process;
     if (laid->files != NULL)
         group->files = laid->files;
     if (laid->process != NULL && laid->alarm_at != 0) {

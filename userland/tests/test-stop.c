@@ -1,6 +1,6 @@
 /* test-stop: kernels are stopped and started again under programs that count: threads, pipes, futexes, shared memory,
  * children, signals. Nothing may be lost, doubled or refused that would not be on a machine at rest. Takes a number of
- * rounds, and one of kernels to stop in them (default: all but 0). */
+ * rounds; or `under PROGRAM ARGS`: that program runs meanwhile, and its status is ours. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -357,6 +357,31 @@ static void test_refusals(void)
     EXPECT(kettle_start(1) == 0, "start of kernel 1: %s", strerror(errno));
 }
 
+/* Runs the program ARGV while kernels stop and start; returns its status. What cannot be moved now is tried again. */
+static int run_under(char **argv)
+{
+    pid_t child = fork();
+    long stops = 0, busy = 0, failed = 0;
+    int status = -1;
+
+    if (child == 0) {
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    for (int kernel = 1; waitpid(child, &status, WNOHANG) == 0; kernel = kernel % (kernels - 1) + 1) {
+        if (kettle_stop(kernel) == 0)
+            stops++;
+        else if (errno == EBUSY)
+            busy++;
+        else if (errno != EINTR)
+            failed++;
+        if (kettle_start(kernel) != 0)
+            failed++;
+    }
+    fprintf(stderr, "test-stop: %ld stops, %ld times something could not be moved, %ld failures\n", stops, busy, failed);
+    return failed == 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
@@ -365,6 +390,8 @@ int main(int argc, char **argv)
     };
 
     kernels = kettle_kernels();
+    if (argc > 2 && strcmp(argv[1], "under") == 0 && kernels > 1)
+        return run_under(argv + 2);
     if (argc > 1)
         rounds = atoi(argv[1]);
     board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -121,16 +121,16 @@ static void reset_thread(struct thread *thread, const struct program_start *star
     thread_reload(thread);
 }
 
-/* The thread came home to change its program: it goes on where its affinity has it. */
-static void go_where_allowed(struct thread *thread)
+/* The thread came home to change its program. It has nothing here yet but the pages it was loaded into, and goes on
+ * where the balancer has it, among the kernels that its affinity lets it use. */
+static void place_executed(struct thread *thread)
 {
-    const uint64_t *affinity = thread->context.affinity;
-    int64_t kernel = cpu_mask_allows(affinity, instance.kernel) ? -1 : cpu_mask_nearest(affinity);
+    uint32_t kernel = balance_place(thread, thread->context.affinity, BALANCE_EXEC);
 
-    if (kernel < 0)
+    if (kernel == instance.kernel)
         return;
     spin_lock(&thread->group->lock);
-    migrate_order_locked(thread, (uint32_t)kernel);
+    migrate_order_locked(thread, kernel);
     spin_unlock(&thread->group->lock);
 }
 
@@ -141,7 +141,6 @@ int spawn_exec(const struct spawn_program *program)
     struct space *space = space_create(group->id, instance.kernel);
     struct space *old;
     struct program_start start;
-    uint32_t kernel;
     bool lodged;
     int error = space == NULL ? -ENOMEM : 0;
 
@@ -173,12 +172,6 @@ int spawn_exec(const struct spawn_program *program)
     if (group->files != NULL)
         group_hooks.exec_files(group->files);
     reset_thread(thread, &start);
-    go_where_allowed(thread);
-    kernel = balance_place(thread, thread->context.affinity, BALANCE_EXEC);
-    if (kernel != instance.kernel) { /* it has nothing here yet but the pages it was loaded into */
-        spin_lock(&group->lock);
-        migrate_order_locked(thread, kernel);
-        spin_unlock(&group->lock);
-    }
+    place_executed(thread);
     return 0;
 }

@@ -8,7 +8,6 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "tasks/balance.h"
-#include "tasks/cpu_mask.h"
 #include "tasks/exit.h"
 #include "tasks/migrate.h"
 #include "tasks/process_internal.h"

@@ -28,7 +28,8 @@ static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]
                             "  plan      which kernel owns which CPUs and memory\n"
                             "  messages  messages between kernels, by type\n"
                             "  trace     the last messages that each kernel sent and took, if trace=on\n"
-                            "  syscalls  system calls that were asked for and are not there\n";
+                            "  syscalls  system calls that were asked for and are not there\n"
+                            "  objects   what each kernel has that is made and freed while programs run\n";
 
 static int usage_error(const char *problem, const char *word)
 {

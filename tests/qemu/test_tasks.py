@@ -65,6 +65,11 @@ def test_nothing_is_left_behind_with_messages_held_back(run):
                timeout=TIMEOUT + LEAK_PROCESSES // 5))
 
 
+@pytest.mark.parametrize("machine", in_turn(["4-kernels-2-nodes", "8-kernels-4-nodes"], 0))
+def test_kernels_stop_and_start_under_programs(run, machine):
+    passed(run(*MACHINES[machine], "--", "test-stop", timeout=TIMEOUT))
+
+
 def test_linux_keeps_the_same_promises(run):
     """The programs say what Linux does, on the same machine."""
     for program in in_turn(PROGRAMS, 1):

@@ -378,7 +378,8 @@ static int run_under(char **argv)
         if (kettle_start(kernel) != 0)
             failed++;
     }
-    fprintf(stderr, "test-stop: %ld stops, %ld times something could not be moved, %ld failures\n", stops, busy, failed);
+    fprintf(stderr, "test-stop: %ld stops, %ld times something could not be moved, %ld failures\n", stops, busy,
+            failed);
     return failed == 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 

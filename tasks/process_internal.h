@@ -2,6 +2,7 @@
 #ifndef TASKS_PROCESS_INTERNAL_H
 #define TASKS_PROCESS_INTERNAL_H
 
+#include "msg/message.h"
 #include "tasks/process.h"
 
 /* PROCESS_CHILD_EVENT: which child, what (CLD_*), its status. */
@@ -15,5 +16,24 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
 void process_tell(const struct msg_process_call *call);
 
 void process_set_init(void);
+
+/* Operations on GROUP, whose home this kernel is, each in one step: see enum process_operation. */
+int64_t children_wait(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+int64_t children_event(struct group *group, const struct msg_process_call *call);
+int64_t children_set_group(struct group *group, const struct msg_process_call *call);
+int64_t process_take_signal(struct group *group, const struct msg_process_call *call,
+                            struct msg_process_result *result);
+int64_t process_take_action(struct group *group, uint64_t signal, struct msg_process_result *result);
+int64_t process_set_action(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+int64_t process_signal(struct group *group, const struct msg_process_call *call);
+int64_t alarm_operate(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+
+/* PROCESS_BEGIN, answered by the home of the parent. */
+void children_handle_begin(const struct msg *m);
+/* Every child that GROUP, which is over, has left belongs to init. In a task; waits. */
+void children_give_away(struct group *group);
+/* The process's timer has come to its end; and: it is over. */
+void alarm_fire(struct timer *timer);
+void alarm_end(struct group *group);
 
 #endif

@@ -701,6 +701,8 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
     return queue->run.ready_count > 0;
 }
 
+void (*volatile sched_halt)(void);
+
 /* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else.
  */
 static void idle_wait(bool first)
@@ -715,7 +717,7 @@ static void idle_wait(bool first)
     load_publish(queue);
     halted = clock_now();
     /* Interrupts are off: whatever makes a thread ready from now on also raises one, which ends the halt at once. */
-    if (queue->run.ready_count == 0)
+    if (queue->run.ready_count == 0 && sched_halt == NULL)
         interrupts_wait();
     load_publish(queue);
     if (first) {
@@ -723,8 +725,6 @@ static void idle_wait(bool first)
         msg_idle_gave_up(clock_now() - halted);
     }
 }
-
-void (*volatile sched_halt)(void);
 
 void sched_idle(void)
 {

@@ -243,13 +243,15 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
 static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, uint64_t end, bool shared,
                             uint64_t *pairs)
 {
+    uint32_t last = paging_index(end - 1) + 1;
     struct msg_space_pair *pair;
     uint64_t *child = NULL;
 
-    for (uint32_t i = paging_index(start); start < end; start += PAGE_SIZE, i++) {
+    for (uint32_t i = paging_index(start); (i = paging_next_used(leaf, i, last)) < last; i++) {
+        uint64_t page = (start & ~(LEAF_SIZE - 1)) + i * PAGE_SIZE;
         uint64_t entry = leaf[i];
 
-        if (entry == 0 || (entry & PAGING_SOFT_LIMBO) != 0)
+        if ((entry & PAGING_SOFT_LIMBO) != 0)
             continue;
         if (!shared) {
             entry = (entry & ~PAGING_WRITE) | PAGING_SOFT_COW;
@@ -261,11 +263,11 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
             if (!buffers(fork))
                 return -ENOMEM;
             pair = (struct msg_space_pair *)(void *)fork->buffer;
-            pair[(*pairs)++] = (struct msg_space_pair){start, entry & PAGING_FRAME};
+            pair[(*pairs)++] = (struct msg_space_pair){page, entry & PAGING_FRAME};
             continue;
         }
         if (child == NULL) {
-            child = child_entry(fork, start);
+            child = child_entry(fork, page);
             if (child == NULL)
                 return -ENOMEM;
             child = fork->leaf;
@@ -350,7 +352,7 @@ static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_t
             head->next = va;
             break;
         }
-        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
+        for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
             uint64_t entry = leaf[i];
 
             if ((entry & PAGING_SOFT_HELD) == 0 || (entry & PAGING_SOFT_LIMBO) != 0)

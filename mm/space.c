@@ -133,12 +133,6 @@ uint64_t space_count(void)
     return __atomic_load_n(&space_total, __ATOMIC_RELAXED);
 }
 
-static void release_table(void *context, uint64_t frame)
-{
-    (void)context;
-    frame_free(frame, 0);
-}
-
 void space_put(struct space *space)
 {
     spin_lock(&table_lock);
@@ -146,25 +140,37 @@ void space_put(struct space *space)
     spin_unlock(&table_lock);
 }
 
-/* Lets go of what the entries hold. A peer that hears of many frames hears of them in few messages; without memory for
- * those, of one after the other. */
-static void release_entries(struct space *space)
+/* Lets go of what the entries of a table hold. A peer that hears of many frames hears of them in few messages; without
+ * memory for those, of one after the other. */
+static void release_leaf(void *context, uint64_t *leaf)
+{
+    struct releasing *releasing = context;
+
+    for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
+        uint64_t entry = leaf[i];
+
+        if ((entry & PAGING_SOFT_HELD) == 0)
+            continue;
+        if ((entry & PAGING_SOFT_BORROWED) == 0)
+            frame_release(entry & PAGING_FRAME);
+        else if (release_add(releasing, entry & PAGING_FRAME) != 0)
+            release_one(entry & PAGING_FRAME);
+    }
+}
+
+static void release_table(void *context, uint64_t frame)
+{
+    (void)context;
+    frame_free(frame, 0);
+}
+
+/* Everything below the root. */
+static void release_tables(struct space *space)
 {
     struct releasing releasing = {0};
-    uint64_t *leaf;
+    struct paging_release release = {release_leaf, release_table, &releasing};
 
-    for (uint64_t va = 0; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
-        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
-            uint64_t entry = leaf[i];
-
-            if ((entry & PAGING_SOFT_HELD) == 0)
-                continue;
-            if ((entry & PAGING_SOFT_BORROWED) == 0)
-                frame_release(entry & PAGING_FRAME);
-            else if (release_add(&releasing, entry & PAGING_FRAME) != 0)
-                release_one(entry & PAGING_FRAME);
-        }
-    }
+    paging_release(&space->tables, 0, USER_END, &release);
     release_send(&releasing);
 }
 
@@ -201,8 +207,7 @@ void space_destroy(struct space *space)
     while (__atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1)
         cpu_relax(); /* a handler on another CPU is at work with it, and never waits */
     assert(list_empty(&space->locks));
-    release_entries(space);
-    paging_release(&space->tables, 0, USER_END, release_table, NULL);
+    release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);
     heap_free(space, sizeof(*space));

@@ -86,26 +86,35 @@ int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
     return 0;
 }
 
+static bool is_table(uint64_t entry)
+{
+    return (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT;
+}
+
 /* Within the table at LEVEL; *VA is behind it when it has none. */
 static uint64_t *next_leaf(const struct page_tables *tables, uint64_t *table, int level, uint64_t *va, uint64_t end)
 {
     uint64_t step = 1ull << level_shift(level);
-    uint64_t *found = NULL;
+    uint64_t base = *va & ~(step * ENTRIES - 1);
+    unsigned first = (unsigned)((*va - base) / step);
+    unsigned last = end - base < step * ENTRIES ? (unsigned)((end - base + step - 1) / step) : ENTRIES;
 
     if (level == LEVEL_LEAF) {
-        *va &= ~(step * ENTRIES - 1);
+        *va = base;
         return table;
     }
-    for (const uint64_t *entry = entry_in(table, *va, level), *last = table + ENTRIES; entry < last && *va < end;
-         entry++) {
-        if ((*entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT)
-            found = next_leaf(tables, table_at(tables, *entry & PAGING_FRAME), level - 1, va, end);
-        else
-            *va = (*va & ~(step - 1)) + step;
+    for (unsigned i = first; (i = paging_next_used(table, i, last)) < last; i++) {
+        uint64_t *found = NULL;
+
+        if (i != first)
+            *va = base + i * step;
+        if (is_table(table[i]))
+            found = next_leaf(tables, table_at(tables, table[i] & PAGING_FRAME), level - 1, va, end);
         if (found != NULL)
-            break;
+            return found;
     }
-    return found;
+    *va = base + step * ENTRIES;
+    return NULL;
 }
 
 uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end)
@@ -119,25 +128,22 @@ struct visit {
     void *context;
 };
 
-static void visit_table(const struct visit *visit, uint64_t frame, int level, uint64_t va, uint64_t end)
+/* LAST is the last address of the range, which ends behind it: 0 at the top of the address space. */
+static void visit_table(const struct visit *visit, uint64_t frame, int level, uint64_t va, uint64_t last)
 {
     uint64_t *table = table_at(visit->tables, frame);
     uint64_t step = 1ull << level_shift(level);
+    uint64_t base = va & ~(step * ENTRIES - 1);
+    unsigned first = (unsigned)((va - base) / step);
+    unsigned end = last - base < step * ENTRIES ? (unsigned)((last - base) / step) + 1 : ENTRIES;
 
-    while (va < end) {
-        uint64_t *entry = entry_in(table, va, level);
-        uint64_t next = (va & ~(step - 1)) + step;
+    for (unsigned i = first; (i = paging_next_used(table, i, end)) < end; i++) {
+        uint64_t at = base + i * step;
 
-        if (*entry != 0) {
-            if (level == LEVEL_LEAF || (*entry & PAGING_LARGE) != 0)
-                visit->leaf(visit->context, va & ~(step - 1), entry, step);
-            else if ((*entry & PAGING_PRESENT) != 0)
-                /* less one, as NEXT is 0 behind the last page of all */
-                visit_table(visit, *entry & PAGING_FRAME, level - 1, va, next - 1 < end - 1 ? next : end);
-        }
-        va = next;
-        if ((va & ((1ull << level_shift(level + 1)) - 1)) == 0)
-            break; /* the end of this table */
+        if (level == LEVEL_LEAF || (table[i] & PAGING_LARGE) != 0)
+            visit->leaf(visit->context, at, &table[i], step);
+        else if ((table[i] & PAGING_PRESENT) != 0)
+            visit_table(visit, table[i] & PAGING_FRAME, level - 1, i == first ? va : at, last);
     }
 }
 
@@ -147,33 +153,31 @@ void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
     struct visit v = {tables, visit, context};
 
     if (va < end)
-        visit_table(&v, tables->root, LEVEL_ROOT, va, end);
+        visit_table(&v, tables->root, LEVEL_ROOT, va, end - 1);
 }
 
 static void release_table(const struct page_tables *tables, uint64_t frame, int level,
-                          void (*release)(void *context, uint64_t frame), void *context)
+                          const struct paging_release *release)
 {
     uint64_t *table = table_at(tables, frame);
 
-    if (level > LEVEL_LEAF) {
-        for (unsigned i = 0; i < ENTRIES; i++) {
-            if ((table[i] & PAGING_PRESENT) != 0 && (table[i] & PAGING_LARGE) == 0)
-                release_table(tables, table[i] & PAGING_FRAME, level - 1, release, context);
-        }
+    if (level == LEVEL_LEAF && release->leaf != NULL)
+        release->leaf(release->context, table);
+    for (unsigned i = 0; level > LEVEL_LEAF && (i = paging_next_used(table, i, ENTRIES)) < ENTRIES; i++) {
+        if (is_table(table[i]))
+            release_table(tables, table[i] & PAGING_FRAME, level - 1, release);
     }
-    release(context, frame);
+    release->table(release->context, frame);
 }
 
-void paging_release(const struct page_tables *tables, uint64_t va, uint64_t end,
-                    void (*release)(void *context, uint64_t frame), void *context)
+void paging_release(const struct page_tables *tables, uint64_t va, uint64_t end, const struct paging_release *release)
 {
     uint64_t *root = table_at(tables, tables->root);
+    unsigned last = (unsigned)((end - 1) >> level_shift(LEVEL_ROOT)) + 1;
 
-    for (; va < end; va += 1ull << level_shift(LEVEL_ROOT)) {
-        uint64_t *entry = entry_in(root, va, LEVEL_ROOT);
-
-        if ((*entry & PAGING_PRESENT) != 0)
-            release_table(tables, *entry & PAGING_FRAME, LEVEL_ROOT - 1, release, context);
-        *entry = 0;
+    for (unsigned i = (unsigned)(va >> level_shift(LEVEL_ROOT)); (i = paging_next_used(root, i, last)) < last; i++) {
+        if ((root[i] & PAGING_PRESENT) != 0)
+            release_table(tables, root[i] & PAGING_FRAME, LEVEL_ROOT - 1, release);
+        root[i] = 0;
     }
 }

@@ -56,13 +56,34 @@ static inline uint32_t paging_index(uint64_t va)
     return (uint32_t)(va >> 12 & 511);
 }
 
+/* The first entry of TABLE, which is aligned, from INDEX up to END that is not 0, or END. Most tables are nearly empty,
+ * and who walks them does little else: so it looks at eight at a time. */
+static inline uint32_t paging_next_used(const uint64_t *table, uint32_t index, uint32_t end)
+{
+    while (index < end && table[index] == 0) {
+        const uint64_t *next = table + ++index;
+
+        for (; index % 8 == 0 && index + 8 <= end; index += 8, next += 8) {
+            if ((next[0] | next[1] | next[2] | next[3] | next[4] | next[5] | next[6] | next[7]) != 0)
+                break;
+        }
+    }
+    return index;
+}
+
 /* Calls VISIT for each nonzero leaf entry of [VA, END) in ascending order; SIZE is the page's size in bytes. */
 void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
                   void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size), void *context);
 
-/* Hands every table frame below the top level for [VA, END), both multiples of 512 GiB, to RELEASE and clears the
+/* What is done at the end of a range. */
+struct paging_release {
+    void (*leaf)(void *context, uint64_t *entries); /* a table of 4 KiB pages, 512 entries; NULL: nothing */
+    void (*table)(void *context, uint64_t frame);   /* a table's frame is no longer used, and what is below it gone */
+    void *context;
+};
+
+/* Ends all tables below the top level that have a page of [VA, END), in the lower half, in one walk, and clears their
  * top-level entries. */
-void paging_release(const struct page_tables *tables, uint64_t va, uint64_t end,
-                    void (*release)(void *context, uint64_t frame), void *context);
+void paging_release(const struct page_tables *tables, uint64_t va, uint64_t end, const struct paging_release *release);
 
 #endif

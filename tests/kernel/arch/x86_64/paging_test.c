@@ -310,6 +310,14 @@ TEST(paging_next_leaf_all, "the tables of pages are found in ascending order, no
 }
 
 static uint8_t released[FRAMES];
+static uint32_t leaves_ended; /* entries of tables of pages that were there when those ended */
+
+static void end_leaf(void *context, uint64_t *entries)
+{
+    CHECK(context == released);
+    for (uint32_t i = 0; i < 512; i++)
+        leaves_ended += entries[i] != 0;
+}
 
 static void release(void *context, uint64_t frame)
 {
@@ -320,8 +328,29 @@ static void release(void *context, uint64_t frame)
     memset(frames[(frame - BASE) / PAGE_SIZE], 0xff, PAGE_SIZE); /* it is somebody else's from now on */
 }
 
+TEST(paging_next_used_all, "the entries in use are found from any start to any end, and none behind it")
+{
+    static uint64_t table[512] __attribute__((aligned(4096)));
+
+    for (uint32_t gap = 1; gap < 40; gap++) {
+        memset(table, 0, sizeof(table));
+        for (uint32_t i = gap / 2; i < 512; i += gap)
+            table[i] = 1;
+        for (uint32_t start = 0; start < 90; start++) {
+            for (uint32_t end = start; end <= 512; end += 1 + end / 60) {
+                uint32_t expected = start;
+
+                while (expected < end && table[expected] == 0)
+                    expected++;
+                CHECK_EQ(paging_next_used(table, start, end), expected);
+            }
+        }
+    }
+}
+
 TEST(paging_releases, "a release hands out every table of its range once, no page, and leaves the other ranges")
 {
+    const struct paging_release with = {end_leaf, release, released};
     uint32_t kept;
 
     begin();
@@ -333,7 +362,9 @@ TEST(paging_releases, "a release hands out every table of its range once, no pag
     CHECK_EQ(paging_map(&tables, PAGING_SIZE_1G, PAGING_SIZE_1G, PAGING_SIZE_1G, RW, PAGING_SIZE_1G), 0);
     CHECK_EQ(paging_map(&tables, 0x7fffffffe000ull, BASE, SIZE_4K, RW, SIZE_4K), 0);
     *paging_entry(&tables, 5ull << 39, true) = BASE | PAGING_SOFT_LIMBO;
-    paging_release(&tables, 0, 0x800000000000ull, release, released);
+    leaves_ended = 0;
+    paging_release(&tables, 0, 0x7ffffffff000ull, &with);
+    CHECK_EQ(leaves_ended, 3);
     for (uint32_t i = 0; i < used; i++)
         CHECK_EQ(released[i], i >= kept);
     check_unmapped(0x1000);

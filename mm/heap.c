@@ -22,22 +22,20 @@ static struct spinlock lock;
 static struct free_object *free_objects[CLASSES]; /* [k] lock */
 static struct heap_stats counts;                  /* [k] lock; [a] those of large objects */
 
-static uint32_t class_of(size_t size)
+/* The least power of two that is not less than SIZE, which is not 0, as a shift. */
+static inline uint32_t shift_of(size_t size)
 {
-    uint32_t shift = CLASS_MIN_SHIFT;
-
-    while (((size_t)1 << shift) < size)
-        shift++;
-    return shift - CLASS_MIN_SHIFT;
+    return size > 1 ? 64u - (uint32_t)__builtin_clzll(size - 1) : 0;
 }
 
-static uint32_t order_of(size_t size)
+static inline uint32_t class_of(size_t size)
 {
-    uint32_t order = 0;
+    return size > 1u << CLASS_MIN_SHIFT ? shift_of(size) - CLASS_MIN_SHIFT : 0;
+}
 
-    while ((PAGE_SIZE << order) < size)
-        order++;
-    return order;
+static inline uint32_t order_of(size_t size)
+{
+    return size > PAGE_SIZE ? shift_of(size) - PAGE_SHIFT : 0;
 }
 
 static struct free_object *class_refill(uint32_t class)
@@ -65,7 +63,7 @@ static void count_large(int64_t objects, uint32_t order)
     __atomic_fetch_add(&counts.large_frames, (uint64_t)objects << order, __ATOMIC_RELAXED);
 }
 
-void *heap_alloc(size_t size)
+void *heap_alloc_unset(size_t size)
 {
     void *object = NULL;
 
@@ -88,6 +86,13 @@ void *heap_alloc(size_t size)
         }
         spin_unlock(&lock);
     }
+    return object;
+}
+
+void *heap_alloc(size_t size)
+{
+    void *object = heap_alloc_unset(size);
+
     if (object != NULL)
         memset(object, 0, size);
     return object;
@@ -95,6 +100,8 @@ void *heap_alloc(size_t size)
 
 void heap_free(void *object, size_t size)
 {
+    uint32_t class;
+
     if (object == NULL)
         return;
     if (size > 1u << CLASS_MAX_SHIFT) {
@@ -102,9 +109,10 @@ void heap_free(void *object, size_t size)
         frame_free((uint64_t)object - DIRECT_BASE, order_of(size));
         return;
     }
+    class = class_of(size);
     spin_lock(&lock);
-    ((struct free_object *)object)->next = free_objects[class_of(size)];
-    free_objects[class_of(size)] = object;
+    ((struct free_object *)object)->next = free_objects[class];
+    free_objects[class] = object;
     counts.small--;
     spin_unlock(&lock);
 }

@@ -9,7 +9,9 @@
 /* SIZE bytes of zeros, aligned to the smaller of SIZE's power of two and a page; NULL when there is no memory or SIZE
  * is over 4 MiB. Never waits. */
 void *heap_alloc(size_t size);
-/* Gives back what heap_alloc(SIZE) returned, with the same SIZE. NULL is ignored. */
+/* The same with whatever was there before, for what is written as a whole anyway. */
+void *heap_alloc_unset(size_t size);
+/* Gives back what one of them returned, with the same SIZE. NULL is ignored. */
 void heap_free(void *object, size_t size);
 
 /* Objects in use, and the frames that the heap has: those of small objects stay with it. */

@@ -25,7 +25,6 @@
 #define CONTEXT_WORDS (sizeof(struct thread_context) / 8)
 #define FRAME_WORDS (sizeof(struct trap_frame) / 8)
 #define RUNS_MAX (2 + FPU_PARTS_MAX)
-#define NEAR_BYTES 960u /* a departure of this size needs no second allocation */
 
 _Static_assert(sizeof(struct thread_context) % 8 == 0, "packed by words");
 
@@ -35,18 +34,10 @@ struct departure {
     uint32_t group;
     uint32_t tid;
     uint32_t move;
-    uint32_t size; /* bytes of MESSAGE if it is not NEAR */
-    struct msg_migrate *message;
+    uint32_t size; /* bytes of all this */
     struct msg_asking asking;
-    uint64_t near[NEAR_BYTES / 8];
+    struct msg_migrate message; /* and what follows it */
 };
-
-static void departure_free(struct departure *departure)
-{
-    if ((uint64_t *)departure->message != departure->near)
-        heap_free(departure->message, departure->size);
-    heap_free(departure, sizeof(*departure));
-}
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
@@ -59,7 +50,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
 
     (void)kernel;
     (void)reply;
-    departure_free(departure);
+    heap_free(departure, departure->size);
     if (group == NULL)
         return;
     spin_lock(&group->lock);
@@ -86,47 +77,37 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     group_put(group);
 }
 
-/* Everything of THREAD that packing leaves zeros out of. */
-static uint32_t runs_of(struct thread *thread, struct pack_run runs[RUNS_MAX], uint32_t *words)
-{
-    uint32_t count = 0;
+static uint32_t packed_most; /* [i] words that the state of a thread can take */
 
-    runs[count++] = (struct pack_run){(uint64_t *)&thread->context, CONTEXT_WORDS};
-    runs[count++] = (struct pack_run){(uint64_t *)thread_frame(thread), FRAME_WORDS};
+/* Everything of THREAD that packing leaves zeros out of. */
+static uint32_t runs_of(struct thread *thread, struct pack_run runs[RUNS_MAX])
+{
+    uint8_t *fpu = thread->fpu;
+
+    runs[0] = (struct pack_run){(uint64_t *)&thread->context, CONTEXT_WORDS};
+    runs[1] = (struct pack_run){(uint64_t *)thread_frame(thread), FRAME_WORDS};
     for (uint32_t i = 0; i < fpu_part_count; i++)
-        runs[count++] = (struct pack_run){(uint64_t *)((uint8_t *)thread->fpu + fpu_parts[i].offset),
-                                          fpu_parts[i].size / 8};
-    *words = 0;
-    for (uint32_t i = 0; i < count; i++)
-        *words += runs[i].count;
-    return count;
+        runs[2 + i] = (struct pack_run){(uint64_t *)(fpu + fpu_parts[i].offset), fpu_parts[i].size / 8};
+    return 2 + fpu_part_count;
 }
 
 /* Packs THREAD, whose registers are all in its structures, for its way to KERNEL. The group's lock is held. NULL
  * without memory. */
 static struct departure *departure_create_locked(struct thread *thread, uint32_t kernel)
 {
-    struct departure *departure = heap_alloc(sizeof(*departure));
     struct pack_run runs[RUNS_MAX];
-    uint32_t words, count = runs_of(thread, runs, &words);
+    uint32_t count = runs_of(thread, runs);
+    uint32_t size = (uint32_t)sizeof(struct departure) + packed_most * 8 +
+                    thread->signals.count * (uint32_t)sizeof(struct signal_info);
+    struct departure *departure = heap_alloc_unset(size);
     struct group *group = thread->group;
     struct msg_migrate *message;
-    uint32_t size = (uint32_t)sizeof(*message) + pack_bound(words) * 8 +
-                    thread->signals.count * (uint32_t)sizeof(struct signal_info);
     uint64_t *packed;
 
     if (departure == NULL)
         return NULL;
-    departure->message = (struct msg_migrate *)departure->near;
-    if (size > sizeof(departure->near)) {
-        departure->message = heap_alloc(size);
-        departure->size = size;
-        if (departure->message == NULL) {
-            heap_free(departure, sizeof(*departure));
-            return NULL;
-        }
-    }
-    message = departure->message;
+    message = &departure->message;
+    *message = (struct msg_migrate){0};
     message->group = group->id;
     message->home = group->home;
     message->thread = thread->tid;
@@ -139,6 +120,7 @@ static struct departure *departure_create_locked(struct thread *thread, uint32_t
     signal_queue_list(&thread->signals, (struct signal_info *)(packed + message->packed), message->signals);
     departure->group = group->id;
     departure->tid = thread->tid;
+    departure->size = size;
     return departure;
 }
 
@@ -215,7 +197,7 @@ static int depart(uint32_t kernel, bool ordered)
         return -ENOMEM;
     if (fetched > 0)
         balance_note_fetches(fetched);
-    msg_ask(&departure->asking, kernel, MSG_MIGRATE, departure->message, message_length(departure->message),
+    msg_ask(&departure->asking, kernel, MSG_MIGRATE, &departure->message, message_length(&departure->message),
             take_answer, departure);
     result = sleep_as_shadow(thread);
     if (result == -ESRCH) /* the group is ending, or all of it but the thread that runs another program */
@@ -260,7 +242,7 @@ static bool install(struct thread *thread, const struct msg_migrate *message)
     const struct signal_info *infos = (const struct signal_info *)(packed + message->packed);
     struct trap_frame *frame = thread_frame(thread);
     struct pack_run runs[RUNS_MAX];
-    uint32_t words, count = runs_of(thread, runs, &words);
+    uint32_t count = runs_of(thread, runs);
 
     if (!unpack(runs, count, packed, message->packed) || !fpu_area_valid(thread->fpu) || frame->rip >= USER_END ||
         thread->context.fs_base >= USER_END || thread->context.gs_base >= USER_END)
@@ -514,6 +496,11 @@ static bool order(uint32_t tid, uint32_t kernel)
 
 void migrate_init(void)
 {
+    uint32_t words = CONTEXT_WORDS + FRAME_WORDS;
+
+    for (uint32_t i = 0; i < fpu_part_count; i++)
+        words += fpu_parts[i].size / 8;
+    packed_most = pack_bound(words, 2 + fpu_part_count);
     balance_hooks.move = order;
     balance_hooks.fetch_ns = space_fetch_ns;
     msg_register(MSG_MIGRATE, handle_migrate, sizeof(struct msg_migrate), 0);

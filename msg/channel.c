@@ -102,7 +102,7 @@ void msg_init(const struct msg_memory *memory)
     msg_reserve = slots / 4 < RESERVE_MAX ? slots / 4 : RESERVE_MAX;
     msg_own_head = window_direct(instance.plan.kernels[instance.kernel].chunk + instance.layout.channel);
     for (uint32_t i = 0; i < MSG_ROWS; i++)
-        msg_rows[i].expect = i ^ 1;
+        msg_rows[i].expect = msg_rows[i].first = i ^ 1;
     for (uint32_t k = 0; k < instance.kernels; k++) {
         if (k != instance.kernel)
             peer_open(k, slots);

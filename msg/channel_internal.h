@@ -59,8 +59,9 @@ struct sender_class {
 struct reassembly {
     uint8_t *bytes;    /* MSG_MAX, or NULL until the first fragment */
     uint32_t expected; /* next fragment; 0: none under way */
+    uint32_t last;     /* its last fragment, while one is under way */
     uint64_t header;   /* of fragment 0 */
-    uint64_t next;     /* header of the next fragment if that only has to be copied; else of the other kind: no match */
+    uint64_t next;     /* header of the next fragment; of the other kind, so no match: none, or there are no bytes */
 };
 
 struct peer {
@@ -93,7 +94,9 @@ struct msg_row {
     uint64_t bytes_received; /* [k] rx_lock, of messages of variable length only */
     uint32_t size;           /* [i] bytes, the least where more may follow */
     bool bytes;              /* [i] more may follow */
-    uint64_t pad[2];
+    uint64_t first; /* with BYTES: header of a good first fragment without request id, length and source; until the
+                       first message of another row: no match */
+    uint64_t pad;
 };
 
 extern struct peer *msg_peers[KERNELS_MAX]; /* [i] NULL for ourselves and what is not in the plan */

@@ -54,6 +54,7 @@ struct msg_header {
 #define MSG_REQUEST_SHIFT 16
 #define MSG_REQUEST_BITS (0xffffull << MSG_REQUEST_SHIFT)
 #define MSG_LENGTH_SHIFT 32
+#define MSG_LENGTH_BITS (0x1ffffull << MSG_LENGTH_SHIFT)
 #define MSG_FRAGMENT_SHIFT 49
 #define MSG_ERROR_BIT (1ull << 60)
 #define MSG_KEPT_BIT (1ull << 61)

@@ -88,17 +88,6 @@ static void scan_hints(void)
     }
 }
 
-/* A fragment of the message that is under way has been copied; if the one behind the next exists, the next is not the
- * last: see take_fragment. */
-static inline void fragment_taken(struct reassembly *partial)
-{
-    uint64_t last = (msg_header_length(partial->header) - 1) / MSG_SHORT;
-
-    partial->expected++;
-    partial->next = partial->expected < last ? partial->header | (uint64_t)partial->expected << MSG_FRAGMENT_SHIFT
-                                             : ~partial->header & MSG_REPLY_BIT;
-}
-
 /* A message as it is copied out of its slot: what a handler sees begins with the header itself. */
 struct taken {
     struct msg m;
@@ -116,13 +105,83 @@ static __attribute__((noinline)) void take_unusual(struct peer *peer, enum msg_c
     msg_receive_unusual(peer, class, &message, queued);
 }
 
-/* A fragment in the middle of a long message: only to be copied. */
-static inline bool take_fragment(struct reassembly *partial, uint64_t header, const struct taken *taken)
+static uint64_t no_fragment(const struct reassembly *partial)
 {
-    if (header != partial->next)
-        return false;
-    __builtin_memcpy(partial->bytes + partial->expected * MSG_SHORT, taken->payload, MSG_SHORT);
-    fragment_taken(partial);
+    return ~partial->header & MSG_REPLY_BIT; /* of the other kind */
+}
+
+/* The next fragment is number EXPECTED. */
+static inline void fragment_next(struct reassembly *partial, uint32_t expected)
+{
+    partial->expected = expected;
+    if (partial->bytes != NULL)
+        partial->next = partial->header + ((uint64_t)expected << MSG_FRAGMENT_SHIFT);
+}
+
+static inline void fragment_copy(uint8_t *to, const volatile uint64_t *payload)
+{
+#pragma GCC unroll 6
+    for (uint32_t i = 0; i < MSG_SHORT / 8; i++) {
+        uint64_t word = payload[i];
+
+        __builtin_memcpy(to + 8 * i, &word, sizeof(word));
+    }
+}
+
+/* The fragment HEADER in the middle of a long message, whose PAYLOAD has been taken out, and those that lie behind it
+ * up to END, are only to be copied. They bring no time of their own: what is done with a message is done when its last
+ * fragment comes. */
+static inline void take_middle(struct reassembly *partial, struct ring_receiver *ring, uint64_t end, uint64_t header,
+                               const uint64_t *payload)
+{
+    uint8_t *to = partial->bytes + partial->expected * MSG_SHORT;
+    uint32_t left = partial->last - partial->expected - 1;
+
+    fragment_copy(to, payload);
+    for (; left > 0 && ring->next != end && ring_ready(ring); left--) {
+        const struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
+
+        header += 1ull << MSG_FRAGMENT_SHIFT;
+        if (slot->header != header)
+            break;
+        to += MSG_SHORT;
+        fragment_copy(to, slot->payload);
+        __atomic_store_n(ring->counter, ++ring->next, __ATOMIC_RELEASE);
+    }
+    fragment_next(partial, partial->last - left);
+}
+
+static void deliver(uint64_t word, uint64_t time, const void *data, uint64_t queued);
+
+/* A fragment of a long message that is what is to be expected: the next, or the first when none is under way. False,
+ * and nothing has happened: it is not. */
+static __attribute__((noinline)) bool take_long(struct peer *peer, enum msg_class class, uint64_t end, uint64_t header,
+                                                const struct taken *taken, uint64_t queued)
+{
+    struct reassembly *partial = &peer->partial[class][(header & MSG_REPLY_BIT) != 0];
+
+    if (header != partial->next) {
+        const struct msg_row *row = &msg_rows[(uint8_t)header];
+        uint64_t length = msg_header_length(header);
+        uint64_t first = row->first + ((uint64_t)peer->kernel << MSG_SOURCE_SHIFT);
+
+        if (partial->expected != 0 || partial->bytes == NULL ||
+            (header & ~(MSG_REQUEST_BITS | MSG_LENGTH_BITS)) != first || length <= MSG_SHORT || length > MSG_MAX ||
+            length < row->size)
+            return false;
+        partial->header = header;
+        partial->last = (uint32_t)(length - 1) / MSG_SHORT;
+    }
+    if (partial->expected == partial->last) {
+        uint32_t offset = partial->expected * MSG_SHORT;
+
+        memcpy(partial->bytes + offset, taken->payload, msg_header_length(header) - offset);
+        partial->expected = 0;
+        partial->next = no_fragment(partial);
+        deliver(partial->header, taken->m.time, partial->bytes, queued);
+        return true;
+    }
+    take_middle(partial, &peer->in[class], end, header, taken->payload);
     return true;
 }
 
@@ -161,9 +220,8 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
         }
         row = &msg_rows[(uint8_t)header];
         if (__builtin_expect((header & ~MSG_REQUEST_BITS) != row->expect + source, 0)) {
-            if (take_fragment(&peer->partial[class][(header & MSG_REPLY_BIT) != 0], header, &taken))
-                continue;
-            take_unusual(peer, class, header, &taken, queued);
+            if (!take_long(peer, class, end, header, &taken, queued))
+                take_unusual(peer, class, header, &taken, queued);
             now = msg_ticks();
             continue;
         }
@@ -279,7 +337,9 @@ static bool row_prepare(struct msg_row *row, uint32_t number)
     row->times = allocate_for_good(sizeof(*row->times));
     if (row->times == NULL)
         return false;
-    if (!row->bytes && row->size <= MSG_SHORT)
+    if (row->bytes)
+        row->first = number;
+    else if (row->size <= MSG_SHORT)
         row->expect = number | (uint64_t)row->size << MSG_LENGTH_SHIFT;
     return true;
 }
@@ -325,7 +385,6 @@ static void reassemble(struct peer *peer, enum msg_class class, const struct msg
                        const struct ring_message *slot, uint64_t queued)
 {
     struct reassembly *partial = &peer->partial[class][header->reply ? 1 : 0];
-    uint64_t no_match = ~slot->header & MSG_REPLY_BIT;
     uint64_t first = slot->header & ~(0x7ffull << MSG_FRAGMENT_SHIFT);
     uint32_t offset = header->fragment * MSG_SHORT;
     uint32_t length = header->length - offset;
@@ -334,14 +393,15 @@ static void reassemble(struct peer *peer, enum msg_class class, const struct msg
         if (partial->expected != 0)
             drop(&msg_stats.bad_fragment, 0, peer, "a fragmented message broke off");
         partial->expected = 0;
-        partial->next = no_match;
         partial->header = first;
+        partial->last = (header->length - 1) / MSG_SHORT;
+        partial->next = no_fragment(partial);
         if (partial->bytes == NULL)
             partial->bytes = allocate_for_good(MSG_MAX);
     }
     if (header->fragment != partial->expected || first != partial->header) {
         partial->expected = 0;
-        partial->next = no_match;
+        partial->next = no_fragment(partial);
         drop(&msg_stats.bad_fragment, 1, peer, "a fragment that does not fit");
         return;
     }
@@ -349,12 +409,11 @@ static void reassemble(struct peer *peer, enum msg_class class, const struct msg
         length = MSG_SHORT;
     if (partial->bytes != NULL)
         memcpy(partial->bytes + offset, slot->payload, length);
-    fragment_taken(partial);
-    if (partial->bytes == NULL)
-        partial->next = no_match;
+    fragment_next(partial, partial->expected + 1);
     if (offset + length < header->length)
         return;
     partial->expected = 0;
+    partial->next = no_fragment(partial);
     if (partial->bytes != NULL) {
         deliver(first, slot->time, partial->bytes, queued);
         return;

@@ -118,6 +118,24 @@ bool msg_put(struct peer *peer, enum msg_class class, uint64_t header, const voi
     return put;
 }
 
+/* Puts the fragments up to END, for which there is room. */
+static void put_range_locked(struct sender_class *out, const struct msg_outgoing *outgoing, uint64_t time, uint32_t end)
+{
+    uint64_t header = outgoing->header | (uint64_t)outgoing->fragment << MSG_FRAGMENT_SHIFT;
+    uint32_t left = (uint32_t)msg_header_length(outgoing->header) - outgoing->fragment * MSG_SHORT;
+    const uint8_t *data = outgoing->data + outgoing->fragment * MSG_SHORT;
+
+    for (uint32_t i = outgoing->fragment; i < end; i++) {
+        if (left >= MSG_SHORT) /* a constant length: no more than the copy */
+            put_slot_locked(out, header, time, data, MSG_SHORT);
+        else
+            put_slot_locked(out, header, time, data, left);
+        header += 1ull << MSG_FRAGMENT_SHIFT;
+        data += MSG_SHORT;
+        left -= MSG_SHORT;
+    }
+}
+
 /* Puts what there is room for and announces it once. True when the last fragment went. */
 static bool put_fragments_locked(struct peer *peer, struct msg_outgoing *outgoing)
 {
@@ -132,12 +150,7 @@ static bool put_fragments_locked(struct peer *peer, struct msg_outgoing *outgoin
         uint32_t end = fragments - first < room ? fragments : first + (uint32_t)room;
         uint64_t time = msg_clock_tick();
 
-        for (uint32_t i = first; i < end; i++) {
-            uint32_t offset = i * MSG_SHORT;
-
-            put_slot_locked(out, outgoing->header | (uint64_t)i << MSG_FRAGMENT_SHIFT, time, outgoing->data + offset,
-                            length - offset < MSG_SHORT ? length - offset : MSG_SHORT);
-        }
+        put_range_locked(out, outgoing, time, end);
         outgoing->fragment = end;
         announce_locked(peer, (uint16_t)(peer->hint + HINT_SLOT * (end - first)));
     }

@@ -18,7 +18,17 @@
 #define KNOWN_FLAGS                                                                                                    \
     (THREAD_FLAGS | ID_FLAGS | CLONE_SYSVSEM | CLONE_DETACHED | CLONE_VFORK | CLONE_PARENT | CLONE_CLEAR_SIGHAND)
 
-/* THREAD begins as a copy of the current one. */
+/* The FPU state of the current thread, up to date. */
+static const void *own_fpu(void)
+{
+    struct thread *self = thread_current();
+
+    if (cpu_self()->fpu_owner == self)
+        fpu_save(self->fpu);
+    return self->fpu;
+}
+
+/* THREAD, which has the FPU state of the current one, begins as a copy of it. */
 static void copy_state(struct thread *thread, const struct trap_frame *frame, const struct clone_arguments *arguments)
 {
     struct thread *self = thread_current();
@@ -28,9 +38,6 @@ static void copy_state(struct thread *thread, const struct trap_frame *frame, co
     thread_frame(thread)->rax = 0;
     if (arguments->stack != 0)
         thread_frame(thread)->rsp = arguments->stack;
-    if (cpu_self()->fpu_owner == self)
-        fpu_save(self->fpu);
-    memcpy(thread->fpu, self->fpu, cpu_features.fpu_size);
     thread->context = self->context;
     thread->context.start_ns = start_ns;
     thread->context.user_ns = thread->context.system_ns = thread->context.moves = 0;
@@ -72,7 +79,7 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
         return -EFAULT;
     if ((arguments->flags & CLONE_CHILD_SETTID) != 0 && user_write(arguments->child_tid, &tid, sizeof(tid)) != 0)
         return -EFAULT;
-    thread = thread_create_user(tid, self->group);
+    thread = thread_create_user(tid, self->group, own_fpu());
     if (thread == NULL)
         return -ENOMEM;
     copy_state(thread, frame, arguments);
@@ -130,7 +137,7 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     struct group *own = thread_current()->group;
     struct msg_process_state *state = heap_alloc(sizeof(*state));
     struct group *group = group_create(tid, instance.kernel, NULL);
-    struct thread *thread = group != NULL ? thread_create_user(tid, group) : NULL;
+    struct thread *thread = group != NULL ? thread_create_user(tid, group, own_fpu()) : NULL;
     bool sibling = (arguments->flags & CLONE_PARENT) != 0;
     uint32_t parent = 0;
     void *files = NULL;

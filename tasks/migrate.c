@@ -395,7 +395,7 @@ static int settle_locked(struct group *group, const struct msg *m, bool *kept)
 
     spin_unlock(
         &group->lock); /* handlers run one at a time: no other arrival, and no end of the joining, comes between */
-    thread = thread_create_user(message->thread, group);
+    thread = thread_create_user(message->thread, group, NULL);
     if (joining)
         arrival = heap_alloc(sizeof(*arrival));
     if (thread == NULL || (joining && arrival == NULL)) {

@@ -46,7 +46,7 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     struct msg_process_state *state = parent != 0 ? heap_alloc(sizeof(*state)) : NULL;
     struct space *space = space_create(tid, instance.kernel);
     struct group *group = space != NULL ? group_create(tid, instance.kernel, space) : NULL;
-    struct thread *thread = group != NULL ? thread_create_user(tid, group) : NULL;
+    struct thread *thread = group != NULL ? thread_create_user(tid, group, NULL) : NULL;
     struct program_start start;
     bool begun = false;
     int error = thread != NULL && (parent == 0 || state != NULL) ? 0 : -ENOMEM;

@@ -168,10 +168,10 @@ static void run_user_thread(void *unused)
     thread_enter_user();
 }
 
-struct thread *thread_create_user(uint32_t tid, struct group *group)
+struct thread *thread_create_user(uint32_t tid, struct group *group, const void *fpu_from)
 {
     struct thread *thread = thread_create(tid, "", run_user_thread, NULL);
-    void *fpu = heap_alloc(cpu_features.fpu_size);
+    void *fpu = heap_alloc_unset(cpu_features.fpu_size);
 
     if (thread == NULL || fpu == NULL) {
         heap_free(fpu, cpu_features.fpu_size);
@@ -179,7 +179,10 @@ struct thread *thread_create_user(uint32_t tid, struct group *group)
             thread_free(thread);
         return NULL;
     }
-    fpu_init_area(fpu);
+    if (fpu_from != NULL)
+        memcpy(fpu, fpu_from, cpu_features.fpu_size);
+    else
+        fpu_init_area(fpu);
     thread->fpu = fpu;
     memset(thread_frame(thread), 0, sizeof(struct trap_frame));
     thread_frame(thread)->cs = SELECTOR_USER_CODE;

@@ -128,9 +128,9 @@ void thread_init(void);
 
 /* A kernel thread that runs FUNCTION(ARGUMENT); it ends when FUNCTION returns. Not yet started. NULL without memory. */
 struct thread *thread_create_kernel(const char *name, void (*function)(void *), void *argument);
-/* A program's thread TID of GROUP, with a zeroed frame and a fresh FPU state; not yet in the group, not yet started.
- * Takes a reference to GROUP. NULL without memory. */
-struct thread *thread_create_user(uint32_t tid, struct group *group);
+/* A program's thread TID of GROUP, with a zeroed frame and the FPU state at FPU_FROM, or a fresh one (NULL); not yet in
+ * the group, not yet started. Takes a reference to GROUP. NULL without memory. */
+struct thread *thread_create_user(uint32_t tid, struct group *group, const void *fpu_from);
 /* The lowest address of a kernel stack, STACK_SIZE bytes with unmapped memory below; 0 without memory. */
 uint64_t thread_stack_alloc(void);
 /* A thread id never used before on this kernel. */

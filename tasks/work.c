@@ -1,15 +1,18 @@
 /* Kernel workers. See the header. There is always one idle worker, or memory has run out and items wait for a busy one.
- */
+ * A few more stay when they have nothing to do, so that an item does not cost the making and the end of a thread. */
 #include "tasks/work.h"
 
 #include "kernel/lib/panic.h"
 #include "tasks/sched.h"
 
+#define SLEEPERS_MAX 4u
+
 static struct spinlock lock;
-static struct list items;      /* [k] lock */
-static struct thread *sleeper; /* [k] lock: the idle worker that waits for an item, or NULL */
-static uint32_t idle_workers;  /* [k] lock: those that wait or are about to look */
-static uint32_t open_items;    /* [k] lock: submitted and not yet done */
+static struct list items;                     /* [k] lock */
+static struct thread *sleepers[SLEEPERS_MAX]; /* [k] lock: idle workers that wait for an item */
+static uint32_t sleeper_count;                /* [k] lock */
+static uint32_t idle_workers;                 /* [k] lock: those that wait or are about to look */
+static uint32_t open_items;                   /* [k] lock: submitted and not yet done */
 
 static void worker(void *unused);
 
@@ -36,12 +39,12 @@ static void worker(void *unused)
 
         spin_lock(&lock);
         if (list_empty(&items)) {
-            if (sleeper != NULL) { /* one idle worker is enough */
+            if (sleeper_count == SLEEPERS_MAX) {
                 idle_workers--;
                 spin_unlock(&lock);
                 return;
             }
-            sleeper = thread_current();
+            sleepers[sleeper_count++] = thread_current();
             sched_block(&lock, &reason, WAIT_FIRM, 0);
             continue;
         }
@@ -69,13 +72,13 @@ void work_init(void)
 
 void work_submit(struct work *work)
 {
-    struct thread *wake;
+    struct thread *wake = NULL;
 
     spin_lock(&lock);
     list_append(&items, &work->node);
     open_items++;
-    wake = sleeper;
-    sleeper = NULL;
+    if (sleeper_count > 0)
+        wake = sleepers[--sleeper_count];
     spin_unlock(&lock);
     if (wake != NULL)
         sched_wake(wake);

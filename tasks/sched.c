@@ -694,7 +694,9 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
             msg_poll();
             return true;
         }
-        cpu_relax();
+        cpu_pause();
+        if (cpu->flush_pending) /* as cpu_relax, without a call that is no idling */
+            space_flush_interrupt();
         if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
             idle_break(queue);
     } while (left-- > 0 && queue->run.ready_count == 0);

@@ -348,20 +348,21 @@ int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags)
 /* Closes, or marks, what SELECTED says of [FIRST, LAST]; one by one, as closing is done without the lock. */
 static void close_some(struct file_table *table, uint32_t first, uint32_t last, bool only_mark, bool only_marked)
 {
-    for (uint32_t fd = first; fd <= last && fd < TABLE_MAX; fd++) {
-        struct file *file = NULL;
-        struct descriptor *slot;
+    spin_lock(&table->lock);
+    for (uint32_t fd = first; fd <= last && fd < table->size; fd++) {
+        struct descriptor *slot = slot_locked(table, fd);
 
-        spin_lock(&table->lock);
-        slot = slot_locked(table, fd);
-        if (slot != NULL && only_mark)
+        if (slot != NULL && only_mark) {
             slot->flags |= DESCRIPTOR_CLOEXEC;
-        else if (slot != NULL && (!only_marked || (slot->flags & DESCRIPTOR_CLOEXEC) != 0))
-            file = take_locked(table, fd);
-        spin_unlock(&table->lock);
-        if (file != NULL)
+        } else if (slot != NULL && (!only_marked || (slot->flags & DESCRIPTOR_CLOEXEC) != 0)) {
+            struct file *file = take_locked(table, fd);
+
+            spin_unlock(&table->lock);
             file_close(file);
+            spin_lock(&table->lock);
+        }
     }
+    spin_unlock(&table->lock);
 }
 
 int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark)

@@ -57,26 +57,38 @@ void cpu_detect(void)
 struct fpu_part fpu_parts[FPU_PARTS_MAX];
 uint32_t fpu_part_count;
 
+#define FPU_GAP_MAX 128u /* bytes that mean nothing between two components of one part; nearly always zeros */
+
+static void fpu_add_part(uint32_t offset, uint32_t size)
+{
+    struct fpu_part *last = fpu_part_count > 0 ? &fpu_parts[fpu_part_count - 1] : NULL;
+
+    if (last != NULL && offset - (last->offset + last->size) < FPU_GAP_MAX) {
+        last->size = offset + size - last->offset;
+        return;
+    }
+    if (fpu_part_count == FPU_PARTS_MAX)
+        panic("cpu: the FPU state has too many parts");
+    fpu_parts[fpu_part_count++] = (struct fpu_part){offset, size};
+}
+
 /* FXSAVE without what the CPU leaves to software, XSTATE_BV, then every component that is switched on (Intel SDM 1,
  * 13.4; CPUID leaf 0xd). */
 static void fpu_find_parts(void)
 {
-    uint32_t count = 0;
-
-    fpu_parts[count++] = (struct fpu_part){0, 416};
+    fpu_add_part(0, 416);
     if (cpu_features.xsave)
-        fpu_parts[count++] = (struct fpu_part){XSAVE_HEADER, 8};
+        fpu_add_part(XSAVE_HEADER, 8);
     for (uint32_t component = 2; component < 63 && cpu_features.xsave; component++) {
         struct cpuid_result leaf;
 
         if ((cpu_features.xcr0 >> component & 1) == 0)
             continue;
         leaf = cpuid(0xd, component);
-        if (count == FPU_PARTS_MAX || leaf.ebx % 8 != 0)
+        if (leaf.ebx % 8 != 0)
             panic("cpu: state component %u cannot be handled", component);
-        fpu_parts[count++] = (struct fpu_part){leaf.ebx, (leaf.eax + 7) & ~7u};
+        fpu_add_part(leaf.ebx, (leaf.eax + 7) & ~7u);
     }
-    fpu_part_count = count;
 }
 
 static void gdt_fill(struct cpu *cpu)
@@ -200,17 +212,12 @@ bool fpu_area_valid(const void *area)
     uint32_t mxcsr;
     uint64_t header[8];
 
-    memcpy(&mxcsr, bytes + 24, sizeof(mxcsr));
+    __builtin_memcpy(&mxcsr, bytes + 24, sizeof(mxcsr));
     if ((mxcsr & ~mxcsr_mask) != 0)
         return false;
     if (!cpu_features.xsave)
         return true;
-    memcpy(header, bytes + XSAVE_HEADER, sizeof(header));
-    if ((header[0] & ~cpu_features.xcr0) != 0 || header[1] != 0)
-        return false;
-    for (int i = 2; i < 8; i++) {
-        if (header[i] != 0)
-            return false;
-    }
-    return true;
+    __builtin_memcpy(header, bytes + XSAVE_HEADER, sizeof(header));
+    return (header[0] & ~cpu_features.xcr0) == 0 &&
+           (header[1] | header[2] | header[3] | header[4] | header[5] | header[6] | header[7]) == 0;
 }

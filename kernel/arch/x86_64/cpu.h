@@ -119,7 +119,8 @@ int32_t fpu_fault_code(bool simd);
 /* Checks a state area that came from elsewhere, so that restoring it cannot fault. */
 bool fpu_area_valid(const void *area);
 
-/* The parts of a state area that hold state, in order: bytes, multiples of 8. What lies between means nothing. */
+/* The parts of a state area that hold state, in order: bytes, multiples of 8. What lies between means nothing, and
+ * small gaps are in them. */
 struct fpu_part {
     uint32_t offset, size;
 };

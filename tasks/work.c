@@ -1,15 +1,15 @@
 /* Kernel workers. See the header. There is always one idle worker, or memory has run out and items wait for a busy one.
- * A few more stay when they have nothing to do, so that an item does not cost the making and the end of a thread. */
+ * WORKERS are kept, so that an item that comes alone does not cost the making and the end of a thread. */
 #include "tasks/work.h"
 
 #include "kernel/lib/panic.h"
 #include "tasks/sched.h"
 
-#define SLEEPERS_MAX 4u
+#define WORKERS 2u /* one at work, one that stands by */
 
 static struct spinlock lock;
 static struct list items;                     /* [k] lock */
-static struct thread *sleepers[SLEEPERS_MAX]; /* [k] lock: idle workers that wait for an item */
+static struct thread *sleepers[WORKERS]; /* [k] lock: idle workers that wait for an item */
 static uint32_t sleeper_count;                /* [k] lock */
 static uint32_t idle_workers;                 /* [k] lock: those that wait or are about to look */
 static uint32_t open_items;                   /* [k] lock: submitted and not yet done */
@@ -39,7 +39,7 @@ static void worker(void *unused)
 
         spin_lock(&lock);
         if (list_empty(&items)) {
-            if (sleeper_count == SLEEPERS_MAX) {
+            if (sleeper_count == WORKERS) {
                 idle_workers--;
                 spin_unlock(&lock);
                 return;
@@ -65,7 +65,8 @@ static void worker(void *unused)
 void work_init(void)
 {
     list_init(&items);
-    worker_add();
+    for (uint32_t i = 0; i < WORKERS; i++)
+        worker_add();
     if (idle_workers == 0)
         panic("tasks: no memory for the first worker");
 }

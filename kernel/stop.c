@@ -315,7 +315,7 @@ static bool is_quiet(const struct freeze_state *state)
 static bool freeze_all(const struct stop *stop, kernel_set running)
 {
     uint64_t limit = clock_now() + FREEZE_TIMEOUT;
-    struct gathered before, after;
+    struct gathered before = {.worst = 0}, after;
 
     have_done(stop, STEP_FREEZE, running, NULL);
     while (clock_now() < limit) {

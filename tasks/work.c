@@ -8,11 +8,11 @@
 #define WORKERS 2u /* one at work, one that stands by */
 
 static struct spinlock lock;
-static struct list items;                     /* [k] lock */
+static struct list items;                /* [k] lock */
 static struct thread *sleepers[WORKERS]; /* [k] lock: idle workers that wait for an item */
-static uint32_t sleeper_count;                /* [k] lock */
-static uint32_t idle_workers;                 /* [k] lock: those that wait or are about to look */
-static uint32_t open_items;                   /* [k] lock: submitted and not yet done */
+static uint32_t sleeper_count;           /* [k] lock */
+static uint32_t idle_workers;            /* [k] lock: those that wait or are about to look */
+static uint32_t open_items;              /* [k] lock: submitted and not yet done */
 
 static void worker(void *unused);
 

@@ -181,7 +181,9 @@ static void settle_call(struct thread *thread, uint64_t flags)
     if (thread->context.interrupted == ERESTARTNOINTR ||
         (thread->context.interrupted == ERESTARTSYS && (flags & SA_RESTART) != 0))
         thread_restart_call(thread);
-    thread->context.interrupted = 0; /* rax says EINTR already */
+    else if (thread->context.interrupted == ERESTART_RESTARTBLOCK && thread->context.restart_function == RESTART_WRITE)
+        thread_frame(thread)->rax = thread->context.restart_argument[0]; /* what it has written */
+    thread->context.interrupted = 0;                                     /* else rax says EINTR already */
 }
 
 static void act(struct thread *thread, const struct signal_info *info)

@@ -234,6 +234,32 @@ static int64_t transfer_one(const struct call *c, int64_t at, bool reading)
     return transfer((int32_t)c->a[0], &spans, at, reading);
 }
 
+/* A write of which DONE bytes have gone, and the rest was interrupted by what the program does not see, a move or a
+ * freeze, goes on afterwards: without a signal a write to a pipe is never short. */
+static int64_t write_on(uint64_t done)
+{
+    struct thread *thread = thread_current();
+
+    if ((thread->due & THREAD_DUE_SIGNAL) != 0 || (thread->due & THREAD_DUE_INTERRUPTS) == 0)
+        return (int64_t)done;
+    thread->context.restart_function = RESTART_WRITE;
+    thread->context.restart_argument[0] = done;
+    return -ERESTART_RESTARTBLOCK;
+}
+
+int64_t files_write_again(struct call *c)
+{
+    uint64_t done = thread_current()->context.restart_argument[0];
+    struct span span = {c->a[1] + done, c->a[2] - done};
+    struct spans spans = {.list = &span, .count = 1, .total = span.size};
+    int64_t more = transfer((int32_t)c->a[0], &spans, -1, false);
+
+    if (more < 0 && more != -ERESTARTSYS)
+        return (int64_t)done;
+    done += more > 0 ? (uint64_t)more : 0;
+    return done < c->a[2] ? write_on(done) : (int64_t)done;
+}
+
 int64_t call_read(struct call *c)
 {
     return transfer_one(c, -1, true);
@@ -241,7 +267,9 @@ int64_t call_read(struct call *c)
 
 int64_t call_write(struct call *c)
 {
-    return transfer_one(c, -1, false);
+    int64_t done = transfer_one(c, -1, false);
+
+    return done > 0 && (uint64_t)done < c->a[2] ? write_on((uint64_t)done) : done;
 }
 
 int64_t call_pread64(struct call *c)

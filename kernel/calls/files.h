@@ -7,6 +7,8 @@
 
 #include "kernel/fs/remote.h"
 
+struct call;
+
 /* An operation of the current process without data. */
 int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra);
 /* ERROR, unless FD is no descriptor: that comes first, as in Linux. */
@@ -14,5 +16,8 @@ int64_t files_error(int64_t fd, int64_t error);
 /* A name as path_normalize writes it, on the heap, of the path at user address PATH; *FOLDER: only a directory will do.
  * LINK: a symbolic link in its last part is followed. To be freed with PATH_MAX. */
 int64_t files_name(int64_t directory, uint64_t path, bool link, char **out, bool *folder);
+
+/* restart_syscall(2) of a write that was interrupted halfway. */
+int64_t files_write_again(struct call *c);
 
 #endif

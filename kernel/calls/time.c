@@ -5,6 +5,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/files.h"
 #include "kernel/calls/cpu_clock.h"
 #include "kernel/calls/poll.h"
 #include "mm/space.h"
@@ -127,12 +128,13 @@ int64_t call_restart_syscall(struct call *c)
 {
     const struct thread_context *context = &thread_current()->context;
 
-    (void)c;
     switch (context->restart_function) {
     case RESTART_NANOSLEEP:
         return sleep_relative(context->restart_argument[0], context->restart_argument[1]);
     case RESTART_POLL:
         return poll_restart();
+    case RESTART_WRITE:
+        return files_write_again(c);
     case RESTART_STOP:
         return kettle_stop_again();
     case RESTART_FUTEX:

@@ -374,7 +374,7 @@ static bool wait_halted(uint32_t kernel)
 static int try_stop(const struct stop *stop, kernel_set running)
 {
     kernel_set kernel = 1ull << stop->kernel;
-    struct gathered left;
+    struct gathered left = {.sum = 0};
     int error = empty(stop, running);
 
     if (error != 0)

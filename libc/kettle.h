@@ -76,7 +76,8 @@ int kettle_started(int kernel);
  * EACCES a directory or a file that may not be executed, ENOEXEC not a static x86-64 executable, E2BIG too many
  * arguments, EFAULT a bad pointer, ENOMEM no memory for it; and EINVAL no kernel has this number, EAGAIN it is not
  * started, EBADF a descriptor of the list that is not open. After an error there is no child. On a kernel that is no
- * Kettle only 0 and KETTLE_ANY are kernels. Waits until the file is loaded, not for the child to run. */
+ * Kettle only 0 and KETTLE_ANY are kernels, and the child has the caller's other descriptors, too. Waits until the file
+ * is loaded, not for the child to run. */
 pid_t kettle_spawn(int kernel, const char *path, char *const argv[], char *const envp[], const int *fds);
 
 /* Exercises the channel between the caller's kernel and others, for measurement and tests; struct kettle_messages and

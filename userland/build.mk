@@ -11,7 +11,7 @@ Q ?= @
 
 USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench
 # one line for what belongs together: a program is added at the end of its line
-USERLAND_TESTS = hello exit7 nullderef spin echo-stdin \
+USERLAND_TESTS = hello exit7 nullderef spin echo-stdin interrupted \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched test-balance \
 	test-pipes test-descriptors test-proc leak-tasks test-stop

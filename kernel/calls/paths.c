@@ -27,7 +27,7 @@ static const char *below_proc(const char *name)
 /* Replaces the last component of NAME by TARGET (LENGTH bytes, and room for PATH_MAX with the NUL). */
 static int64_t follow_beside(char *target, size_t length, char *name, bool *folder)
 {
-    size_t parent = strlen(name);
+    size_t parent = strnlen(name, PATH_MAX);
 
     while (parent > 0 && name[parent - 1] != '/')
         parent--;

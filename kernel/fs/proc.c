@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/fs/proc_process.h"
 #include "kernel/fs/report.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "tasks/fair.h"
@@ -341,6 +342,7 @@ int64_t proc_open(const char *name, const char *path, uint32_t flags, struct fil
         return -ELOOP;
     if (row->directory != NULL)
         return open_directory(name, row, &at, &facts, flags, out);
+    assert(row->write != NULL); /* a row is a link, a directory or this */
     error = row->write(&at, &text);
     if (error != 0)
         return error;

@@ -43,7 +43,7 @@ static void add_number(struct directory *to, uint32_t number, uint64_t inode, ui
 
 static int64_t give(const char *text, char *out, size_t size)
 {
-    size_t length = strlen(text);
+    size_t length = strnlen(text, size + 1);
 
     if (length > size)
         return -ENAMETOOLONG;

@@ -5,10 +5,11 @@ Each program is one boot. To look at one case: tools/kettle run ... -- test-sign
 """
 
 import re
+import subprocess
 
 import pytest
 
-from conftest import in_turn, long_run, tap_failures
+from conftest import KETTLE, in_turn, long_run, tap_failures
 
 MACHINES = {
     "1-kernel": ("--cpus", "1"),
@@ -68,6 +69,19 @@ def test_nothing_is_left_behind_with_messages_held_back(run):
 @pytest.mark.parametrize("machine", in_turn(["4-kernels-2-nodes", "8-kernels-4-nodes"], 0))
 def test_kernels_stop_and_start_under_programs(run, machine):
     passed(run(*MACHINES[machine], "--", "test-stop", timeout=TIMEOUT))
+
+
+@pytest.mark.parametrize("kernel", [0, 3])
+def test_interrupt_from_the_terminal_reaches_the_foreground_group(kernel):
+    """^C, typed when the program says that it may be, ends a process group wherever its process runs."""
+    command = [str(KETTLE), "run", "--cpus", "4", "--timeout", str(TIMEOUT), "--", "interrupted", str(kernel)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as machine:
+        first = machine.stdout.readline()
+        machine.stdin.write(b"\x03")
+        machine.stdin.flush()
+        rest = machine.stdout.read()
+        machine.stdin.close()
+    assert (first.split(), rest.split(), machine.returncode) == ([b"ready"], [b"signal", b"2"], 0)
 
 
 def test_linux_keeps_the_same_promises(run):

@@ -646,6 +646,51 @@ static void test_spawn_many(void)
     EXPECT_ERROR(waitpid(children[0], NULL, 0), ECHILD);
 }
 
+/* As program `echo`: gives back what it reads, and its kernel as status. */
+static int child_echo(void)
+{
+    char bytes[64];
+    ssize_t count;
+
+    while ((count = read(0, bytes, sizeof(bytes))) > 0) {
+        if (write(1, bytes, (size_t)count) != count)
+            return 100;
+    }
+    if (access("/proc/kettle/plan", R_OK) == 0 && fcntl(3, F_GETFD) != -1)
+        return 101; /* it has no other descriptors: kettle.h promises that of Kettle only */
+    return kettle_kernel();
+}
+
+static void test_spawn_where(void)
+{
+    const char *path = (const char *)getauxval(AT_EXECFN);
+    char *argv[] = {"test-libc", "echo", NULL};
+
+    for (int k = 0; k < kettle_kernels(); k++) {
+        int in[2], out[2], status = -1;
+        char text[16] = "";
+        pid_t child;
+
+        if (!EXPECT(pipe(in) == 0 && pipe(out) == 0, "pipe: %s", strerror(errno)))
+            return;
+        fcntl(in[1], F_SETFD, FD_CLOEXEC); /* no matter: only the listed ones are the child's */
+        child = kettle_spawn(k, path, argv, environ, (int[]){in[0], out[1], 2, KETTLE_FDS_END});
+        close(in[0]);
+        close(out[1]);
+        if (!EXPECT(child > 0, "kernel %d: %s", k, strerror(errno)))
+            return;
+        EXPECT(write(in[1], "to and fro", 10) == 10, "%s", strerror(errno));
+        close(in[1]);
+        EXPECT(read(out[0], text, sizeof(text)) == 10 && strcmp(text, "to and fro") == 0, "kernel %d: '%s'", k, text);
+        EXPECT(read(out[0], text, sizeof(text)) == 0, "kernel %d: more than was written", k);
+        close(out[0]);
+        EXPECT(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == k,
+               "kernel %d: status %#x", k, (unsigned)status);
+    }
+    EXPECT_ERROR(kettle_spawn(kettle_kernels(), path, argv, environ, NULL), EINVAL);
+    EXPECT_ERROR(kettle_spawn(0, path, argv, environ, (int[]){0, 77, KETTLE_FDS_END}), EBADF);
+}
+
 static void test_spawn_errors(void)
 {
     char *argv[] = {"x", NULL};
@@ -709,6 +754,7 @@ static const struct tap_test tests[] = {
     {"a spawned program gets its arguments and environment byte for byte", test_spawn_strings},
     {"waitpid gives the low byte of the exit status", test_spawn_status},
     {"eight children at once each end with their own status", test_spawn_many},
+    {"a program is spawned on every kernel, with the descriptors it is given", test_spawn_where},
     {"spawning refuses what execve refuses and leaves no child", test_spawn_errors},
     {"without Kettle the calls describe a machine with one kernel", test_alone},
 };
@@ -721,6 +767,8 @@ int main(int argc, char **argv)
         return child_arguments(argc, argv);
     if (argc > 2 && strcmp(argv[1], "exit") == 0)
         return atoi(argv[2]);
+    if (argc > 1 && strcmp(argv[1], "echo") == 0)
+        return child_echo();
     if (argc > 1) {
         puts("usage: test-libc\n\nChecks the C library and the system calls under it; writes TAP.");
         return strcmp(argv[1], "--help") == 0 ? 0 : 2;

@@ -18,6 +18,7 @@
 #include "kernel/abi/kettle.h"
 #include "userland/tests/machine.h"
 
+#define MOVE_LIMIT 10000000000l /* ns */
 #define PAGE 4096ul
 #define GUARD_SIZE PAGE
 #define STACK_SIZE (16 * PAGE)
@@ -151,8 +152,11 @@ bool thread_wait(atomic_int *value, int goal)
 
 long thread_move(int kernel)
 {
-    long result = machine_call1(KETTLE_CALL_MIGRATE, kernel);
+    long result, limit = thread_time() + MOVE_LIMIT;
 
+    do /* it may be stopped, and about to start again */
+        result = machine_call1(KETTLE_CALL_MIGRATE, kernel);
+    while (result == -EAGAIN && thread_time() < limit);
     return result == -ENOSYS && kernel == 0 ? 0 : result;
 }
 

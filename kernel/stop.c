@@ -29,6 +29,7 @@
 
 #define DRAIN_TIMEOUT 10000000000ull /* ns: for all threads to leave, and for all programs to stand still */
 #define FREEZE_TIMEOUT 2000000000ull /* ns: then programs may go on for a while */
+#define CALLS_TIMEOUT 100000000ull   /* ns: for interrupted calls to wait again */
 #define LOOK_INTERVAL 500000ull      /* ns between two looks at something that has no event */
 #define HALT_TIMEOUT 5000000000ull   /* ns */
 #define RESULTS 64u                  /* ended stops that are remembered */
@@ -47,6 +48,7 @@ enum stop_step {
     STEP_SWITCH,  /* SUCCESSOR is in KERNEL's place from now on; value: page table entries that name KERNEL's frames */
     STEP_HALT,    /* KERNEL */
     STEP_RESET,   /* its channel; value: 0 or -EBUSY */
+    STEP_CALLS,   /* calls that were interrupted begin again */
     STEP_THAW
 };
 
@@ -175,6 +177,9 @@ static int64_t take_step(const struct msg_stop_order *order)
         return switch_over(order->kernel, order->successor);
     case STEP_RESET:
         return msg_peer_reset(order->kernel);
+    case STEP_CALLS:
+        freeze_calls();
+        return 0;
     case STEP_THAW:
         freeze_end();
         return 0;
@@ -333,6 +338,19 @@ static bool freeze_all(const struct stop *stop, kernel_set running)
     return false;
 }
 
+/* Those that waited wait again before the others go on: nobody is passed over. Not for long: a call may do anything. */
+static void thaw(const struct stop *stop, kernel_set running)
+{
+    uint64_t limit = clock_now() + CALLS_TIMEOUT;
+    struct gathered all;
+
+    have_done(stop, STEP_CALLS, running, NULL);
+    do
+        have_done(stop, STEP_LOOK, running, &all);
+    while (all.worst == 0 && all.state.moving > 0 && clock_now() < limit);
+    have_done(stop, STEP_THAW, running, NULL);
+}
+
 /* Until all programs stand and none is on KERNEL. */
 static int empty(const struct stop *stop, kernel_set running)
 {
@@ -345,7 +363,7 @@ static int empty(const struct stop *stop, kernel_set running)
         if (present.sum == 0) {
             if (freeze_all(stop, running) && have_done(stop, STEP_DRAIN, kernel, &present) == 0 && present.sum == 0)
                 return 0;
-            have_done(stop, STEP_THAW, running, NULL);
+            thaw(stop, running);
         }
         wait_a_moment();
     }
@@ -382,7 +400,7 @@ static int try_stop(const struct stop *stop, kernel_set running)
     error = (int)have_done(stop, STEP_PREPARE, kernel, NULL);
     if (error != 0) {
         have_done(stop, STEP_DISCARD, running, NULL);
-        have_done(stop, STEP_THAW, running, NULL);
+        thaw(stop, running);
         return error;
     }
     if (have_done(stop, STEP_COMMIT, kernel, NULL) != 0 ||
@@ -394,7 +412,7 @@ static int try_stop(const struct stop *stop, kernel_set running)
     if (have_done(stop, STEP_RESET, running & ~kernel, NULL) != 0)
         panic("kernel: somebody waits for kernel %u, which has stopped", stop->kernel);
     start_forget(stop->kernel);
-    have_done(stop, STEP_THAW, running & ~kernel, NULL);
+    thaw(stop, running & ~kernel);
     return 0;
 }
 

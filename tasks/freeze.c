@@ -11,8 +11,8 @@
 #include "tasks/work.h"
 
 static struct spinlock lock;
-static volatile bool active;  /* written under the lock */
-static struct waitq standing; /* [k] lock */
+static volatile enum { GOING, FROZEN, CALLS } mode; /* written under the lock */
+static struct waitq standing;                       /* [k] lock */
 
 void freeze_init(void)
 {
@@ -21,7 +21,7 @@ void freeze_init(void)
 
 bool freeze_active(void)
 {
-    return active;
+    return mode != GOING;
 }
 
 void freeze_begin(void)
@@ -29,7 +29,7 @@ void freeze_begin(void)
     struct freeze_state state;
 
     spin_lock(&lock);
-    active = true;
+    mode = FROZEN;
     spin_unlock(&lock);
     freeze_look(&state);
 }
@@ -37,10 +37,24 @@ void freeze_begin(void)
 void freeze_end(void)
 {
     spin_lock(&lock);
-    active = false;
+    mode = GOING;
     waitq_wake_all(&standing);
     spin_unlock(&lock);
     process_group_thawed();
+}
+
+void freeze_calls(void)
+{
+    spin_lock(&lock);
+    mode = CALLS;
+    waitq_wake_all(&standing);
+    spin_unlock(&lock);
+}
+
+/* The call of THREAD was interrupted by the freeze, and may begin again before others go on. */
+static bool may_pass(const struct thread *thread)
+{
+    return mode == CALLS && thread->context.interrupted != 0 && (thread->due & THREAD_DUE_SIGNAL) == 0;
 }
 
 void freeze_stand(struct thread *thread)
@@ -48,13 +62,15 @@ void freeze_stand(struct thread *thread)
     static const struct wait_reason reason = {.what = "end of a freeze", .kernel = -1};
 
     spin_lock(&lock);
-    while (active && !thread_dying(thread)) {
+    while (mode != GOING && !may_pass(thread) && !thread_dying(thread)) {
         thread->frozen = true;
         waitq_wait(&standing, &lock, &reason, WAIT_KILLABLE, 0);
     }
     thread->frozen = false;
-    if (!active)
-        thread_clear_due(thread, THREAD_DUE_FREEZE);
+    if (mode != FROZEN)
+        thread_clear_due(thread, THREAD_DUE_FREEZE | THREAD_DUE_PASSED);
+    if (mode == CALLS) /* when the call is over it stands again */
+        __atomic_fetch_or(&thread->due, THREAD_DUE_PASSED, __ATOMIC_SEQ_CST);
     spin_unlock(&lock);
 }
 
@@ -67,6 +83,8 @@ static bool at_rest_locked(struct thread *thread)
         return false;
     if (thread->frozen || (thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE))
         return true;
+    if (mode == CALLS) /* it waits again, or is about to */
+        return thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_INTERRUPTIBLE;
     thread_set_due(thread, THREAD_DUE_FREEZE);
     return false;
 }

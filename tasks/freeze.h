@@ -13,6 +13,9 @@
 void freeze_init(void);
 /* From now on program threads here stand still; until freeze_end. Any context. */
 void freeze_begin(void);
+/* Calls that were interrupted begin again, and their threads stand again when they return; until freeze_end. So who was
+ * in a queue is in it before anybody else goes on. */
+void freeze_calls(void);
 void freeze_end(void);
 bool freeze_active(void);
 

@@ -353,7 +353,8 @@ void thread_before_user(void)
             stop_stand(thread);
             continue;
         }
-        if ((thread->due & THREAD_DUE_FREEZE) != 0) {
+        if ((thread->due & THREAD_DUE_FREEZE) != 0 ||
+            ((thread->due & THREAD_DUE_PASSED) != 0 && thread->context.interrupted == 0)) {
             freeze_stand(thread);
             continue;
         }

@@ -35,6 +35,7 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
 #define THREAD_DUE_SIGNAL 1u  /* there may be a signal to take: tasks/signal.c */
 #define THREAD_DUE_MOVE 2u    /* it is to go on at thread->target: tasks/migrate.c */
 #define THREAD_DUE_STOP 4u    /* its group is stopped: tasks/signal.c */
+#define THREAD_DUE_PASSED 32u /* a freeze has let its call begin again: tasks/freeze.c */
 #define THREAD_DUE_FREEZE 16u /* all programs are to stand still: tasks/freeze.c */
 
 #define THREAD_DUE_RSEQ 8u /* it was off its CPU, and has registered a restartable sequence: tasks/rseq.c */

@@ -39,7 +39,8 @@ _Noreturn void thread_exit(int status);
 /* Waits, for a minute at most, until *VALUE is at least GOAL. Lets other threads run. */
 bool thread_wait(atomic_int *value, int goal);
 
-/* Moves the calling thread to KERNEL, trying for some seconds when that does not run. Returns 0 or a negative errno; without Kettle 0 for kernel 0. */
+/* Moves the calling thread to KERNEL, trying for some seconds when that does not run. Returns 0 or a negative errno;
+ * without Kettle 0 for kernel 0. */
 long thread_move(int kernel);
 
 /* The kernel of the calling thread; 0 where there is no Kettle. */

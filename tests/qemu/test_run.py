@@ -132,7 +132,7 @@ def test_unmodified_linux_programs(run, musl, compiler, flags):
 def test_timeout_says_who_waits_for_what(run):
     done = run("--cpus", "2", "--timeout", "8", "--", "spin")
     assert done.status == 124, done.explain()
-    assert "kernel 0 cpu 0 runs thread 0:1 spin" in done.stderr, done.explain()
+    assert "kernel 0 cpu 0 runs thread 0:2 spin" in done.stderr, done.explain()
     assert "waits for" in done.stderr
 
 

@@ -280,8 +280,10 @@ void signal_force(const struct signal_info *info)
         blocked = true; /* no room to say so: the program dies of it */
     __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);
     spin_unlock(&group->lock);
-    if (blocked)
+    if (blocked) {
+        signal_log_death(thread, info);
         exit_group(EXIT_SIGNAL(info->signal));
+    }
 }
 
 void signal_init(void)

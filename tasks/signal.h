@@ -70,6 +70,8 @@ int signal_send_thread_locked(struct thread *thread, const struct signal_info *i
 /* What SIGNAL, sent to a thread, does to its process GROUP at once, whether it is blocked or not. Any context without
  * locks. */
 void signal_sent_thread(struct group *group, uint32_t signal);
+/* Says in the log that THREAD's process dies of INFO: what a program did wrong is seldom said by anybody else. */
+void signal_log_death(const struct thread *thread, const struct signal_info *info);
 /* A fault of the current thread: it takes the signal next, or its process dies if it blocks or ignores it. */
 void signal_force(const struct signal_info *info);
 

@@ -141,7 +141,7 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
     return 0;
 }
 
-static void log_death(const struct thread *thread, const struct signal_info *info)
+void signal_log_death(const struct thread *thread, const struct signal_info *info)
 {
     const struct trap_frame *frame = thread_frame(thread);
 
@@ -170,7 +170,7 @@ static void take_default(struct thread *thread, const struct signal_info *info)
         break;
     case SIGNAL_TERMINATES:
         if (from_fault(info))
-            log_death(thread, info);
+            signal_log_death(thread, info);
         exit_group(EXIT_SIGNAL(info->signal));
     }
 }
@@ -203,7 +203,7 @@ static void act(struct thread *thread, const struct signal_info *info)
     if (thread->context.rseq != 0)
         rseq_update(thread); /* the handler interrupts the section */
     if (enter_handler(thread, info, &result.action) != 0) {
-        log_death(thread, info);
+        signal_log_death(thread, info);
         exit_group(EXIT_SIGNAL(SIGSEGV));
     }
 }

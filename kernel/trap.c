@@ -114,7 +114,7 @@ static void page_fault(struct trap_frame *frame)
     error = space_fault(group_space(thread->group), address, access_of(frame->error));
     if (error == -ENOMEM) {
         log_line("mm: kernel %u is out of memory: the program that asked for more is killed", machine_kernel());
-        exit_group(EXIT_SIGNAL(SIGKILL));
+        exit_group_killed(EXIT_SIGNAL(SIGKILL));
     }
     if (error != 0) {
         struct signal_info info = {.signal = SIGSEGV, .code = SEGV_MAPERR, .value = address};

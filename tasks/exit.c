@@ -40,13 +40,14 @@ static void kick_threads_locked(struct group *group)
         kick_locked(container_of(node, struct thread, group_node));
 }
 
-/* Home: the group is to end. The rest is done by a worker, which may wait. */
-static void begin_end(struct group *group, uint32_t status)
+/* Home: the group is to end. The rest is done by a worker, which may wait. KILLED: even while exec prunes it; what the
+ * old program's threads did themselves ends nothing then, for they are doomed. */
+static void begin_end(struct group *group, uint32_t status, bool killed)
 {
     bool first;
 
     spin_lock(&group->lock);
-    first = !group->exiting;
+    first = !group->exiting && (killed || !group->process->pruning);
     if (first) {
         __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
         group->process->status = status;
@@ -69,7 +70,7 @@ static void begin_end(struct group *group, uint32_t status)
 
 /* A group that is still being made has no thread yet and is not to be ended by others; one that has none any more is
  * ending already. */
-void exit_group_other(struct group *group, uint32_t status)
+static void end_from_here(struct group *group, uint32_t status, bool killed)
 {
     bool started;
 
@@ -79,7 +80,12 @@ void exit_group_other(struct group *group, uint32_t status)
     started = group->process->live > 0;
     spin_unlock(&group->lock);
     if (started)
-        begin_end(group, status);
+        begin_end(group, status, killed);
+}
+
+void exit_group_other(struct group *group, uint32_t status)
+{
+    end_from_here(group, status, true);
 }
 
 static void check_answer(void *context, uint32_t kernel, const void *reply, int length)
@@ -232,15 +238,17 @@ static void count_down(struct group *group, const struct msg_thread *gone)
     status = process->leader_status;
     spin_unlock(&group->lock);
     if (last)
-        begin_end(group, status);
+        begin_end(group, status, true);
 }
 
 void exit_killed(void)
 {
     const struct thread *thread = thread_current();
 
-    if (thread->presence == THREAD_PRESENT) /* else its state, and what it holds, is on another kernel */
-        futex_release_thread(!group_exiting(thread->group));
+    /* Unless its state, and what it holds, is on another kernel. Threads are killed together, but not at one moment: a
+     * word that is cleared, which may be a lock of the thread library, would lead those astray that still run. */
+    if (thread->presence == THREAD_PRESENT)
+        futex_release_thread(thread->group->host != NULL);
     sched_die();
 }
 
@@ -253,17 +261,27 @@ void exit_when_killed(void)
     exit_killed();
 }
 
-void exit_group(uint32_t status)
+static _Noreturn void end_own_group(uint32_t status, bool killed)
 {
     struct group *group = thread_current()->group;
-    struct msg_group_exit message = {.group = group->id, .status = status};
+    struct msg_group_exit message = {.group = group->id, .status = status, .killed = killed ? 1 : 0};
 
     if (group->home == instance.kernel)
-        exit_group_other(group, status);
+        end_from_here(group, status, killed);
     /* Waits, so that the word is there before the thread is gone: behind exec it would end the new program. */
     else if (msg_call(group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0, "word of an end", group->id) < 0)
         panic("tasks: no memory to tell the home of the end of group %u", group->id);
     exit_when_killed();
+}
+
+void exit_group(uint32_t status)
+{
+    end_own_group(status, false);
+}
+
+void exit_group_killed(uint32_t status)
+{
+    end_own_group(status, true);
 }
 
 void exit_thread(uint32_t code)
@@ -336,7 +354,7 @@ static void handle_group_exit(const struct msg *m)
     struct group *group = group_find(message->group);
 
     if (group != NULL) { /* else it has ended meanwhile */
-        exit_group_other(group, message->status);
+        end_from_here(group, message->status, message->killed != 0);
         group_put(group);
     }
     msg_reply(&m->ticket, NULL, 0);

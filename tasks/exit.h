@@ -14,8 +14,11 @@ void exit_init(void);
 
 /* exit(2): the current thread ends, and with the last one the group. */
 _Noreturn void exit_thread(uint32_t code);
-/* exit_group(2), or death by a signal: the current thread's group ends with STATUS, on every kernel. */
+/* exit_group(2), or death by a fault: the current thread's group ends with STATUS, on every kernel. While another
+ * thread of it begins a program (exec), only the current one dies, as in Linux. */
 _Noreturn void exit_group(uint32_t status);
+/* Death by a signal from outside, or by the kernel: the same, and exec does not win. */
+_Noreturn void exit_group_killed(uint32_t status);
 /* The current thread is to be the only one of its group, whose home this kernel is, in the whole machine, and its
  * memory on this kernel alone: every other thread dies. -EAGAIN: the group is ending, or another thread is at it; then
  * the current thread is to die, too. Waits for all member kernels. */

@@ -9,7 +9,9 @@ int64_t process_take_signal(struct group *group, const struct msg_process_call *
     int64_t taken;
 
     spin_lock(&group->lock);
-    taken = signal_queue_take(&process->signals, call->a, &result->info) ? 1 : 0;
+    taken = 0;
+    if (!process->pruning) /* else it is for the program that comes */
+        taken = signal_queue_take(&process->signals, call->a, &result->info) ? 1 : 0;
     if (taken != 0 && (SIGNAL_BIT(result->info.signal) & SIGNAL_STOPPING) != 0)
         result->info.extra = process->continues; /* a SIGCONT that comes before the thread has stopped us counts */
     result->hint = process->signals.pending;
@@ -20,16 +22,19 @@ int64_t process_take_signal(struct group *group, const struct msg_process_call *
 int64_t process_take_action(struct group *group, uint64_t signal, struct msg_process_result *result)
 {
     struct signal_action *action;
+    int64_t error = 0;
 
     if (signal == 0 || signal > SIGNALS)
         return -EPROTO;
     spin_lock(&group->lock);
     action = &group->process->actions[signal - 1];
     result->action = *action;
-    if ((action->flags & SA_RESETHAND) != 0 && action->handler > SIG_IGN)
+    if (group->process->pruning && action->handler > SIG_IGN)
+        error = -ESRCH; /* the asker is doomed, and runs no handler any more */
+    else if ((action->flags & SA_RESETHAND) != 0 && action->handler > SIG_IGN)
         action->handler = SIG_DFL;
     spin_unlock(&group->lock);
-    return 0;
+    return error;
 }
 
 static bool ignores(const struct signal_action *action, uint32_t signal)

@@ -18,6 +18,8 @@ struct group;
 
 #define SIGNAL_BIT(signal) (1ull << ((signal)-1))
 #define SIGNAL_STOPPING (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
+#define SIGNAL_FAULTS                                                                                                  \
+    (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGTRAP))
 #define SIGNAL_UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
 #define SIGNAL_REALTIME 32u    /* from here on each one sent is queued */
 #define SIGNAL_QUEUE_MAX 1024u /* queued at one thread or process */

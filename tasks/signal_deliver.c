@@ -13,6 +13,11 @@
 #include "tasks/signal.h"
 #include "tasks/wire.h"
 
+static bool from_fault(const struct signal_info *info)
+{
+    return info->code > 0 && (SIGNAL_BIT(info->signal) & SIGNAL_FAULTS) != 0;
+}
+
 /* siginfo_t: signal, errno, code, 4 bytes of padding, then what the signal's kind has. */
 static void info_to_user(const struct signal_info *info, uint8_t out[128])
 {
@@ -23,9 +28,7 @@ static void info_to_user(const struct signal_info *info, uint8_t out[128])
 
     memset(out, 0, 128);
     memcpy(out, head, sizeof(head));
-    if (info->code > 0 && info->code != SI_KERNEL &&
-        (info->signal == SIGSEGV || info->signal == SIGBUS || info->signal == SIGILL || info->signal == SIGFPE ||
-         info->signal == SIGTRAP)) {
+    if (from_fault(info) && info->code != SI_KERNEL) {
         memcpy(out + 16, &info->value, sizeof(info->value));
         return;
     }
@@ -150,11 +153,6 @@ void signal_log_death(const struct thread *thread, const struct signal_info *inf
              (unsigned long)frame->rip, (unsigned long)info->value);
 }
 
-static bool from_fault(const struct signal_info *info)
-{
-    return info->code > 0 && info->signal != SIGCHLD;
-}
-
 static void take_default(struct thread *thread, const struct signal_info *info)
 {
     struct msg_process_call call = {
@@ -169,8 +167,9 @@ static void take_default(struct thread *thread, const struct signal_info *info)
         process_call(&call, &result);
         break;
     case SIGNAL_TERMINATES:
-        if (from_fault(info))
-            signal_log_death(thread, info);
+        if (!from_fault(info))
+            exit_group_killed(EXIT_SIGNAL(info->signal));
+        signal_log_death(thread, info);
         exit_group(EXIT_SIGNAL(info->signal));
     }
 }

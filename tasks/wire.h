@@ -27,6 +27,8 @@ struct msg_group_join { /* GROUP_JOIN: the sender is about to host members */
 struct msg_group_exit { /* GROUP_EXIT */
     uint32_t group;
     uint32_t status; /* as waitpid's */
+    uint32_t killed; /* not 0: by a signal from outside or by the kernel; 0: by what the program itself did */
+    uint32_t unused;
 };
 
 struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */

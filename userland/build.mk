@@ -46,7 +46,7 @@ USERLAND_PARTS_test-pipes = tests/tap tests/thread
 USERLAND_PARTS_test-descriptors = tests/tap
 USERLAND_PARTS_case = tests/case tests/place tests/tap kernel_cpus proc_file message_table
 USERLAND_PARTS_test-fork = $(USERLAND_PARTS_case) tests/fork_wait tests/fork_clone
-USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case)
+USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case) tests/exec_others
 USERLAND_PARTS_test-signals = $(USERLAND_PARTS_case) tests/registers tests/registers_random \
 	$(addprefix tests/signal_,info frame wait group lost)
 USERLAND_PARTS_test-futex = $(addprefix tests/,tap thread futex_crew futex_pthread futex_owner futex_shared \

@@ -6,11 +6,12 @@
  *
  * Checked: behind exec X is the only thread, on one kernel; behind the end there is none; no other kernel has threads or
  * memory of the group left; the end runs once; KILL and FREE reach kernels that know the group; what a thread of the
- * old program said does not end the new one; nobody waits for ever (an invalid end state).
+ * old program said does not end the new one, nor exec; nobody waits for ever (an invalid end state).
  *
  * Seeded bugs: 1 a thread is put into a group that is pruned; 2 a kernel may join one; 3 a kill that comes while exec prunes is
  * forgotten; 4 a kill while exec prunes starts the end at once; 5 KILL is answered while threads are
- * left; 6 the end of the group is sent and not waited for; 7 exec leaves the members as they were. */
+ * left; 6 the end of the group is sent and not waited for; 7 exec leaves the members as they were; 8 a doomed
+ * thread's exit_group ends the group. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -32,6 +33,7 @@ bool here[4];
 bool doomed[4];
 byte count = 2;
 bool exiting, pruning, ended, executed, quiet;
+bool outside; /* somebody else wants the end */
 byte quiet_count;
 bool member[3];
 byte ends;
@@ -167,7 +169,7 @@ proctype execs(byte id)
             :: else
             fi;
             if
-            :: exiting && BUG != 3 && BUG != 4 -> run worker()
+            :: exiting && BUG != 3 && BUG != 4 -> assert(outside); run worker()
             :: exiting && (BUG == 3 || BUG == 4)
             :: !exiting ->
                 executed = true;
@@ -198,7 +200,7 @@ end_alone:
 proctype killer()
 {
     if
-    :: atomic { begin_end() }
+    :: atomic { outside = true; begin_end() }
     :: skip
     fi
 }
@@ -225,7 +227,14 @@ end:
                 CHANNEL(HOME, MEMBER)!TAKEN
             fi
        }
-    :: atomic { CHANNEL(MEMBER, HOME)?EXIT -> assert(!executed); begin_end(); CHANNEL(HOME, MEMBER)!HEARD }
+    :: atomic { CHANNEL(MEMBER, HOME)?EXIT ->
+            assert(!executed);
+            if
+            :: !pruning || BUG == 8 -> begin_end()
+            :: else
+            fi;
+            CHANNEL(HOME, MEMBER)!HEARD
+       }
     :: atomic {
         CHANNEL(THIRD, HOME)?JOIN ->
             if

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "userland/tests/case.h"
+#include "userland/tests/exec.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/place.h"
 #include "userland/tests/tap.h"
 
 #define PAGE 4096
 #define STRING_MAX 131072 /* bytes of one argument with its NUL, Linux's limit */
-#define THREADS_MAX 16
 
 /* --- what is executed --- */
 
@@ -153,77 +153,9 @@ static int child_winner(int argc, char **argv)
     return argc > 2 ? atoi(argv[2]) : 99;
 }
 
-/* --- threads of the program that is replaced --- */
-
-struct company {
-    atomic_int running;                   /* threads that have begun */
-    _Atomic(uint64_t) beats[THREADS_MAX]; /* each counts while it lives */
-};
-
-static struct company *company; /* shared, so that the parent sees it */
-static int company_pipe[2];
-
-static void *thread_beats(void *argument)
-{
-    int index = (int)(intptr_t)argument;
-
-    place_go(index);
-    atomic_fetch_add(&company->running, 1);
-    for (;;) {
-        atomic_fetch_add(&company->beats[index], 1);
-        /* Some compute, some call the kernel. */
-        if (index % 2 == 0)
-            machine_pause();
-        else
-            sched_yield();
-    }
-    return NULL;
-}
-
-static void *thread_blocks(void *argument)
-{
-    int index = (int)(intptr_t)argument;
-    struct timespec hour = {3600, 0};
-    int word = 0;
-    char byte;
-
-    place_go(index);
-    atomic_fetch_add(&company->running, 1);
-    if (index % 4 == 0)
-        read(company_pipe[0], &byte, 1);
-    else if (index % 4 == 1)
-        syscall(SYS_futex, &word, 0, 0, NULL, NULL, 0);
-    else if (index % 4 == 2)
-        nanosleep(&hour, NULL);
-    else
-        pause();
-    atomic_fetch_add(&company->beats[index], 1);
-    return NULL;
-}
-
-static void company_start(int count, void *(*run)(void *))
-{
-    CALL(pipe2(company_pipe, O_CLOEXEC));
-    for (int i = 0; i < count; i++) {
-        pthread_t thread;
-
-        MUST(pthread_create(&thread, NULL, run, (void *)(intptr_t)i) == 0, "no thread %d", i);
-    }
-    UNTIL(atomic_load(&company->running) == count, "threads on all places");
-}
-
-static uint64_t company_beats(void)
-{
-    uint64_t sum = 0;
-
-    for (int i = 0; i < THREADS_MAX; i++)
-        sum += atomic_load(&company->beats[i]);
-    return sum;
-}
-
 /* --- cases --- */
 
-static _Noreturn void exec_identity(void)
+_Noreturn void exec_identity(void)
 {
     char pid[16];
     char tid[16];
@@ -243,238 +175,6 @@ static void case_main_thread(void)
             exec_identity();
         }
         EXITS(child, 0);
-    }
-}
-
-static void *thread_execs(void *argument)
-{
-    place_go((int)(intptr_t)argument);
-    exec_identity();
-}
-
-/* The main thread computes, waits for its thread to end, or has ended itself. */
-static void case_second_thread(void)
-{
-    for (int i = 0; i < 3 * place_few(8); i++) {
-        pid_t child = FORK();
-
-        if (child == 0) {
-            pthread_t thread;
-
-            place_go(i / 2);
-            MUST(pthread_create(&thread, NULL, thread_execs, (void *)(intptr_t)(i / 3)) == 0, "no thread");
-            if (i % 3 == 0)
-                pthread_join(thread, NULL);
-            if (i % 3 == 1)
-                syscall(SYS_exit, 0);
-            for (;;)
-                machine_pause();
-        }
-        EXITS(child, 0);
-    }
-}
-
-struct watched {
-    int up[2];
-    int down[2];
-    int place;
-};
-
-static void *thread_execs_watched(void *argument)
-{
-    struct watched *watched = argument;
-    char first[16];
-    char second[16];
-
-    snprintf(first, sizeof(first), "%d", watched->up[1]);
-    snprintf(second, sizeof(second), "%d", watched->down[0]);
-    place_go(watched->place);
-    case_exec("watched", first, second);
-}
-
-/* One thread of many execs, at each place in turn; of the others none goes on behind it. */
-static void others_die(void *(*run)(void *), bool from_main)
-{
-    int count = 1 + place_few(7);
-
-    for (int i = 0; i < place_few(6); i++) {
-        struct watched watched = {.place = i};
-        uint64_t beats;
-        char byte = 0;
-        pid_t child;
-
-        CALL(pipe(watched.up));
-        CALL(pipe(watched.down));
-        company = case_share(PAGE);
-        child = FORK();
-        if (child == 0) {
-            pthread_t thread;
-
-            company_start(count, run);
-            if (from_main)
-                thread_execs_watched(&watched);
-            MUST(pthread_create(&thread, NULL, thread_execs_watched, &watched) == 0, "no thread");
-            for (;;)
-                machine_pause();
-        }
-        case_await("the executed program's first word");
-        MUST(read(watched.up[0], &byte, 1) == 1 && byte == 'r', "%s", case_error(errno));
-        beats = company_beats();
-        for (int turn = 0; turn < 200; turn++)
-            sched_yield();
-        CHECK(company_beats() == beats, "a thread lives on behind exec: %ld beats", (long)(company_beats() - beats));
-        CALL(write(watched.down[1], "x", 1));
-        EXITS(child, 0);
-        for (int k = 0; k < 2; k++) {
-            close(watched.up[k]);
-            close(watched.down[k]);
-        }
-    }
-}
-
-static void case_running_others(void)
-{
-    others_die(thread_beats, true);
-}
-
-static void case_running_others_thread(void)
-{
-    others_die(thread_beats, false);
-}
-
-static void case_waiting_others(void)
-{
-    others_die(thread_blocks, true);
-}
-
-static void case_waiting_others_thread(void)
-{
-    others_die(thread_blocks, false);
-}
-
-static atomic_int race_gate;
-
-static void *thread_races(void *argument)
-{
-    char status[16];
-
-    place_go((int)(intptr_t)argument);
-    snprintf(status, sizeof(status), "%d", 20 + (int)(intptr_t)argument);
-    atomic_fetch_sub(&race_gate, 1);
-    while (atomic_load(&race_gate) > 0)
-        machine_pause();
-    case_exec("winner", status, NULL);
-}
-
-/* Threads on all places exec at once: one program runs, and once. */
-static void case_race(void)
-{
-    int count = 2 + place_few(4);
-
-    for (int round = 0; round < 6; round++) {
-        pid_t child = FORK();
-        int status;
-
-        if (child == 0) {
-            atomic_store(&race_gate, count);
-            for (int i = 0; i < count; i++) {
-                pthread_t thread;
-
-                MUST(pthread_create(&thread, NULL, thread_races, (void *)(intptr_t)i) == 0, "no thread");
-            }
-            for (;;)
-                pause();
-        }
-        status = case_wait(child);
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) >= 20 && WEXITSTATUS(status) < 20 + count, "status %#x",
-              (unsigned)status);
-    }
-}
-
-static void *thread_exits_group(void *argument)
-{
-    place_go((int)(intptr_t)argument);
-    atomic_fetch_sub(&race_gate, 1);
-    while (atomic_load(&race_gate) > 0)
-        machine_pause();
-    _exit(5);
-}
-
-/* exec against exit_group: the one or the other. */
-/* Threads that are born on one place and come and go between it and the first. */
-static void *thread_commutes(void *argument)
-{
-    int index = (int)(intptr_t)argument;
-
-    for (;;) {
-        place_go(index);
-        place_go(0);
-    }
-    return NULL;
-}
-
-static void *thread_ends(void *argument)
-{
-    return argument;
-}
-
-/* Makes threads without end. */
-static void *thread_makes(void *argument)
-{
-    int index = (int)(intptr_t)argument;
-    pthread_attr_t attributes;
-    pthread_t thread;
-
-    place_go(index);
-    atomic_fetch_add(&company->running, 1);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    MUST(pthread_create(&thread, &attributes, thread_commutes, argument) == 0, "no commuter %d", index);
-    for (;;) {
-        MUST(pthread_create(&thread, NULL, thread_ends, NULL) == 0, "no thread");
-        pthread_join(thread, NULL);
-    }
-    return NULL;
-}
-
-static void case_coming(void)
-{
-    int count = 2 + place_few(4);
-
-    company = case_share(PAGE);
-    for (int round = 0; round < 12; round++) {
-        pid_t child;
-
-        atomic_store(&company->running, 0);
-        child = FORK();
-        if (child == 0) {
-            company_start(count, thread_makes);
-            for (int turn = 0; turn < round * 10; turn++)
-                sched_yield();
-            exec_identity();
-        }
-        EXITS(child, 0);
-    }
-}
-
-static void case_race_exit(void)
-{
-    for (int round = 0; round < 8; round++) {
-        pid_t child = FORK();
-        int status;
-
-        if (child == 0) {
-            pthread_t thread;
-
-            atomic_store(&race_gate, 2);
-            MUST(pthread_create(&thread, NULL, thread_races, (void *)1) == 0, "no thread");
-            MUST(pthread_create(&thread, NULL, thread_exits_group, (void *)(intptr_t)round) == 0, "no thread");
-            for (;;)
-                pause();
-        }
-        status = case_wait(child);
-        CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 21 || WEXITSTATUS(status) == 5), "status %#x",
-              (unsigned)status);
     }
 }
 
@@ -802,6 +502,7 @@ static const struct case_entry cases[] = {
     {"blocked-thread", "exec from a second thread ends threads that wait on all places", case_waiting_others_thread},
     {"race", "of threads that exec at once one wins", case_race},
     {"coming", "no thread that is made, or on its way, while another execs lives on", case_coming},
+    {"astray", "what a thread does that exec has doomed does not end the new program", case_astray},
     {"race-exit", "exec against exit_group: the one or the other", case_race_exit},
     {"errors", "exec that fails leaves everything as it was", case_errors},
     {"arguments", "arguments and variables of all sizes arrive", case_arguments},

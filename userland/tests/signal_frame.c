@@ -259,6 +259,12 @@ static struct registers after;
 static alignas(64) uint8_t cleared[PAGE];
 static bool handler_moves;
 
+/* What a program and the process that sends it signals share. */
+static struct sending {
+    atomic_int handled;
+    atomic_bool stop;
+} * sending;
+
 /* Leaves nothing of what was in the registers. */
 static void handler_clobbers(int signal, siginfo_t *info, void *context)
 {
@@ -269,6 +275,8 @@ static void handler_clobbers(int signal, siginfo_t *info, void *context)
     if (handler_moves)
         place_go(place_here() + 1);
     atomic_fetch_add(&signal_count, 1);
+    if (sending != NULL)
+        atomic_fetch_add(&sending->handled, 1);
 }
 
 static void registers_begin(void)
@@ -312,30 +320,40 @@ void case_registers_call(void)
     }
 }
 
+/* One signal at a time, and between them the program gets time to run: one that is interrupted again as soon as its
+ * handler returns gets nowhere. How much time differs by powers of two: some come very soon. */
+static void send_signals(pid_t target)
+{
+    for (unsigned turn = 0; !atomic_load(&sending->stop); turn++) {
+        int before = atomic_load(&sending->handled);
+
+        CALL(kill(target, SIGUSR1));
+        while (atomic_load(&sending->handled) == before && !atomic_load(&sending->stop))
+            sched_yield();
+        for (int i = 0; i < 1 << turn % 16; i++)
+            machine_pause();
+    }
+}
+
 void case_registers_code(void)
 {
     uint64_t random = 12;
-    atomic_int *stop = case_share(PAGE);
     pid_t target = getpid();
     pid_t child;
 
     registers_begin();
+    sending = case_share(sizeof(*sending));
     child = FORK();
     if (child == 0) {
         place_go(1);
-        while (atomic_load(stop) == 0) {
-            CALL(kill(target, SIGUSR1));
-            for (int i = 0; i < 100; i++)
-                machine_pause();
-            sched_yield();
-        }
+        send_signals(target);
         _exit(0);
     }
     handler_moves = true;
     case_await("signals that interrupt program code");
     for (int i = 0; i < ROUNDS / 2 || atomic_load(&signal_count) < 50; i++)
         registers_round(&random, 200000);
-    atomic_store(stop, 1);
+    atomic_store(&sending->stop, true);
     EXITS(child, 0);
 }
 

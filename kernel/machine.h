@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/arch/x86_64/traps.h"
 #include "msg/call.h"
 
 /* Number of this instance. */
@@ -36,6 +37,6 @@ void first_process_start(void);
 _Noreturn void machine_exit(uint32_t status);
 
 /* A non-maskable interrupt: stop for a peer's panic, or write what everybody waits for. */
-void machine_nmi(void);
+void machine_nmi(const struct trap_frame *frame);
 
 #endif

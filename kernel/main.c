@@ -36,6 +36,7 @@
 #include "tasks/role.h"
 #include "tasks/sched.h"
 #include "tasks/timer.h"
+#include "tasks/wait_dump.h"
 #include "tasks/watch.h"
 #include "tasks/work.h"
 
@@ -96,13 +97,13 @@ static void stop_others(void)
     }
 }
 
-void machine_nmi(void)
+void machine_nmi(const struct trap_frame *frame)
 {
     if (window_boot_page()->panicking != 0) {
         for (;;)
             cpu_stop();
     }
-    sched_dump_waits();
+    wait_dump(frame);
 }
 
 static void apic_start(void)

@@ -177,7 +177,7 @@ static void interrupt(const struct trap_frame *frame)
 void trap_dispatch(struct trap_frame *frame)
 {
     if (frame->vector == TRAP_NMI) {
-        machine_nmi();
+        machine_nmi(frame);
         return;
     }
     if (trap_from_user(frame))

@@ -28,8 +28,6 @@
 #include "tasks/sched_internal.h"
 
 #define LOOKS_BETWEEN_INTERRUPTS 256u /* of an idle CPU */
-#define DUMP_TRIES 1000000u           /* for a run queue's lock, then the wait dump goes without */
-#define DUMP_MAX 1000u                /* lines of one list in the wait dump */
 #define NEVER UINT64_MAX
 
 static struct cpu_queue *own_queue(void)
@@ -761,41 +759,4 @@ void sched_idle(void)
         if (first)
             msg_doorbell_disarm();
     }
-}
-
-static void dump_list(const struct list *head, uint64_t now)
-{
-    uint32_t left = DUMP_MAX; /* an unlocked list may change under us */
-
-    list_for_each(node, head) {
-        const struct thread *thread = container_of(node, const struct thread, queue_node);
-
-        log_event("wait kernel %u thread %u:%u %s waits for %s%s%d key %lx%s", instance.kernel,
-                  thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->context.name, thread->reason.what,
-                  thread->reason.kernel >= 0 ? " of kernel " : " of own kernel ",
-                  thread->reason.kernel >= 0 ? thread->reason.kernel : (int)instance.kernel,
-                  (unsigned long)thread->reason.key, thread->wake_at > now ? " (sleeps)" : "");
-        if (--left == 0)
-            break;
-    }
-}
-
-/* Runs in an NMI, and must work when a CPU hangs with the lock: it goes without after a bounded time. When this CPU
- * holds the lock, nobody changes the lists, and a change cut short leaves them whole in the forward direction. */
-void sched_dump_waits(void)
-{
-    struct cpu_queue *queue = own_queue();
-    const struct thread *current = thread_current();
-    bool locked = false;
-
-    for (uint32_t i = 0; i < DUMP_TRIES && !locked && !spin_held(&queue->lock); i++) {
-        locked = spin_try(&queue->lock);
-        cpu_pause();
-    }
-
-    log_event("wait kernel %u cpu %u runs thread %u:%u %s", instance.kernel, cpu_self()->number,
-              current->tid >> TID_KERNEL_SHIFT, current->tid & 0xffff, current->idle ? "idle" : current->context.name);
-    dump_list(&queue->blocked, clock_now());
-    if (locked)
-        spin_unlock(&queue->lock);
 }

@@ -65,7 +65,4 @@ void sched_wake_interrupt(void);
 /* Once set, every CPU calls it as soon as it has nothing to do: it does not return. */
 extern void (*volatile sched_halt)(void);
 
-/* Writes what every blocked thread waits for, one line each, as "@wait" events. */
-void sched_dump_waits(void);
-
 #endif

@@ -10,8 +10,6 @@ _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* The same for a state that a trap has saved: the backtrace starts at RIP and the frame at FRAME_POINTER. */
 _Noreturn void panic_at(uint64_t frame_pointer, uint64_t rip, const char *text);
-/* Prints the functions that lead to RIP (0: leave it out) and FRAME_POINTER. */
-void panic_backtrace(uint64_t frame_pointer, uint64_t rip);
 
 /* Stops every other CPU of the machine; registered by the part that knows them. */
 extern void (*panic_stop_others)(void);

@@ -1,6 +1,7 @@
 """What `tools/kettle run` promises about a program: its output, its input, its status, and the machine's failures."""
 
 import hashlib
+import re
 
 import pytest
 
@@ -132,7 +133,8 @@ def test_unmodified_linux_programs(run, musl, compiler, flags):
 def test_timeout_says_who_waits_for_what(run):
     done = run("--cpus", "2", "--timeout", "8", "--", "spin")
     assert done.status == 124, done.explain()
-    assert "kernel 0 cpu 0 runs thread 0:2 spin" in done.stderr, done.explain()
+    assert "kernel 0 cpu 0 runs thread 0:2 spin in its program, rip 4" in done.stderr, done.explain()
+    assert re.search("kernel 1 cpu 1 runs thread 0:0 idle in .*sched_idle < ", done.stderr), done.explain()
     assert "waits for" in done.stderr
 
 

@@ -688,12 +688,11 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
 
     do {
         cpu->idle_polls++;
-        if (idle_poll_look()) {
-            msg_poll();
+        if (idle_poll_look() && msg_poll())
             return true;
-        }
         cpu_pause();
-        if (cpu->flush_pending) /* as cpu_relax, without a call that is no idling */
+        /* As cpu_relax, without a call that is no idling. Whoever keeps us from the messages may wait for that. */
+        if (cpu->flush_pending)
             space_flush_interrupt();
         if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
             idle_break(queue);

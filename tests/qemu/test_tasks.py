@@ -21,11 +21,8 @@ MACHINES = {
 PROGRAMS = ["test-fork", "test-exec", "test-signals", "test-thread-state", "test-moved", "test-proc"]
 MODES = ["all", "move", "push", "fork", "exec", "signal", "stop"]
 INJECTED = "4-kernels-2-nodes"
-# What a short run takes from: machines of several CPUs for each kernel are for the long run, where two known failures of them
-# show (docs/limits.md), and where there is time: CPUs that spin for each other on fewer of the host's take minutes.
-SHORT = [machine for machine in MACHINES if long_run() or not machine.endswith("-smp")]
-STORM_SECONDS = 120 if long_run() else 5
-STORM_SEEDS = range(1, 21) if long_run() else (1,)
+STORM_SECONDS = 60 if long_run() else 5
+STORM_SEEDS = range(1, 7) if long_run() else (1,)  # times machines: half an hour
 LEAK_PROCESSES = 10000 if long_run() else 300
 TIMEOUT = 400
 
@@ -36,7 +33,7 @@ def passed(done):
 
 
 @pytest.mark.parametrize("program, machine", [(program, machine) for index, program in enumerate(PROGRAMS)
-                                              for machine in in_turn(SHORT, index, (INJECTED,))])
+                                              for machine in in_turn(MACHINES, index, (INJECTED,))])
 def test_program(run, program, machine):
     passed(run(*MACHINES[machine], "--", program, timeout=TIMEOUT))
 
@@ -67,7 +64,7 @@ def test_storm_with_messages_held_back(run, mode):
                timeout=TIMEOUT + STORM_SECONDS))
 
 
-@pytest.mark.parametrize("machine", SHORT)
+@pytest.mark.parametrize("machine", MACHINES)
 def test_nothing_is_left_behind(run, machine):
     """Every kernel has after many processes what it had before."""
     passed(run(*MACHINES[machine], "--", "leak-tasks", LEAK_PROCESSES, timeout=TIMEOUT + LEAK_PROCESSES // 5))

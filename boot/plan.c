@@ -33,6 +33,21 @@ int plan_compute(const struct plan_input *input, struct plan *out, char *error, 
     return failure;
 }
 
+const struct plan_range *plan_range_of(const struct plan *plan, uint64_t pa)
+{
+    uint32_t low = 0, high = plan->range_count;
+
+    while (low < high) { /* the first range that ends behind PA */
+        uint32_t middle = (low + high) / 2;
+
+        if (plan->ranges[middle].base + plan->ranges[middle].size <= pa)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < plan->range_count && plan->ranges[low].base <= pa ? &plan->ranges[low] : NULL;
+}
+
 /* Text that goes on counting when its room is used up, as snprintf does. */
 struct writer {
     char *text;

@@ -75,6 +75,9 @@ struct plan_input {
  * than PLAN_RANGES_MAX. */
 int plan_compute(const struct plan_input *input, struct plan *out, char *error, size_t error_size);
 
+/* The range that has the physical address PA, or NULL: nobody owns it. */
+const struct plan_range *plan_range_of(const struct plan *plan, uint64_t pa);
+
 /* Writes the plan as text: "K kernels, C cpus, N nodes, M MiB", then one line a kernel:
  * "kernel K cpus LIST node N memory M MiB"; at most SIZE bytes including the NUL.
  * Returns the length the full text has (as snprintf). */

@@ -102,19 +102,7 @@ void window_unmap(uint64_t va, uint64_t size)
 
 bool window_owns(uint64_t pa, uint64_t size)
 {
-    const struct plan *plan = &instance.plan;
-    uint32_t low = 0, high = plan->range_count;
+    const struct plan_range *range = plan_range_of(&instance.plan, pa);
 
-    while (low < high) { /* the first range that ends behind pa */
-        uint32_t middle = (low + high) / 2;
-
-        if (plan->ranges[middle].base + plan->ranges[middle].size <= pa)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == plan->range_count)
-        return false;
-    return plan->ranges[low].kernel == instance.kernel && plan->ranges[low].base <= pa &&
-           pa + size <= plan->ranges[low].base + plan->ranges[low].size;
+    return range != NULL && range->kernel == instance.kernel && pa + size <= range->base + range->size;
 }

@@ -54,25 +54,12 @@ void control_init(void)
     msg_register(MSG_CONTROL, handle_control, 0, 0);
 }
 
-static void note_error(void *context, uint32_t kernel, const void *reply, int length)
-{
-    (void)kernel;
-    (void)reply;
-    if (length < 0)
-        *(int *)context = length;
-}
-
 int control_everywhere(const char *words)
 {
-    kernel_set others = 0;
     int error = msg_control(words);
 
-    if (error != 0)
-        return error;
-    for (uint32_t k = 0; k < instance.kernels; k++) {
-        if (k != instance.kernel && msg_peer_started(k))
-            others |= 1ull << k;
-    }
-    msg_gather(others, MSG_CONTROL, words, (uint32_t)strlen(words), note_error, &error, "change of options", 0);
+    if (error == 0)
+        msg_gather(msg_peers_reachable(), MSG_CONTROL, words, (uint32_t)strlen(words), msg_note_error, &error,
+                   "change of options", 0);
     return error;
 }

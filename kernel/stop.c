@@ -102,12 +102,8 @@ static void halt(void)
 
 static void flush(void)
 {
-    kernel_set others = 0;
+    kernel_set others = msg_peers_reachable();
 
-    for (uint32_t k = 0; k < instance.kernels; k++) {
-        if (k != instance.kernel && msg_peer_reachable(k))
-            others |= 1ull << k;
-    }
     msg_gather(others, MSG_STOP_FLUSH, NULL, 0, NULL, NULL, "ordinary messages to be handled", 0);
     msg_gather(others, MSG_STOP_FLUSH_URGENT, NULL, 0, NULL, NULL, "urgent messages to be handled", 0);
 }

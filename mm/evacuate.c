@@ -81,27 +81,6 @@ int evacuate_frames(uint32_t successor)
     return error;
 }
 
-static void note_worst(void *context, uint32_t kernel, const void *reply, int length)
-{
-    int *worst = context;
-
-    (void)kernel;
-    (void)reply;
-    if (length < *worst)
-        *worst = length;
-}
-
-static kernel_set all_others(void)
-{
-    kernel_set set = 0;
-
-    for (uint32_t k = 0; k < instance.kernels; k++) {
-        if (k != instance.kernel && msg_peer_reachable(k))
-            set |= 1ull << k;
-    }
-    return set;
-}
-
 void evacuate_tell_pairs(void)
 {
     static uint8_t buffer[MSG_MAX] __attribute__((aligned(16)));
@@ -113,8 +92,8 @@ void evacuate_tell_pairs(void)
 
         *message = (struct msg_evacuate){.count = count};
         memcpy(message + 1, pairs + done, count * sizeof(*pairs));
-        msg_gather(all_others(), MSG_EVACUATE_PAIRS, message, sizeof(*message) + count * sizeof(*pairs), note_worst,
-                   &worst, "frames to be mapped in place of others", done);
+        msg_gather(msg_peers_reachable(), MSG_EVACUATE_PAIRS, message, sizeof(*message) + count * sizeof(*pairs),
+                   msg_note_error, &worst, "frames to be mapped in place of others", done);
         evacuate_replace(pairs + done, count);
         done += count;
     }

@@ -27,20 +27,9 @@ struct release_batch {
 
 uint32_t frame_owner(uint64_t frame)
 {
-    const struct plan *plan = &instance.plan;
-    uint32_t low = 0, high = plan->range_count;
+    const struct plan_range *range = plan_range_of(&instance.plan, frame);
 
-    while (low < high) { /* the first range that ends behind FRAME */
-        uint32_t middle = (low + high) / 2;
-
-        if (plan->ranges[middle].base + plan->ranges[middle].size <= frame)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == plan->range_count || plan->ranges[low].base > frame)
-        return KERNELS_MAX;
-    return plan->ranges[low].kernel;
+    return range != NULL ? range->kernel : KERNELS_MAX;
 }
 
 /* The answer to a batch. */

@@ -533,6 +533,16 @@ static void gather_some(struct gathering *gathering, kernel_set set, struct msg_
     msg_wait(&gathering->done, reason);
 }
 
+void msg_note_error(void *error, uint32_t kernel, const void *reply, int length)
+{
+    int *lowest = error;
+
+    (void)kernel;
+    (void)reply;
+    if (length < *lowest)
+        *lowest = length;
+}
+
 void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each, void *context,
                 const char *why, uint64_t key)
 {

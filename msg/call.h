@@ -9,22 +9,11 @@
 #include "kernel/lib/completion.h"
 #include "msg/channel.h"
 
-/* A set of kernels: bit k is kernel k. */
-typedef uint64_t kernel_set;
-_Static_assert(KERNELS_MAX <= 64, "kernel_set has a bit for each kernel");
-
-static inline uint32_t kernel_set_count(kernel_set set)
-{
-    uint32_t count = 0;
-
-    for (; set != 0; set &= set - 1)
-        count++;
-    return count;
-}
-
 /* Takes an answer, in the context of a handler: it must not wait. LENGTH bytes at REPLY, or LENGTH is a negative errno.
  */
 typedef void (*msg_answer)(void *context, uint32_t kernel, const void *reply, int length);
+/* One that does not look at what comes: the int at ERROR, 0 before, becomes the lowest negative LENGTH, if any. */
+void msg_note_error(void *error, uint32_t kernel, const void *reply, int length);
 
 /* A request on its way, in the memory of whoever asks. A slot of the request table leads to it. */
 struct msg_asking {

@@ -151,6 +151,17 @@ bool msg_peer_reachable(uint32_t kernel)
     return peer != NULL && (peer->blocked & BLOCKED_UNREACHED) == 0;
 }
 
+kernel_set msg_peers_reachable(void)
+{
+    kernel_set set = 0;
+
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        if (k != instance.kernel && msg_peer_reachable(k))
+            set |= 1ull << k;
+    }
+    return set;
+}
+
 void msg_peer_start(uint32_t kernel)
 {
     if (msg_peer(kernel) != NULL)

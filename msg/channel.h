@@ -32,6 +32,8 @@ void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32
 /* From now on KERNEL may be sent to: it has opened its rings. */
 void msg_peer_reach(uint32_t kernel);
 bool msg_peer_reachable(uint32_t kernel);
+/* All others that may be sent to now. */
+kernel_set msg_peers_reachable(void);
 /* From now on programs may go to KERNEL: every kernel that runs can reach it. boot/boot.md has the protocol. */
 void msg_peer_start(uint32_t kernel);
 bool msg_peer_started(uint32_t kernel);

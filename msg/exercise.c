@@ -237,21 +237,13 @@ static int ask(const struct exercise *e, uint32_t kernel, uint64_t *words)
     return msg_call(kernel, type, words, size, words, size, "exercise", kernel);
 }
 
-static void note_error(void *context, uint32_t kernel, const void *reply, int length)
-{
-    (void)kernel;
-    (void)reply;
-    if (length < 0)
-        *(int *)context = length;
-}
-
 static int survey(const struct exercise *e, const uint64_t *words)
 {
     bool brief = e->size <= sizeof(struct msg_survey);
     int error = 0;
 
     msg_multicast(e->kernels, brief ? MSG_SURVEY : MSG_SURVEY_BYTES, words,
-                  brief ? (uint32_t)sizeof(struct msg_survey) : e->size, note_error, &error, "exercise", 0);
+                  brief ? (uint32_t)sizeof(struct msg_survey) : e->size, msg_note_error, &error, "exercise", 0);
     return error;
 }
 

@@ -7,6 +7,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/abi/limits.h"
+
+/* A set of kernels: bit k is kernel k. */
+typedef uint64_t kernel_set;
+_Static_assert(KERNELS_MAX <= 64, "kernel_set has a bit for each kernel");
+
+static inline uint32_t kernel_set_count(kernel_set set)
+{
+    uint32_t count = 0;
+
+    for (; set != 0; set &= set - 1)
+        count++;
+    return count;
+}
+
 #define MSG_SHORT 48u  /* bytes of payload in one slot */
 #define MSG_MAX 65536u /* bytes of payload of a fragmented message */
 #define MSG_TYPES 128u

@@ -17,33 +17,12 @@ struct sending {
     bool to_all;
 };
 
-static void note_worst(void *context, uint32_t kernel, const void *reply, int length)
-{
-    int *worst = context;
-
-    (void)kernel;
-    (void)reply;
-    if (length < *worst)
-        *worst = length;
-}
-
-static kernel_set all_others(void)
-{
-    kernel_set set = 0;
-
-    for (uint32_t k = 0; k < instance.kernels; k++) {
-        if (k != instance.kernel && msg_peer_reachable(k))
-            set |= 1ull << k;
-    }
-    return set;
-}
-
 /* Sends what has been gathered in the message. */
 static void send(struct sending *s, uint32_t to, size_t size)
 {
     if (s->error == 0)
-        msg_gather(s->to_all ? all_others() : 1ull << to, MSG_HANDOVER, s->message,
-                   (uint32_t)(sizeof(*s->message) + size), note_worst, &s->error, "hand-over of a group",
+        msg_gather(s->to_all ? msg_peers_reachable() : 1ull << to, MSG_HANDOVER, s->message,
+                   (uint32_t)(sizeof(*s->message) + size), msg_note_error, &s->error, "hand-over of a group",
                    s->message->group);
 }
 

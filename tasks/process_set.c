@@ -70,17 +70,6 @@ static void add_found(void *context, uint32_t kernel, const void *reply, int len
         sum->session = part.session;
 }
 
-static kernel_set others(void)
-{
-    kernel_set set = 0;
-
-    for (uint32_t k = 0; k < instance.kernels; k++) {
-        if (k != instance.kernel && msg_peer_reachable(k))
-            set |= 1ull << k;
-    }
-    return set;
-}
-
 void process_group_call(enum process_group_operation operation, uint32_t group, uint32_t except,
                         const struct signal_info *info, struct msg_process_group_found *found)
 {
@@ -90,7 +79,8 @@ void process_group_call(enum process_group_operation operation, uint32_t group, 
     if (info != NULL)
         asked.info = *info;
     *found = (struct msg_process_group_found){0};
-    msg_multicast(others(), MSG_PROCESS_GROUP, &asked, sizeof(asked), add_found, found, "processes of a group", group);
+    msg_multicast(msg_peers_reachable(), MSG_PROCESS_GROUP, &asked, sizeof(asked), add_found, found,
+                  "processes of a group", group);
     operate(&asked, &here);
     add_found(found, instance.kernel, &here, (int)sizeof(here));
 }
@@ -144,7 +134,7 @@ void process_group_signal(uint32_t group, uint32_t signal)
 
     if (hold(group, signal))
         return;
-    for (kernel_set rest = others(); rest != 0; rest &= rest - 1)
+    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1)
         post((uint32_t)__builtin_ctzll(rest), MSG_PROCESS_GROUP, &asked, sizeof(asked));
     operate(&asked, &found);
 }

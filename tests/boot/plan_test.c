@@ -855,6 +855,22 @@ static bool roomy(void)
     return any;
 }
 
+/* An address in, before and behind every range. */
+static void find_ranges(void)
+{
+    CHECK(plan_range_of(&plan, UINT64_MAX) == NULL);
+    for (uint32_t i = 0; i < plan.range_count; i++) {
+        const struct plan_range *range = &plan.ranges[i];
+        const struct plan_range *before = i > 0 ? range - 1 : NULL;
+
+        CHECK(plan_range_of(&plan, range->base) == range);
+        CHECK(plan_range_of(&plan, range->base + range->size - 1) == range);
+        if (range->base > 0)
+            CHECK(plan_range_of(&plan, range->base - 1) ==
+                  (before != NULL && before->base + before->size == range->base ? before : NULL));
+    }
+}
+
 TEST(random_machines, "on 3000 random machines every plan keeps its invariants and gives out exactly the free memory")
 {
     int planned = 0;
@@ -870,6 +886,7 @@ TEST(random_machines, "on 3000 random machines every plan keeps its invariants a
         if (error == 0) {
             planned++;
             compare_with_model();
+            find_ranges();
             struct plan again;
             CHECK_EQ(plan_compute(&input, &again, error_text, sizeof(error_text)), 0);
             CHECK(memcmp(&again, &plan, sizeof(plan)) == 0);

@@ -67,6 +67,7 @@ ALONE(peer_reached, "a peer that gives a sign of life can be sent to")
     send_numbers(PEER, MSG_TELL, 0, 1, 48);
     msg_poll();
     CHECK(msg_peer_reachable(PEER) && !msg_peer_reachable(OTHER));
+    CHECK_EQ(msg_peers_reachable(), 1ull << PEER);
 }
 
 ALONE(order, "messages of a pair and class arrive in the order of sending, over many laps")

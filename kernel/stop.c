@@ -1,7 +1,7 @@
 /* The coordinator of a stop, on kernel 0, and what every kernel does for it, step by step. See the header.
  *
  * Until the switch everything can be undone, and is, when something cannot be moved: then programs go on as if nothing
- * had been. From the switch on nothing can fail. */
+ * had been. From the switch on nothing can fail. A long file: the steps of both sides in the order of the protocol. */
 #include "kernel/stop.h"
 
 #include "boot/instance.h"

@@ -2,7 +2,9 @@
  *
  * A space that lives here alone changes in one critical section. Otherwise the heavy lock excludes every fault and
  * every other change in the machine, the other members apply the change first and answer, then we do (Popcorn
- * thesis 5.7.5). An unmap has a second round: a frame is freed by its owner only when no kernel maps it any more. */
+ * thesis 5.7.5). An unmap has a second round: a frame is freed by its owner only when no kernel maps it any more. What
+ * asks for a change and what a member does with it are both here, for they are one procedure when the space is alone.
+ */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/layout.h"
@@ -373,30 +375,36 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
     return result;
 }
 
-int space_unmap(struct space *space, uint64_t address, uint64_t length)
+/* Here and everywhere the pages of CHANGE, SPACE_UNMAP or SPACE_DISCARD, are let go of. */
+static int let_go(struct space *space, const struct msg_space_change *change)
 {
-    struct msg_space_change change = {
-        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_UNMAP};
     int64_t result;
 
-    if (length == 0 || (address & (PAGE_SIZE - 1)) != 0 || !user_range(address, length))
-        return -EINVAL;
-    if (change_alone(space, &change, false, &result))
+    if (change_alone(space, change, false, &result))
         return (int)result;
     result = space_acquire(space, SPACE_HEAVY);
     if (result != 0)
         return (int)result;
     count_change(space);
-    result = unmap_everywhere(space, address, change.length, SPACE_UNMAP);
+    result = unmap_everywhere(space, change->start, change->length, change->operation);
     space_release(space, SPACE_HEAVY);
     return (int)result;
+}
+
+int space_unmap(struct space *space, uint64_t address, uint64_t length)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_UNMAP};
+
+    if (length == 0 || (address & (PAGE_SIZE - 1)) != 0 || !user_range(address, length))
+        return -EINVAL;
+    return let_go(space, &change);
 }
 
 int space_discard(struct space *space, uint64_t address, uint64_t length)
 {
     struct msg_space_change change = {
         .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_DISCARD};
-    int64_t result;
 
     if ((address & (PAGE_SIZE - 1)) != 0 || length > USER_END)
         return -EINVAL;
@@ -404,15 +412,7 @@ int space_discard(struct space *space, uint64_t address, uint64_t length)
         return 0;
     if (!user_range(address, length))
         return -ENOMEM;
-    if (change_alone(space, &change, false, &result))
-        return (int)result;
-    result = space_acquire(space, SPACE_HEAVY);
-    if (result != 0)
-        return (int)result;
-    count_change(space);
-    result = unmap_everywhere(space, address, change.length, SPACE_DISCARD);
-    space_release(space, SPACE_HEAVY);
-    return (int)result;
+    return let_go(space, &change);
 }
 
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot)

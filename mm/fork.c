@@ -1,7 +1,8 @@
 /* Fork of an address space that may span kernels. See space_fork in mm/space.h, and mm/fork.md for the protocol.
  *
  * The parent's heavy lock is held all the time, so no kernel changes areas or resolves faults of it meanwhile. The
- * child is nobody else's yet. */
+ * child is nobody else's yet. A long file: the steps on the parent's kernel and those of the other members belong
+ * together, as in the protocol. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/layout.h"

@@ -2,7 +2,8 @@
  *
  * A request id is a slot of the request table and the slot's generation, so a late reply to a slot used again is
  * recognised. A credit is the right to have a request lie unanswered in the peer's ring: its short reply has room. It
- * comes back with the answer, or with word that the peer keeps the request. */
+ * comes back with the answer, or with word that the peer keeps the request. A long file: the table, the credits and the
+ * two that use them, calls and gathers, share their locks. */
 #include "msg/call.h"
 
 #include "kernel/abi/errno.h"

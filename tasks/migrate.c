@@ -1,7 +1,8 @@
 /* Moving a thread. See the header and tasks/migration.md.
  *
  * The thread sleeps in migrate_thread on the kernel it leaves: that is its shadow. Whatever wakes it has set its return
- * disposition before: RETURN after installing the state it came back with, EXIT, or FAIL when it could not leave. */
+ * disposition before: RETURN after installing the state it came back with, EXIT, or FAIL when it could not leave. Both
+ * sides are here, as a thread's state leaves and arrives in one form. */
 #include "tasks/migrate.h"
 
 #include "boot/instance.h"

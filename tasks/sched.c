@@ -1,5 +1,6 @@
-/* The scheduler: switching, blocking, waking, the timer, the idle loop. See the header; tasks/fair.h has the
- * arithmetic, tasks/place.c the choice of a CPU, tasks/scheduling.md the whole.
+/* The scheduler: switching, blocking, waking, the timer. See the header; tasks/fair.h has the arithmetic, tasks/place.c
+ * the choice of a CPU, tasks/idle.c what a CPU does without a thread, tasks/scheduling.md the whole. A long file: every
+ * change of what a thread is in is here.
  *
  * Interface: what a thread is in is told by its state. BLOCKED: in the list of blocked threads of its CPU, and with a
  * deadline among the sleepers. READY: in the queue of its CPU, or in transit. RUNNING: in none.
@@ -11,11 +12,9 @@
  * less leaves it as it is, so that a switch hardly ever touches the device. */
 #include "tasks/sched.h"
 
-#include "boot/instance.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -27,7 +26,6 @@
 #include "tasks/load.h"
 #include "tasks/sched_internal.h"
 
-#define LOOKS_BETWEEN_INTERRUPTS 256u /* of an idle CPU */
 #define NEVER UINT64_MAX
 
 static struct cpu_queue *own_queue(void)
@@ -132,69 +130,6 @@ static inline void begin_slice(struct cpu_queue *queue, const struct thread *thr
     queue->slice_end = thread->share.slice == NEVER ? NEVER : now + thread->share.slice;
 }
 
-/* THREAD, which runs on the queue's CPU, has run until NOW. */
-static inline void charge_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
-{
-    if (now <= queue->since)
-        return; /* the clocks of two CPUs differ a little */
-    share_charge(&thread->share, now - queue->since);
-    run_queue_forgive(&queue->run, &thread->share);
-    queue->since = now;
-}
-
-/* THREAD, which has been charged, stops running on CPU: what it has used is its own from now on. */
-static inline void take_user_time(struct cpu *cpu, struct thread *thread)
-{
-    thread->user_counts += (uint64_t)cpu->user_counts;
-    cpu->user_counts = 0;
-}
-
-/* Of RAN ns, those that COUNTS of the time stamp counter are; two clocks may differ a little. */
-static uint64_t user_part(uint64_t counts, uint64_t ran)
-{
-    uint64_t user = clock_counts_to_ns(counts);
-
-    return user < ran ? user : ran;
-}
-
-void sched_settle(void)
-{
-    struct cpu *cpu = cpu_self();
-    struct cpu_queue *queue = cpu->scheduler;
-    struct thread *thread = cpu->thread;
-    uint64_t user;
-
-    spin_lock(&queue->lock);
-    charge_locked(queue, thread, clock_now());
-    take_user_time(cpu, thread);
-    user = user_part(thread->user_counts, thread->share.ran);
-    thread->context.user_ns += user;
-    thread->context.system_ns += thread->share.ran - user;
-    thread->user_counts = 0;
-    thread->share.ran = 0;
-    spin_unlock(&queue->lock);
-}
-
-void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system)
-{
-    struct cpu_queue *queue = sched_lock(thread);
-    uint64_t ran = thread->share.ran, counts = thread->user_counts, in_user;
-
-    if (thread->state == THREAD_RUNNING) {
-        uint64_t now = clock_now();
-        int64_t more = cpus[queue->index]->user_counts;
-
-        if (more < 0) /* it is in user mode */
-            more += (int64_t)rdtsc();
-        counts += more > 0 ? (uint64_t)more : 0;
-        ran += now > queue->since ? now - queue->since : 0;
-    }
-    in_user = user_part(counts, ran);
-    *user = thread->context.user_ns + in_user;
-    *system = thread->context.system_ns + ran - in_user;
-    spin_unlock(&queue->lock);
-}
-
 /* A notice: 0, or 1 + the index of a CPU that has to look at its queue, and does not know it yet. */
 void sched_notify(uint32_t notice)
 {
@@ -216,7 +151,7 @@ static inline __attribute__((always_inline)) uint32_t enqueue_unlock(struct cpu_
 
     if (!idle && thread->group != NULL) {
         now = clock_now();
-        charge_locked(queue, running, now);
+        sched_charge_locked(queue, running, now);
     }
     thread->state = THREAD_READY;
     preempt = run_queue_wake(&queue->run, &thread->share, idle ? NULL : &running->share, credit);
@@ -392,7 +327,7 @@ void sched_share_changed(struct thread *thread)
     uint64_t now = clock_now();
 
     if (running)
-        charge_locked(queue, thread, now);
+        sched_charge_locked(queue, thread, now);
     if (thread->state == THREAD_BLOCKED || thread->transit)
         share_set(&thread->share, policy, thread->context.nice);
     else
@@ -466,7 +401,7 @@ static inline void switch_to_locked(struct cpu_queue *queue, struct thread *next
     next->state = THREAD_RUNNING;
     cpu->resched = false;
     cpu->thread = next;
-    take_user_time(cpu, previous);
+    sched_take_user_time(cpu, previous);
     if (previous->fpu != NULL && cpu->fpu_owner == previous)
         fpu_save(previous->fpu);
     restore_user(cpu, next);
@@ -474,8 +409,7 @@ static inline void switch_to_locked(struct cpu_queue *queue, struct thread *next
     sched_after_switch();
 }
 
-/* The running thread has been charged up to NOW and does not go on: the next one does, or idle. */
-static void switch_locked(struct cpu_queue *queue, uint64_t now)
+void sched_switch_locked(struct cpu_queue *queue, uint64_t now)
 {
     struct share *share = run_queue_take(&queue->run);
 
@@ -498,7 +432,7 @@ static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_
     thread->cpu = place_wake(thread);
     queue->leaving = thread;
     queue->left = true;
-    switch_locked(queue, now);
+    sched_switch_locked(queue, now);
 }
 
 /* The running thread, charged up to NOW, goes on unless it may not stay, or another one is to run first; there is one,
@@ -547,7 +481,7 @@ void sched_reschedule(void)
         return;
     }
     now = clock_now();
-    charge_locked(queue, thread, now);
+    sched_charge_locked(queue, thread, now);
     give_way_locked(queue, thread, stays, now);
 }
 
@@ -568,7 +502,7 @@ void sched_yield(void)
         return;
     }
     now = clock_now();
-    charge_locked(queue, thread, now);
+    sched_charge_locked(queue, thread, now);
     run_queue_yield(&queue->run, &thread->share);
     give_way_locked(queue, thread, stays, now);
 }
@@ -589,7 +523,7 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
         return;
     }
     now = clock_now();
-    charge_locked(queue, thread, now);
+    sched_charge_locked(queue, thread, now);
     queue->run.load -= thread->share.load;
     thread->state = THREAD_BLOCKED;
     thread->wait_end = end;
@@ -601,7 +535,7 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
         time_queue_add(&queue->sleepers, &thread->share.node);
         timer_need(queue, deadline, now);
     }
-    switch_locked(queue, now);
+    sched_switch_locked(queue, now);
 }
 
 void sched_die(void)
@@ -613,14 +547,14 @@ void sched_die(void)
 
     spin_lock(&queue->lock);
     now = clock_now();
-    charge_locked(queue, thread, now);
+    sched_charge_locked(queue, thread, now);
     queue->run.load -= thread->share.load;
     thread->state = THREAD_DEAD;
     if (cpu->fpu_owner == thread)
         cpu->fpu_owner = NULL;
     queue->dead = thread;
     queue->left = true;
-    switch_locked(queue, now);
+    sched_switch_locked(queue, now);
     panic("tasks: a dead thread ran again");
 }
 
@@ -670,92 +604,4 @@ void sched_wake_interrupt(void)
     timer_update_locked(queue, clock_now());
     spin_unlock(&queue->lock);
     load_publish(queue);
-}
-
-/* With poll=always there may never be a halt. */
-static __attribute__((noinline)) void idle_break(struct cpu_queue *queue)
-{
-    load_publish(queue);
-    interrupts_window();
-}
-
-/* Looks for messages for a while, once at least, and handles them. True: a thread is ready, or messages came: do not
- * halt yet. */
-static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
-{
-    struct cpu *cpu = cpu_self();
-    uint32_t left = msg_idle_budget();
-
-    do {
-        cpu->idle_polls++;
-        if (idle_poll_look() && msg_poll())
-            return true;
-        cpu_pause();
-        /* As cpu_relax, without a call that is no idling. Whoever keeps us from the messages may wait for that. */
-        if (cpu->flush_pending)
-            space_flush_interrupt();
-        if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
-            idle_break(queue);
-    } while (left-- > 0 && queue->run.ready_count == 0);
-    return queue->run.ready_count > 0;
-}
-
-void (*volatile sched_halt)(void);
-
-/* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else.
- */
-static void idle_wait(bool first)
-{
-    struct cpu_queue *queue = own_queue();
-    uint64_t halted;
-
-    if (cpu_several)
-        place_idle(true);
-    if (first && (idle_poll_work(queue) || !msg_doorbell_arm()))
-        return;
-    load_publish(queue);
-    halted = clock_now();
-    /* Interrupts are off: whatever makes a thread ready from now on also raises one, which ends the halt at once. */
-    if (queue->run.ready_count == 0 && sched_halt == NULL)
-        interrupts_wait();
-    load_publish(queue);
-    if (first) {
-        msg_doorbell_disarm();
-        msg_idle_gave_up(clock_now() - halted);
-    }
-}
-
-void sched_idle(void)
-{
-    struct cpu_queue *queue = own_queue();
-    bool first = cpu_index() == 0;
-
-    space_load(NULL);
-    for (;;) {
-        spin_lock(&queue->lock);
-        if (queue->run.ready_count == 0) {
-            spin_unlock(&queue->lock);
-            if (sched_halt != NULL)
-                sched_halt();
-            if (!cpu_several || !place_steal())
-                idle_wait(first);
-            continue;
-        }
-        if (first) {
-            spin_unlock(&queue->lock);
-            while (!msg_doorbell_arm()) {
-                msg_poll();
-                cpu_relax();
-            }
-            spin_lock(&queue->lock);
-        }
-        if (cpu_several)
-            place_idle(false);
-        if (queue->run.ready_count > 0)
-            switch_locked(queue, clock_now());
-        else
-            spin_unlock(&queue->lock); /* another CPU has taken it */
-        if (first)
-            msg_doorbell_disarm();
-    }
 }

@@ -48,6 +48,26 @@ static inline struct cpu_queue *sched_lock(const struct thread *thread)
     return queue;
 }
 
+/* THREAD, which runs on the queue's CPU, has run until NOW. */
+static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
+{
+    if (now <= queue->since)
+        return; /* the clocks of two CPUs differ a little */
+    share_charge(&thread->share, now - queue->since);
+    run_queue_forgive(&queue->run, &thread->share);
+    queue->since = now;
+}
+
+/* THREAD, which has been charged, stops running on CPU: what it has used is its own from now on. */
+static inline void sched_take_user_time(struct cpu *cpu, struct thread *thread)
+{
+    thread->user_counts += (uint64_t)cpu->user_counts;
+    cpu->user_counts = 0;
+}
+
+/* The running thread has been charged up to NOW and does not go on: the next one does, or idle. */
+void sched_switch_locked(struct cpu_queue *queue, uint64_t now);
+
 /* THREAD, in transit, comes into the queue of a CPU that it may use. Any context without such a lock. */
 void sched_deliver(struct thread *thread, uint64_t credit);
 

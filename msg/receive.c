@@ -14,7 +14,8 @@
 
 struct msg_stays msg_stays;
 
-#define QUANTUM 8u /* messages taken from one peer before urgent ones, and the next peer, are looked for */
+#define QUANTUM 8u    /* messages taken from one peer before urgent ones, and the next peer, are looked for */
+#define FRAGMENTS 24u /* and fragments, which are only copied */
 
 struct spinlock msg_rx_lock;
 struct msg_row msg_rows[MSG_ROWS];
@@ -128,34 +129,37 @@ static inline void fragment_copy(uint8_t *to, const volatile uint64_t *payload)
     }
 }
 
-/* The fragment HEADER in the middle of a long message, whose PAYLOAD has been taken out, and those that lie behind it
- * up to END, are only to be copied. They bring no time of their own: what is done with a message is done when its last
- * fragment comes. */
-static inline void take_middle(struct reassembly *partial, struct ring_receiver *ring, uint64_t end, uint64_t header,
+/* The fragment HEADER in the middle of a long message, whose PAYLOAD has been taken out, and up to FRAGMENTS of those
+ * that lie behind it, are only to be copied. They bring no time of their own: what is done with a message is done when
+ * its last fragment comes. */
+static inline void take_middle(struct reassembly *partial, struct ring_receiver *shared, uint64_t header,
                                const uint64_t *payload)
 {
+    struct ring_receiver ring = *shared; /* in registers: nobody else changes it */
     uint8_t *to = partial->bytes + partial->expected * MSG_SHORT;
-    uint32_t left = partial->last - partial->expected - 1;
+    uint32_t next = partial->expected + 1;
+    uint32_t end = partial->last - next < FRAGMENTS ? partial->last : next + FRAGMENTS;
 
     fragment_copy(to, payload);
-    for (; left > 0 && ring->next != end && ring_ready(ring); left--) {
-        const struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
+    for (; next < end && ring_ready(&ring); next++) {
+        const struct ring_slot *slot = &ring.slots[ring.next & ring.mask];
 
         header += 1ull << MSG_FRAGMENT_SHIFT;
         if (slot->header != header)
             break;
         to += MSG_SHORT;
         fragment_copy(to, slot->payload);
-        __atomic_store_n(ring->counter, ++ring->next, __ATOMIC_RELEASE);
+        __atomic_store_n(ring.counter, ++ring.next, __ATOMIC_RELEASE);
     }
-    fragment_next(partial, partial->last - left);
+    shared->next = ring.next;
+    fragment_next(partial, next);
 }
 
 static void deliver(uint64_t word, uint64_t time, const void *data, uint64_t queued);
 
 /* A fragment of a long message that is what is to be expected: the next, or the first when none is under way. False,
  * and nothing has happened: it is not. */
-static __attribute__((noinline)) bool take_long(struct peer *peer, enum msg_class class, uint64_t end, uint64_t header,
+static __attribute__((noinline)) bool take_long(struct peer *peer, enum msg_class class, uint64_t header,
                                                 const struct taken *taken, uint64_t queued)
 {
     struct reassembly *partial = &peer->partial[class][(header & MSG_REPLY_BIT) != 0];
@@ -181,11 +185,12 @@ static __attribute__((noinline)) bool take_long(struct peer *peer, enum msg_clas
         deliver(partial->header, taken->m.time, partial->bytes, queued);
         return true;
     }
-    take_middle(partial, &peer->in[class], end, header, taken->payload);
+    take_middle(partial, &peer->in[class], header, taken->payload);
     return true;
 }
 
-/* Takes up to QUANTUM messages. True: the ring may have more. SEVERAL is a constant: the instance has several CPUs. */
+/* Takes up to QUANTUM messages, or runs of fragments. True: the ring may have more. SEVERAL is a constant: the instance
+ * has several CPUs. */
 static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, bool several)
 {
     struct ring_receiver *ring = &peer->in[class];
@@ -195,7 +200,7 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
     struct taken taken;
 
     taken.m.data = taken.payload;
-    for (uint64_t end = ring->next + QUANTUM; ring->next != end;) {
+    for (uint32_t left = QUANTUM; left > 0; left--) {
         const struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
         uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
         uint64_t header, queued, then;
@@ -220,7 +225,7 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
         }
         row = &msg_rows[(uint8_t)header];
         if (__builtin_expect((header & ~MSG_REQUEST_BITS) != row->expect + source, 0)) {
-            if (!take_long(peer, class, end, header, &taken, queued))
+            if (!take_long(peer, class, header, &taken, queued))
                 take_unusual(peer, class, header, &taken, queued);
             now = msg_ticks();
             continue;

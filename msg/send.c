@@ -58,7 +58,7 @@ static __attribute__((noinline)) bool find_room_locked(struct sender_class *out,
 }
 
 /* Puts a slot without announcing it. There must be room. */
-static inline void put_slot_locked(struct sender_class *out, uint64_t header, uint64_t time, const void *data,
+static inline void put_slot_locked(struct ring_sender *ring, uint64_t header, uint64_t time, const void *data,
                                    uint32_t length)
 {
     uint64_t words[6];
@@ -68,7 +68,7 @@ static inline void put_slot_locked(struct sender_class *out, uint64_t header, ui
         memcpy(words, data, length);
         data = words;
     }
-    ring_put(&out->ring, header | out->source, time, data, (length + 7) / 8);
+    ring_put(ring, header, time, data, (length + 7) / 8);
 }
 
 /* TRUE for a reply of one slot: it may use the reserve, and passes what waits for room. */
@@ -80,7 +80,7 @@ static inline bool put_locked(struct peer *peer, enum msg_class class, uint64_t 
 
     if (ring_used(&out->ring) >= limit && !find_room_locked(out, limit))
         return false;
-    put_slot_locked(out, header, msg_clock_tick(), data, length);
+    put_slot_locked(&out->ring, header | out->source, msg_clock_tick(), data, length);
     announce_locked(peer, (uint16_t)(peer->hint + HINT_SLOT));
     return true;
 }
@@ -121,19 +121,21 @@ bool msg_put(struct peer *peer, enum msg_class class, uint64_t header, const voi
 /* Puts the fragments up to END, for which there is room. */
 static void put_range_locked(struct sender_class *out, const struct msg_outgoing *outgoing, uint64_t time, uint32_t end)
 {
-    uint64_t header = outgoing->header | (uint64_t)outgoing->fragment << MSG_FRAGMENT_SHIFT;
+    struct ring_sender ring = out->ring; /* in registers: we have the lock */
+    uint64_t header = outgoing->header | (uint64_t)outgoing->fragment << MSG_FRAGMENT_SHIFT | out->source;
     uint32_t left = (uint32_t)msg_header_length(outgoing->header) - outgoing->fragment * MSG_SHORT;
     const uint8_t *data = outgoing->data + outgoing->fragment * MSG_SHORT;
 
     for (uint32_t i = outgoing->fragment; i < end; i++) {
         if (left >= MSG_SHORT) /* a constant length: no more than the copy */
-            put_slot_locked(out, header, time, data, MSG_SHORT);
+            put_slot_locked(&ring, header, time, data, MSG_SHORT);
         else
-            put_slot_locked(out, header, time, data, left);
+            put_slot_locked(&ring, header, time, data, left);
         header += 1ull << MSG_FRAGMENT_SHIFT;
         data += MSG_SHORT;
         left -= MSG_SHORT;
     }
+    out->ring.next = ring.next;
 }
 
 /* Puts what there is room for and announces it once. True when the last fragment went. */

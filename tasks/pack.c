@@ -3,64 +3,83 @@
 
 static uint32_t map_words(const struct pack_run *runs, uint32_t count)
 {
-    uint32_t bytes = 0;
+    uint32_t blocks = 0;
 
     for (uint32_t r = 0; r < count; r++)
-        bytes += (runs[r].count + PACK_BLOCK - 1) / PACK_BLOCK;
-    return (bytes + 7) / 8;
+        blocks += (runs[r].count + PACK_BLOCK - 1) / PACK_BLOCK;
+    return (blocks + 63) / 64;
 }
 
-/* Those of COUNT <= 8 words that are not zero go to *NEXT; returns which. */
-static inline __attribute__((always_inline)) uint8_t pack_words(const uint64_t *words, uint32_t count, uint64_t **next)
-{
-    uint32_t bits = 0;
+/* The next bit of a map. */
+struct map_place {
+    uint64_t *word;
+    uint64_t bit;
+};
 
-#pragma GCC unroll 8
-    for (uint32_t i = 0; i < count; i++) {
-        if (words[i] != 0) {
-            bits |= 1u << i;
-            *(*next)++ = words[i];
-        }
+static inline void map_next(struct map_place *map)
+{
+    map->bit <<= 1;
+    if (map->bit == 0) {
+        map->word++;
+        map->bit = 1;
     }
-    return (uint8_t)bits;
+}
+
+static inline void copy_block(uint64_t *to, const uint64_t *from)
+{
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < PACK_BLOCK; i++)
+        to[i] = from[i];
+}
+
+static inline void copy_words(uint64_t *to, const uint64_t *from, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = from[i];
 }
 
 uint32_t pack(const struct pack_run *runs, uint32_t count, uint64_t *out)
 {
-    uint8_t *map = (uint8_t *)out;
-    uint64_t *next = out + map_words(runs, count);
+    uint32_t maps = map_words(runs, count);
+    struct map_place map = {out, 1};
+    uint64_t *next = out + maps;
 
-    if (next > out)
-        next[-1] = 0; /* the map may end within it */
+    for (uint32_t i = 0; i < maps; i++)
+        out[i] = 0;
     for (uint32_t r = 0; r < count; r++) {
         const uint64_t *w = runs[r].words;
         uint32_t left = runs[r].count;
+        uint64_t rest = 0;
 
         for (; left >= PACK_BLOCK; left -= PACK_BLOCK, w += PACK_BLOCK) {
-            bool empty = (w[0] | w[1] | w[2] | w[3] | w[4] | w[5] | w[6] | w[7]) == 0;
-
-            *map++ = empty ? 0 : pack_words(w, PACK_BLOCK, &next);
+            if ((w[0] | w[1] | w[2] | w[3] | w[4] | w[5] | w[6] | w[7]) != 0) {
+                *map.word |= map.bit;
+                copy_block(next, w);
+                next += PACK_BLOCK;
+            }
+            map_next(&map);
         }
-        if (left > 0)
-            *map++ = pack_words(w, left, &next);
+        if (left == 0)
+            continue;
+        for (uint32_t i = 0; i < left; i++)
+            rest |= w[i];
+        if (rest != 0) {
+            *map.word |= map.bit;
+            copy_words(next, w, left);
+            next += left;
+        }
+        map_next(&map);
     }
     return (uint32_t)(next - out);
 }
 
-/* COUNT <= 8 words, those of BITS from *NEXT, which must not pass END. */
-static inline __attribute__((always_inline)) bool unpack_words(uint64_t *words, uint32_t count, uint32_t bits,
-                                                               const uint64_t **next, const uint64_t *end)
+/* What is left of the map behind the first of BITS. */
+static inline uint64_t map_shift(const uint64_t *map, uint32_t maps, uint64_t bits, uint32_t *used)
 {
-#pragma GCC unroll 8
-    for (uint32_t i = 0; i < count; i++) {
-        words[i] = 0;
-        if ((bits & 1u << i) != 0) {
-            if (*next == end)
-                return false;
-            words[i] = *(*next)++;
-        }
-    }
-    return bits >> count == 0;
+    (*used)++;
+    if (__builtin_expect(*used % 64 != 0, 1))
+        return bits >> 1;
+    return *used / 64 < maps ? map[*used / 64] : 0;
 }
 
 static inline void clear_block(uint64_t *w)
@@ -71,30 +90,41 @@ static inline void clear_block(uint64_t *w)
 bool unpack(const struct pack_run *runs, uint32_t count, const uint64_t *in, uint32_t size)
 {
     uint32_t maps = map_words(runs, count);
-    const uint8_t *map = (const uint8_t *)in;
     const uint64_t *next = in + maps;
     const uint64_t *end = in + size;
+    uint64_t bits;
+    uint32_t used = 0; /* bits of the map */
 
     if (size < maps)
         return false;
+    bits = maps > 0 ? in[0] : 0;
     for (uint32_t r = 0; r < count; r++) {
         uint64_t *w = runs[r].words;
         uint32_t left = runs[r].count;
 
         for (; left >= PACK_BLOCK; left -= PACK_BLOCK, w += PACK_BLOCK) {
-            uint32_t bits = *map++;
-
-            if (bits == 0)
+            if ((bits & 1) == 0) {
                 clear_block(w);
-            else if (!unpack_words(w, PACK_BLOCK, bits, &next, end))
-                return false;
+            } else {
+                if (end - next < (int64_t)PACK_BLOCK)
+                    return false;
+                copy_block(w, next);
+                next += PACK_BLOCK;
+            }
+            bits = map_shift(in, maps, bits, &used);
         }
-        if (left > 0 && !unpack_words(w, left, *map++, &next, end))
-            return false;
+        if (left == 0)
+            continue;
+        if ((bits & 1) == 0) {
+            for (uint32_t i = 0; i < left; i++)
+                w[i] = 0;
+        } else {
+            if (end - next < (int64_t)left)
+                return false;
+            copy_words(w, next, left);
+            next += left;
+        }
+        bits = map_shift(in, maps, bits, &used);
     }
-    while (map < (const uint8_t *)(in + maps)) {
-        if (*map++ != 0)
-            return false;
-    }
-    return next == end;
+    return next == end && bits == 0;
 }

@@ -1,13 +1,13 @@
-/* Words of state with the zeros left out: a map with a bit for each word, then the words that are not zero. Most of a
- * thread's registers and of its vector state are zero, and a message costs by its length. The map has a byte for each
- * eight words of a run, or for the rest of it, so that what is all zeros or all used is quick. */
+/* Words of state with long zeros left out: a map with a bit for each block of eight words, then the blocks that are not
+ * all zero, as they are. Most of a thread's vector state is zero, and a message costs by its length; looking at single
+ * words costs more than sending them. */
 #ifndef TASKS_PACK_H
 #define TASKS_PACK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PACK_BLOCK 8u /* words for a byte of the map */
+#define PACK_BLOCK 8u /* words for a bit of the map; the last block of a run may be shorter */
 
 /* A run of 8-byte words; the runs of a thread are the same on every kernel of a machine. */
 struct pack_run {
@@ -18,7 +18,7 @@ struct pack_run {
 /* Most words that packing WORDS words in RUNS runs can take. */
 static inline uint32_t pack_bound(uint32_t words, uint32_t runs)
 {
-    return words + (words / PACK_BLOCK + runs + 7) / 8;
+    return words + (words / PACK_BLOCK + runs + 63) / 64;
 }
 
 /* Packs RUNS, one after another, into OUT (pack_bound of them); returns how many words it took. */

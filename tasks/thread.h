@@ -53,7 +53,15 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
     516 /* goes on as restart_syscall(2), which calls context.restart_function; handler: EINTR */
 
 /* Index of what restart_syscall(2) goes on with; kernel/calls has the table. */
-enum thread_restart { RESTART_NONE, RESTART_NANOSLEEP, RESTART_FUTEX, RESTART_POLL, RESTART_STOP, RESTART_WRITE };
+enum thread_restart {
+    RESTART_NONE,
+    RESTART_NANOSLEEP,
+    RESTART_FUTEX,
+    RESTART_POLL,
+    RESTART_STOP,
+    RESTART_WRITE,
+    RESTART_SIGNAL
+};
 
 /* What moves with a thread, as it is, besides the frame on its kernel stack, its FPU state and its queued signals. What
  * few threads use is at the end: zeros in a row cost a move least. */

@@ -44,5 +44,7 @@ int64_t call_kettle_control(struct call *call);
 int64_t call_kettle_stop(struct call *call);
 /* A stop goes on to be waited for. */
 int64_t kettle_stop_again(void);
+/* RESTART_SIGNAL: context.restart_argument are deadline, user address and set. */
+int64_t signal_wait_again(void);
 
 #endif

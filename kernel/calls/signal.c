@@ -215,25 +215,16 @@ int64_t call_rt_sigsuspend(struct call *c)
     return call_pause(c);
 }
 
-int64_t call_rt_sigtimedwait(struct call *c)
+/* Takes a signal of SET and writes its siginfo_t to INFO_AT, unless that is 0. DEADLINE: clock_now ns, 0: none.
+ * EXPIRED: it takes only what is there. */
+static int64_t wait_for_signal(uint64_t set, uint64_t info_at, uint64_t deadline, bool expired)
 {
     struct thread *thread = thread_current();
+    struct thread_context *context = &thread->context;
     struct signal_info info;
-    uint64_t set, time[2], deadline = 0;
     uint8_t user[128];
-    bool taken, expired = false;
+    bool taken;
 
-    if (c->a[3] != SIGSET_SIZE)
-        return -EINVAL;
-    if (user_read(&set, c->a[0], sizeof(set)) != 0 || (c->a[2] != 0 && user_read(time, c->a[2], sizeof(time)) != 0))
-        return -EFAULT;
-    if (c->a[2] != 0) {
-        if ((int64_t)time[0] < 0 || time[1] >= SECOND)
-            return -EINVAL;
-        deadline = time[0] > INT64_MAX / SECOND / 2 ? 0 : clock_now() + time[0] * SECOND + time[1];
-        expired = time[0] == 0 && time[1] == 0;
-    }
-    set &= ~SIGNAL_UNBLOCKABLE;
     for (;;) {
         thread->awaited = set;
         thread_clear_due(thread, THREAD_DUE_SIGNAL);
@@ -252,16 +243,48 @@ int64_t call_rt_sigtimedwait(struct call *c)
     }
     thread->awaited = 0;
     signal_mask_changed(thread);
-    signal_retarget(thread->group, set & thread->context.signal_mask); /* we may have been chosen for one meanwhile */
-    if (!taken) {
-        if (expired)
-            return -EAGAIN;
-        return (thread->due & THREAD_DUE_INTERRUPTS & ~THREAD_DUE_SIGNAL) != 0 ? -ERESTARTNOHAND : -EINTR;
+    signal_retarget(thread->group, set & context->signal_mask); /* we may have been chosen for one meanwhile */
+    if (taken) {
+        signal_info_to_user(&info, user);
+        if (info_at != 0 && user_write(info_at, user, sizeof(user)) != 0)
+            return -EFAULT;
+        return info.signal;
     }
-    signal_info_to_user(&info, user);
-    if (c->a[1] != 0 && user_write(c->a[1], user, sizeof(user)) != 0)
+    if (expired)
+        return -EAGAIN;
+    if ((thread->due & THREAD_DUE_INTERRUPTS & ~THREAD_DUE_SIGNAL) == 0)
+        return -EINTR;
+    context->restart_function = RESTART_SIGNAL;
+    context->restart_argument[0] = deadline;
+    context->restart_argument[1] = info_at;
+    context->restart_argument[2] = set;
+    return -ERESTART_RESTARTBLOCK;
+}
+
+int64_t signal_wait_again(void)
+{
+    const uint64_t *arguments = thread_current()->context.restart_argument;
+    uint64_t deadline = arguments[0];
+
+    return wait_for_signal(arguments[2], arguments[1], deadline, deadline != 0 && clock_now() >= deadline);
+}
+
+int64_t call_rt_sigtimedwait(struct call *c)
+{
+    uint64_t set, time[2], deadline = 0;
+    bool expired = false;
+
+    if (c->a[3] != SIGSET_SIZE)
+        return -EINVAL;
+    if (user_read(&set, c->a[0], sizeof(set)) != 0 || (c->a[2] != 0 && user_read(time, c->a[2], sizeof(time)) != 0))
         return -EFAULT;
-    return info.signal;
+    if (c->a[2] != 0) {
+        if ((int64_t)time[0] < 0 || time[1] >= SECOND)
+            return -EINVAL;
+        deadline = time[0] > INT64_MAX / SECOND / 2 ? 0 : clock_now() + time[0] * SECOND + time[1];
+        expired = time[0] == 0 && time[1] == 0;
+    }
+    return wait_for_signal(set & ~SIGNAL_UNBLOCKABLE, c->a[1], deadline, expired);
 }
 
 struct linux_stack { /* stack_t */

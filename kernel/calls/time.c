@@ -137,6 +137,8 @@ int64_t call_restart_syscall(struct call *c)
         return files_write_again(c);
     case RESTART_STOP:
         return kettle_stop_again();
+    case RESTART_SIGNAL:
+        return signal_wait_again();
     case RESTART_FUTEX:
         return futex_wait_again();
     default:

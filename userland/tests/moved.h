@@ -50,6 +50,7 @@ void case_sleep(void);
 void case_wait4(void);
 void case_suspend(void);
 void case_timedwait(void);
+void case_timedwait_time(void);
 void case_join(void);
 
 #endif

@@ -1,4 +1,5 @@
 /* test-moved: moved while it waits. */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -339,6 +340,43 @@ void case_timedwait(void)
             UNTIL(atomic_load(&moved.counted) == i + 1, "sigtimedwait of a moved thread");
     }
     moved_join(&moved);
+}
+
+static void *thread_waits_in_vain(void *argument)
+{
+    struct moved *moved = argument;
+    struct timespec some = {0, 30 * MS};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN + 1);
+    moved_begin(moved);
+    for (int i = 0; i < 10; i++) {
+        int64_t begin = case_time();
+
+        CHECK(sigtimedwait(&set, NULL, &some) == -1 && errno == EAGAIN, "sigtimedwait: %s", case_error(errno));
+        CHECK(case_time() - begin >= 30 * MS, "waited %ld ns", (long)(case_time() - begin));
+        atomic_fetch_add(&moved->counted, 1);
+    }
+    atomic_store(&moved->done, 1);
+    return NULL;
+}
+
+/* As with sleeps, the time does not begin again with each push. */
+void case_timedwait_time(void)
+{
+    uint64_t random = 31;
+    struct moved moved;
+    sigset_t mask;
+
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGRTMIN + 1);
+    CALL(sigprocmask(SIG_BLOCK, &mask, NULL));
+    moved_start(&moved, 0, thread_waits_in_vain);
+    case_await("the waits for signals of a moved thread");
+    moved_storm(atomic_load(&moved.tid), &moved.done, 1, &random);
+    moved_join(&moved);
+    CHECK(atomic_load(&moved.counted) == 10, "%ld waits", atomic_load(&moved.counted));
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -434,6 +434,7 @@ static const struct case_entry cases[] = {
     {"wait4", "waiting for children finds each once", case_wait4},
     {"suspend", "sigsuspend ends once for each signal", case_suspend},
     {"timedwait", "sigtimedwait takes each queued signal once", case_timedwait},
+    {"timedwait-time", "sigtimedwait ends in time", case_timedwait_time},
     {"join", "a join and a mutex of moved threads", case_join},
     {"fork", "fork, exec and wait of a moved thread", case_fork},
     {"clone", "threads made by a moved thread", case_clone},

@@ -23,10 +23,11 @@ static void run_end(struct work *work);
 static void run_free(struct work *work);
 
 /* THREAD has to look: a shadow wakes to die, a wait that may be ended ends, a running thread passes the check on the
- * way to user mode. A thread that is leaving dies when its answer comes. */
+ * way to user mode. A thread that is leaving dies when its answer comes; one that is coming back is here before it
+ * dies, for it has its state, and what it holds, to give up. */
 static void kick_locked(struct thread *thread)
 {
-    if (thread->presence == THREAD_SHADOW) {
+    if (thread->presence == THREAD_SHADOW && thread->disposition == DISPOSITION_NONE) {
         thread->disposition = DISPOSITION_EXIT;
         sched_wake(thread);
     } else {

@@ -14,7 +14,8 @@
  * Seeded bugs: 1 an answer is not matched with its departure; 2 KILL is answered while threads are left; 3 the home lets
  * a kernel join while the group ends; 4 an answer that comes after KILL leaves a shadow that nobody wakes; 5 an exiting
  * kernel takes an arrival; 6 a return adds to the signals that the shadow kept; 7 the first arrival runs before the home
- * has answered; 8 a shadow takes the signal. */
+ * has answered; 8 a shadow takes the signal; 9 a kill overtakes a return, and the state that
+ * came back is forgotten with what it holds. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -52,6 +53,7 @@ byte taken;
 byte running;  /* kernels that run the thread now */
 byte hops;     /* moves so far: travels with the thread */
 bool direct;   /* which of the two routes */
+bool brought[KERNELS]; /* the shadow has been given its state again, and has not run yet */
 bool refused;  /* one arrival may find no memory */
 bool ending;   /* the home's worker has work */
 byte killed;   /* answers to KILL and FREE that are still to come */
@@ -60,7 +62,7 @@ byte killed;   /* answers to KILL and FREE that are still to come */
 inline kick(k)
 {
     if
-    :: presence[k] == SHADOW -> disposition[k] = EXIT
+    :: presence[k] == SHADOW && (disposition[k] == NONE || BUG == 9) -> disposition[k] = EXIT
     :: else
     fi
 }
@@ -120,10 +122,11 @@ user: /* thread_before_user, and what the program does next */
     }
     /* sleep_as_shadow */
     if
-    :: atomic { disposition[k] == EXIT -> reap(k) } goto absent
+    :: atomic { disposition[k] == EXIT -> assert(!brought[k]); reap(k) } goto absent
     :: atomic {
         disposition[k] == RETURN || disposition[k] == FAIL ->
             disposition[k] = NONE;
+            brought[k] = false;
             presence[k] = PRESENT;
             running++;
             assert(running == 1)
@@ -192,6 +195,7 @@ proctype handler(byte k)
                 hops++;
                 queue[k] = signal || (BUG == 6 && queue[k]);
                 disposition[k] = RETURN;
+                brought[k] = true;
                 answer = MIGRATED
             fi
         :: type == MIGRATED || type == REFUSED ->

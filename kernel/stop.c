@@ -341,9 +341,12 @@ static void thaw(const struct stop *stop, kernel_set running)
     struct gathered all;
 
     have_done(stop, STEP_CALLS, running, NULL);
-    do
+    for (;;) {
         have_done(stop, STEP_LOOK, running, &all);
-    while (all.worst == 0 && all.state.moving > 0 && clock_now() < limit);
+        if (all.worst != 0 || all.state.moving == 0 || clock_now() >= limit)
+            break;
+        wait_a_moment();
+    }
     have_done(stop, STEP_THAW, running, NULL);
 }
 

@@ -81,7 +81,9 @@ static bool at_rest_locked(struct thread *thread)
         return thread->disposition == DISPOSITION_NONE;
     if (thread->presence == THREAD_LEAVING)
         return false;
-    if (thread->frozen || (thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE))
+    if (thread->frozen)
+        return !may_pass(thread); /* it has been woken, but not run yet */
+    if (thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE)
         return true;
     if (mode == CALLS) /* it waits again, or is about to */
         return thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_INTERRUPTIBLE;

@@ -148,14 +148,17 @@ static void handle_woken(const struct msg *m)
     spin_unlock(&waits_lock);
 }
 
-/* Asks the owner what it cannot refuse. A call that finds no slot has not been sent: it is tried again. */
+/* Asks the owner what it cannot refuse. A call that finds no slot has not been sent: it is tried again, when answers
+ * may have given slots back. */
 static int call_owner(uint32_t owner, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
                       const char *why, uint64_t key)
 {
     int result;
 
-    while ((result = msg_call(owner, type, data, length, reply, room, why, key)) == -ENOMEM)
+    while ((result = msg_call(owner, type, data, length, reply, room, why, key)) == -ENOMEM) {
+        msg_poll();
         sched_yield();
+    }
     return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/string.h"
 #include "msg/call.h"
 #include "msg/channel.h"
@@ -14,6 +15,8 @@
 #include "tasks/process.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
+
+#define PAUSE 100000u /* ns until a thread is looked for again that was nowhere */
 
 /* Where THREAD may go on when its affinity has no CPU of this kernel: -1 when it may stay, else a kernel; -EINVAL: none
  * that runs. */
@@ -121,8 +124,10 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
     if (thread->presence == THREAD_PRESENT && !thread_dying(thread)) {
         value = operate_locked(thread, call, result);
         done = true;
-    } else if (thread_dying(thread)) {
-        value = -ESRCH;
+    } else if (thread_dying(thread)) { /* of its process another may go on (exec), but not for long */
+        done = call->operation == THREAD_SIGNAL && call->info.signal == SIGKILL &&
+               (call->group == 0 || call->group == group->id);
+        value = done ? 0 : -ESRCH;
     } else {
         result->kernel = thread->disposition == DISPOSITION_NONE ? thread->went_to : instance.kernel;
         value = THREAD_ELSEWHERE;
@@ -145,6 +150,7 @@ static void handle_call(const struct msg *m)
 
 int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
 {
+    struct wait_reason reason = {.what = "a thread that moves", .kernel = -1, .key = call->thread};
     uint32_t at = instance.kernel; /* threads of one's own process are often near, and a shadow knows the way */
     uint32_t steps = 0;
 
@@ -164,8 +170,8 @@ int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result
             return result->value;
         }
         at = result->kernel < instance.kernels ? result->kernel : process_home(call->thread);
-        if (++steps % (instance.kernels + 1) == 0)
-            sched_yield(); /* it moves as fast as we follow; or it is on its way to us and has to run here */
+        if (++steps % (instance.kernels + 1) == 0) /* it moves as fast as we follow, or has yet to run here */
+            sched_block(NULL, &reason, WAIT_KILLABLE, clock_now() + PAUSE);
         if (wait_ops.ended(WAIT_KILLABLE))
             return -ESRCH;
     }

@@ -248,7 +248,7 @@ bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
     spin_lock(&group->lock);
     group->signal_hint &= ~set;
     spin_unlock(&group->lock);
-    taken = process_call(&call, &result) == 1;
+    taken = process_call_surely(&call, &result) == 1;
     spin_lock(&group->lock);
     group->signal_hint |= result.hint;
     spin_unlock(&group->lock);

@@ -164,12 +164,13 @@ static void take_default(struct thread *thread, const struct signal_info *info)
     case SIGNAL_CONTINUES:
         break;
     case SIGNAL_STOPS:
-        process_call(&call, &result);
+        process_call_surely(&call, &result);
         break;
     case SIGNAL_TERMINATES:
-        if (!from_fault(info))
+        if (from_fault(info))
+            signal_log_death(thread, info);
+        else if (info->pid != thread->group->id) /* else by its own doing, as abort(3) */
             exit_group_killed(EXIT_SIGNAL(info->signal));
-        signal_log_death(thread, info);
         exit_group(EXIT_SIGNAL(info->signal));
     }
 }
@@ -190,7 +191,7 @@ static void act(struct thread *thread, const struct signal_info *info)
     struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_TAKE_ACTION, .a = info->signal};
     struct msg_process_result result;
 
-    if (process_call(&call, &result) != 0)
+    if (process_call_surely(&call, &result) != 0)
         return; /* the process has ended: this thread is about to be told */
     if (result.action.handler == SIG_DFL || (result.action.handler == SIG_IGN && from_fault(info))) {
         take_default(thread, info);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -306,7 +307,7 @@ void case_race_exit(void)
 
 /* The main thread execs. A thread of its own place dies of that and gives up its lock; one elsewhere, which may not
  * know yet, sees it and does its worst. */
-enum worst { WORST_FAULT, WORST_HANDLED, WORST_EXIT, WORST_BLOCKED, WORSTS };
+enum worst { WORST_FAULT, WORST_HANDLED, WORST_EXIT, WORST_BLOCKED, WORST_ABORT, WORSTS };
 
 static pthread_mutex_t robust;
 
@@ -342,6 +343,8 @@ static void *thread_goes_astray(void *argument)
     atomic_fetch_add(&company->astray, 1);
     if (worst == WORST_EXIT)
         _exit(7);
+    if (worst == WORST_ABORT)
+        abort();
     *(volatile int *)TAP_UNMAPPED = 1;
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include "boot/bootpage.h"
 #include "boot/window.h"
 #include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/paging.h"
@@ -92,7 +93,7 @@ static void delay(uint64_t nanoseconds)
     uint64_t until = clock_now() + nanoseconds;
 
     while (clock_now() < until)
-        cpu_pause();
+        cpu_relax();
 }
 
 /* Virtual processors, and real ones with integrated local APICs (family 6 and later), are ready for STARTUP at once. */
@@ -117,12 +118,12 @@ bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack)
     apic_send_startup(slot->apic_id, TRAMPOLINE >> PAGE_SHIFT);
     deadline = clock_now() + STARTUP_DELAY;
     while (slot->state != SLOT_TAKEN && clock_now() < deadline)
-        cpu_pause();
+        cpu_relax();
     if (slot->state != SLOT_TAKEN)
         apic_send_startup(slot->apic_id, TRAMPOLINE >> PAGE_SHIFT);
     deadline = clock_now() + START_TIMEOUT;
     while (slot->state != SLOT_TAKEN && clock_now() < deadline)
-        cpu_pause();
+        cpu_relax();
     if (slot->state == SLOT_TAKEN)
         return true;
     /* back to where STARTUP finds it: it must not wake up late in memory used otherwise */

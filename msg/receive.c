@@ -305,6 +305,7 @@ bool msg_poll(void)
         if ((busy[MSG_URGENT] | busy[MSG_ORDINARY]) == 0)
             break;
         serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY);
+        cpu_answer(); /* there may be no end to it */
         any = true;
     }
     spin_unlock(&msg_rx_lock);

@@ -45,8 +45,6 @@ static void idle_wait(bool first)
     struct cpu_queue *queue = cpu_self()->scheduler;
     uint64_t halted;
 
-    if (cpu_several)
-        place_idle(true);
     if (first && (idle_poll_work(queue) || !msg_doorbell_arm()))
         return;
     load_publish(queue);
@@ -73,6 +71,8 @@ void sched_idle(void)
             spin_unlock(&queue->lock);
             if (sched_halt != NULL)
                 sched_halt();
+            if (cpu_several) /* said before we look: who wakes a thread from now on finds us */
+                place_idle(true);
             if (!cpu_several || !place_steal())
                 idle_wait(first);
             continue;

@@ -177,10 +177,19 @@ static struct thread *take(struct cpu_queue *from, uint32_t to, const uint64_t *
     return thread;
 }
 
+/* One of QUEUE comes to this CPU, if it may. */
+static bool steal_from(struct cpu_queue *queue)
+{
+    struct thread *thread = take(queue, cpu_index(), NULL);
+
+    if (thread != NULL)
+        sched_deliver(thread, FAIR_CREDIT);
+    return thread != NULL;
+}
+
 bool place_steal(void)
 {
     struct cpu_queue *busiest = NULL;
-    struct thread *thread;
 
     for (uint32_t i = 0; i < cpu_total; i++) {
         struct cpu_queue *queue = queue_of(i);
@@ -190,10 +199,13 @@ bool place_steal(void)
     }
     if (busiest == NULL)
         return false;
-    thread = take(busiest, cpu_index(), NULL);
-    if (thread != NULL)
-        sched_deliver(thread, FAIR_CREDIT);
-    return thread != NULL;
+    if (steal_from(busiest))
+        return true;
+    for (uint32_t i = 0; i < cpu_total; i++) { /* those of the busiest may be bound to it */
+        if (i != cpu_index() && queue_of(i) != busiest && queue_of(i)->run.ready_count > 0 && steal_from(queue_of(i)))
+            return true;
+    }
+    return false;
 }
 
 void place_push(void)

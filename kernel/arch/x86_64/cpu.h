@@ -109,6 +109,12 @@ void cpu_set_kernel_stack(uint64_t top);
 
 /* What a spinning CPU does in each round: PAUSE, and answer shootdowns. */
 void cpu_relax(void);
+/* What one does now and then that is at something long. */
+static inline void cpu_answer(void)
+{
+    if (cpu_several && cpu_self()->flush_pending)
+        cpu_relax();
+}
 
 /* Brings a fresh FPU state area (cpu_features.fpu_size bytes, 64-byte aligned) to what a new program sees. */
 void fpu_init_area(void *area);

@@ -100,6 +100,11 @@ int taskbench_visit_all(void);
 
 /* Finds the CPUs of PLACE and of home, for HOW_AFFINITY. Visits them and ends at home. */
 int taskbench_cpus_find(int place);
+/* Between kernels: threads that the first thread makes from now on begin where it is, and not where the balancer places
+ * them; until taskbench_go_home. */
+int taskbench_bind_here(void);
+/* Such a thread may go everywhere. */
+int taskbench_unbind(void);
 
 /* --- measuring: taskbench_measure.c --- */
 

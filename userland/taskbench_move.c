@@ -97,7 +97,9 @@ static void mover_main(struct thread *thread)
     struct mover *mover = thread->argument;
 
     taskbench_rest(ASLEEP_NS);
-    mover->error = mover_move(mover, mover->target, mover->measure && !mover->back);
+    mover->error = taskbench_unbind();
+    if (mover->error == 0)
+        mover->error = mover_move(mover, mover->target, mover->measure && !mover->back);
     if (mover->error == 0 && mover->back)
         mover->error = mover_move(mover, 0, mover->measure);
 }
@@ -122,6 +124,8 @@ static int moves_by_threads(const struct taskbench_case *bench, uint32_t count, 
         .how = bench->how, .target = taskbench_place(bench->where), .back = back, .vectors = bench->vectors};
     int error = moves_prepare(bench);
 
+    if (error == 0)
+        error = taskbench_bind_here();
     if (error != 0)
         return error;
     mover.thread.argument = &mover;

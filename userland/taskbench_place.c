@@ -161,6 +161,29 @@ int taskbench_go_home(void)
     return taskbench_go(0);
 }
 
+int taskbench_bind_here(void)
+{
+    unsigned long here[CPU_WORDS] = {0};
+    int cpu;
+    int node;
+    long result;
+
+    if (taskbench_machine.usual != HOW_MIGRATE)
+        return 0;
+    cpu_here(&cpu, &node);
+    here[cpu / WORD_BITS] = 1ul << cpu % WORD_BITS;
+    result = affinity_set(here);
+    bound = true;
+    return result == 0 ? 0 : taskbench_failed("sched_setaffinity to this CPU", (int)-result);
+}
+
+int taskbench_unbind(void)
+{
+    long result = taskbench_machine.usual == HOW_MIGRATE ? affinity_set(allowed) : 0;
+
+    return result == 0 ? 0 : taskbench_failed("sched_setaffinity to every CPU", (int)-result);
+}
+
 int taskbench_visit_all(void)
 {
     for (int i = 0; i < taskbench_machine.count; i++) {

@@ -67,8 +67,10 @@ static int clones(uint32_t count, void (*run)(struct thread *), int index)
 
 int taskbench_run_clone_join(const struct taskbench_case *bench, uint32_t count)
 {
+    int error = taskbench_bind_here();
+
     (void)bench;
-    return clones(count, thread_nothing, 0);
+    return error != 0 ? error : clones(count, thread_nothing, 0);
 }
 
 int taskbench_run_clone_move_join(const struct taskbench_case *bench, uint32_t count)
@@ -86,6 +88,8 @@ int taskbench_run_pthread_join(const struct taskbench_case *bench, uint32_t coun
     int error = taskbench_need_futex();
 
     (void)bench;
+    if (error == 0)
+        error = taskbench_bind_here();
     for (uint32_t i = 0; i < count + WARM_UP && error == 0; i++) {
         pthread_t thread;
 

@@ -64,7 +64,7 @@ def test_storm_with_messages_held_back(run, mode):
                timeout=TIMEOUT + STORM_SECONDS))
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", in_turn(MACHINES, 1, ("8-kernels-4-nodes",)))
 def test_nothing_is_left_behind(run, machine):
     """Every kernel has after many processes what it had before."""
     passed(run(*MACHINES[machine], "--", "leak-tasks", LEAK_PROCESSES, timeout=TIMEOUT + LEAK_PROCESSES // 5))

@@ -300,19 +300,30 @@ void case_suspend(void)
     moved_join(&moved);
 }
 
+#define AWAITED (SIGRTMIN + 1)
+
+/* The set of AWAITED; no thread made from now on takes it but by waiting for it. */
+static sigset_t awaited_block(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, AWAITED);
+    CALL(sigprocmask(SIG_BLOCK, &set, NULL));
+    return set;
+}
+
 static void *thread_takes(void *argument)
 {
     struct moved *moved = argument;
     struct timespec hour = {3600, 0};
-    sigset_t set;
+    sigset_t set = awaited_block();
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGRTMIN + 1);
     moved_begin(moved);
     for (int i = 0; i < WAKES; i++) {
         siginfo_t info;
 
-        CHECK(sigtimedwait(&set, &info, &hour) == SIGRTMIN + 1 && info.si_value.sival_int == i, "value %d, not %d: %s",
+        CHECK(sigtimedwait(&set, &info, &hour) == AWAITED && info.si_value.sival_int == i, "value %d, not %d: %s",
               info.si_value.sival_int, i, case_error(errno));
         atomic_fetch_add(&moved->counted, 1);
     }
@@ -324,17 +335,14 @@ void case_timedwait(void)
 {
     uint64_t random = 29;
     struct moved moved;
-    sigset_t mask;
 
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGRTMIN + 1);
-    CALL(sigprocmask(SIG_BLOCK, &mask, NULL));
+    awaited_block();
     moved_start(&moved, 0, thread_takes);
     for (int i = 0; i < WAKES; i++) {
         union sigval value = {.sival_int = i};
 
         push_some(atomic_load(&moved.tid), &random);
-        CALL(sigqueue(getpid(), SIGRTMIN + 1, value));
+        CALL(sigqueue(getpid(), AWAITED, value));
         push_some(atomic_load(&moved.tid), &random);
         if (i % 3 == 0)
             UNTIL(atomic_load(&moved.counted) == i + 1, "sigtimedwait of a moved thread");
@@ -346,10 +354,8 @@ static void *thread_waits_in_vain(void *argument)
 {
     struct moved *moved = argument;
     struct timespec some = {0, 30 * MS};
-    sigset_t set;
+    sigset_t set = awaited_block();
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGRTMIN + 1);
     moved_begin(moved);
     for (int i = 0; i < 10; i++) {
         int64_t begin = case_time();
@@ -367,11 +373,8 @@ void case_timedwait_time(void)
 {
     uint64_t random = 31;
     struct moved moved;
-    sigset_t mask;
 
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGRTMIN + 1);
-    CALL(sigprocmask(SIG_BLOCK, &mask, NULL));
+    awaited_block();
     moved_start(&moved, 0, thread_waits_in_vain);
     case_await("the waits for signals of a moved thread");
     moved_storm(atomic_load(&moved.tid), &moved.done, 1, &random);

@@ -1,12 +1,10 @@
 /* test-exec: execve replaces a program that has threads on all kernels, keeps what it must, and changes nothing when it
  * fails. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

@@ -1,7 +1,8 @@
 /* Receiving: which peer's turn it is, what is taken from a ring, checks, and dispatch. See msg/PROTOCOL.md.
  *
  * The short way through drain() is for a message whose header is exactly what its row expects; all else, and everything
- * while messages are traced or held back, goes the long way. */
+ * while messages are traced or held back, goes the long way. A long file: both ways lead to one dispatch, and share
+ * what they check. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/log.h"

@@ -87,6 +87,7 @@ void sched_idle(void)
         }
         if (cpu_several)
             place_idle(false);
+        load_publish(queue); /* it may say that nothing runs here, and who runs alone has no interrupts to mend it */
         if (queue->run.ready_count > 0)
             sched_switch_locked(queue, clock_now());
         else

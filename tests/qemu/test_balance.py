@@ -7,6 +7,7 @@ from conftest import tap_failures
 MACHINE = ("--cpus", "4", "--nodes", "2")
 CASES = {
     "place=spread": "spread",
+    "place=spread poll=always": "spread",
     "place=local": "local",
     "balance=off": "local",
     "place=least-loaded": "least-loaded",

@@ -1,9 +1,10 @@
 /* Changes of an address space: map, unmap, protect, break. See mm/retrieval.md.
  *
- * A space that lives here alone changes in one critical section. Otherwise the heavy lock excludes every fault and
- * every other change in the machine, the other members apply the change first and answer, then we do (Popcorn
- * thesis 5.7.5). An unmap has a second round: a frame is freed by its owner only when no kernel maps it any more. What
- * asks for a change and what a member does with it are both here, for they are one procedure when the space is alone.
+ * A space that lives here alone changes in one critical section. Otherwise the lock of the range excludes every fault
+ * and every other change of it in the machine, the other members apply the change first and answer, then we do (Popcorn
+ * thesis 5.7.5, which locks the whole space). An unmap has a second round: a frame is freed by its owner only when no
+ * kernel maps it any more. What asks for a change and what a member does with it are both here, for they are one
+ * procedure when the space is alone.
  */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
@@ -126,6 +127,21 @@ int space_settle(struct space *space, uint64_t start, uint64_t end)
     return error;
 }
 
+/* The highest free range of LENGTH bytes that nobody is about to change either: an unmap of several kernels may have
+ * left pages there that one of them still maps. 0: there is none. */
+static uint64_t find_room_locked(const struct space *space, uint64_t length)
+{
+    uint64_t high = MAP_TOP, start, busy;
+
+    while ((start = area_find_gap(&space->areas, length, MAP_LOW, high)) != 0) {
+        busy = space_locking->busy_locked(space, start, start + length);
+        if (busy == start + length)
+            return start;
+        high = busy;
+    }
+    return 0;
+}
+
 static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t start = change->start;
@@ -134,7 +150,7 @@ static int64_t apply_map_locked(struct space *space, const struct msg_space_chan
     if (space->home != instance.kernel && start == 0)
         return -EPROTO;
     if (start == 0)
-        start = area_find_gap(&space->areas, change->length, MAP_LOW, MAP_TOP);
+        start = find_room_locked(space, change->length);
     if (start == 0)
         return -ENOMEM;
     error = area_set(&space->areas, start, start + change->length, change->prot);
@@ -271,7 +287,7 @@ static void note_error(void *context, uint32_t kernel, const void *reply, int le
         *error = ((const struct msg_space_changed *)reply)->value != 0;
 }
 
-/* Heavy lock held: the home's word on a change that only it can decide. */
+/* The range is locked: the home's word on a change that only it can decide. */
 static int64_t ask_home(struct space *space, const struct msg_space_change *change)
 {
     struct msg_space_changed changed;
@@ -286,8 +302,8 @@ static int64_t ask_home(struct space *space, const struct msg_space_change *chan
     return (int64_t)changed.value;
 }
 
-/* Heavy lock held: everyone lets go of the range by OPERATION, SPACE_UNMAP or SPACE_DISCARD; then the references are
- * let go of. */
+/* The range is locked: everyone lets go of the range by OPERATION, SPACE_UNMAP or SPACE_DISCARD; then the references
+ * are let go of. */
 static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length, uint32_t operation)
 {
     struct msg_space_change change = {.space = space->id, .start = start, .length = length, .operation = operation};
@@ -346,6 +362,11 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
     return alone;
 }
 
+static struct space_range range_of(const struct msg_space_change *change)
+{
+    return (struct space_range){change->start, change->start + change->length};
+}
+
 int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed)
 {
     struct msg_space_change change = {.space = space->id,
@@ -363,15 +384,16 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
         return -EPERM;
     if (change_alone(space, &change, fixed, &result))
         return result;
-    result = space_acquire(space, SPACE_HEAVY);
+    count_change(space);
+    if (!fixed)
+        return ask_home(space, &change); /* it finds room where nobody has anything: the others learn of it by faults */
+    result = space_acquire(space, range_of(&change));
     if (result != 0)
         return result;
-    count_change(space);
-    if (fixed)
-        result = unmap_everywhere(space, address, change.length, SPACE_UNMAP);
+    result = unmap_everywhere(space, address, change.length, SPACE_UNMAP);
     if (result == 0)
-        result = ask_home(space, &change); /* the others learn of the area when they fault in it */
-    space_release(space, SPACE_HEAVY);
+        result = ask_home(space, &change);
+    space_release(space, range_of(&change));
     return result;
 }
 
@@ -382,12 +404,12 @@ static int let_go(struct space *space, const struct msg_space_change *change)
 
     if (change_alone(space, change, false, &result))
         return (int)result;
-    result = space_acquire(space, SPACE_HEAVY);
+    result = space_acquire(space, range_of(change));
     if (result != 0)
         return (int)result;
     count_change(space);
     result = unmap_everywhere(space, change->start, change->length, change->operation);
-    space_release(space, SPACE_HEAVY);
+    space_release(space, range_of(change));
     return (int)result;
 }
 
@@ -429,7 +451,7 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
         return -ENOMEM;
     if (change_alone(space, &change, false, &result))
         return (int)result;
-    result = space_acquire(space, SPACE_HEAVY);
+    result = space_acquire(space, range_of(&change));
     if (result != 0)
         return (int)result;
     count_change(space);
@@ -443,30 +465,33 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
             error = (int)space_apply(space, &change);
         result = error;
     }
-    space_release(space, SPACE_HEAVY);
+    space_release(space, range_of(&change));
     return (int)result;
 }
 
-/* Shrinks, if WANTED is below the break: unmaps what lies between everywhere. Then sets or asks the break. */
+/* The lock of the break is held. Sets it to WANTED, 0 asks for it; shrinking unmaps what lies between everywhere. */
 static uint64_t break_shared(struct space *space, uint64_t wanted)
 {
     struct msg_space_change change = {.space = space->id, .operation = SPACE_BREAK};
-    int64_t now = ask_home(space, &change);
+    int64_t now = ask_home(space, &change), result;
+    struct space_range range;
 
     if (now < 0)
         return 0;
-    if (wanted == 0)
+    if (wanted == 0 || wanted >= MAP_TOP)
+        return (uint64_t)now;
+    range = (struct space_range){page_up((uint64_t)now), page_up(wanted)};
+    if (range.end < range.start)
+        range = (struct space_range){range.end, range.start};
+    if (range.start != range.end && space_acquire(space, range) != 0)
         return (uint64_t)now;
     change.start = wanted;
-    if (page_up(wanted) < page_up((uint64_t)now)) {
-        int64_t accepted = ask_home(space, &change); /* refused below its start: then nothing is unmapped */
-
-        if (accepted == (int64_t)wanted)
-            unmap_everywhere(space, page_up(wanted), page_up((uint64_t)now) - page_up(wanted), SPACE_UNMAP);
-        return (uint64_t)accepted;
-    }
-    now = ask_home(space, &change);
-    return now < 0 ? 0 : (uint64_t)now;
+    result = ask_home(space, &change); /* refused below its start: then nothing is unmapped */
+    if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end)
+        unmap_everywhere(space, range.start, range.end - range.start, SPACE_UNMAP);
+    if (range.start != range.end)
+        space_release(space, range);
+    return result < 0 ? (uint64_t)now : (uint64_t)result;
 }
 
 uint64_t space_break(struct space *space, uint64_t address)
@@ -491,11 +516,11 @@ uint64_t space_break(struct space *space, uint64_t address)
     spin_unlock(&space->lock);
     if (alone)
         return result;
-    if (space_acquire(space, SPACE_HEAVY) != 0)
+    if (space_acquire(space, SPACE_BREAK_LOCK) != 0)
         return 0;
     count_change(space);
     result = break_shared(space, address);
-    space_release(space, SPACE_HEAVY);
+    space_release(space, SPACE_BREAK_LOCK);
     return result;
 }
 

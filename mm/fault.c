@@ -223,7 +223,8 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
         space->stats.fetched_frame++;
     result = 0;
     if (area == NULL && answer.kind != SPACE_NONE) {
-        result = area_set(&space->areas, answer.start, answer.end, answer.prot);
+        /* what lies around the page may be changing: only the page is locked */
+        result = area_set(&space->areas, page, page + PAGE_SIZE, answer.prot);
         area = result == 0 ? area_find(&space->areas, page) : NULL;
     }
     if (result == 0 && (area == NULL || !allowed(area->prot, access)))
@@ -251,11 +252,11 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
     spin_unlock(&space->lock);
     if (result <= 0)
         return result;
-    result = space_acquire(space, page);
+    result = space_acquire(space, (struct space_range){page, page + PAGE_SIZE});
     if (result != 0)
         return result;
     result = fault_shared(space, page, access);
-    space_release(space, page);
+    space_release(space, (struct space_range){page, page + PAGE_SIZE});
     return result;
 }
 

@@ -21,9 +21,9 @@ bool space_alone_locked(const struct space *space);
 /* The other kernels that host the space, as far as is known here. */
 kernel_set space_others(struct space *space);
 
-/* The distributed lock of KEY, by the strategy. While a task here has one or waits, nobody is alone. */
-int space_acquire(struct space *space, uint64_t key);
-void space_release(struct space *space, uint64_t key);
+/* The distributed lock of RANGE, by the strategy. While a task here has one or waits, nobody is alone. */
+int space_acquire(struct space *space, struct space_range range);
+void space_release(struct space *space, struct space_range range);
 
 /* A private page that is not writable because of PAGING_SOFT_COW is to be written. Locked: the space is alone. 0, or 1:
  * the frame's owner has to be asked, so take the page's lock; -ENOMEM. */

@@ -1,7 +1,7 @@
 /* Locking strategy `home`: the group's home kernel keeps one queue of lock requests per space, in order of arrival. A
- * request is granted when no earlier one in the queue excludes it: the same page, or either of them the whole space. So
- * pages are independent of each other, a heavy request waits for all before it and holds back all behind it, and nobody
- * starves. mm/lock_home.md has the state table. */
+ * request is granted when no earlier one in the queue overlaps it. So separate ranges are independent of each other,
+ * one for the whole space waits for all before it and holds back all behind it, and nobody starves. mm/lock_home.md has
+ * the state table. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/completion.h"
@@ -12,7 +12,7 @@
 
 struct lock_request {
     struct list node; /* in space->locks */
-    uint64_t key;
+    struct space_range range;
     uint32_t kernel; /* who asks */
     bool granted;
     struct msg_kept kept;     /* to answer, when another kernel asks and has to wait */
@@ -34,7 +34,7 @@ uint64_t space_lock_count(void)
 
 static bool excludes(const struct lock_request *a, const struct lock_request *b)
 {
-    return a->key == b->key || a->key == SPACE_HEAVY || b->key == SPACE_HEAVY;
+    return a->range.start < b->range.end && b->range.start < a->range.end;
 }
 
 static bool grant_if_first_locked(const struct space *space, struct lock_request *request)
@@ -59,14 +59,14 @@ static void tell_granted_locked(struct space *space, struct lock_request *reques
 }
 
 /* For a task here (LOCAL) or another kernel's (M, in its handler). */
-static int request_add(struct space *space, uint64_t key, const struct msg *m, struct completion *local)
+static int request_add(struct space *space, struct space_range range, const struct msg *m, struct completion *local)
 {
     struct lock_request *request = heap_alloc(sizeof(*request));
 
     if (request == NULL)
         return -ENOMEM;
     __atomic_fetch_add(&requests, 1, __ATOMIC_RELAXED);
-    request->key = key;
+    request->range = range;
     request->local = local;
     request->kernel = m != NULL ? m->ticket.kernel : instance.kernel;
     spin_lock(&space->lock);
@@ -85,8 +85,8 @@ static int request_add(struct space *space, uint64_t key, const struct msg *m, s
     return 0;
 }
 
-/* Several tasks of one kernel may wait for the same key; only one of them holds it, so key and kernel name it. */
-static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
+/* Several tasks of one kernel may wait for the same range; only one of them holds it, so range and kernel name it. */
+static bool request_remove(struct space *space, struct space_range range, uint32_t kernel)
 {
     struct lock_request *found = NULL;
 
@@ -94,7 +94,8 @@ static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
     list_for_each(node, &space->locks) {
         struct lock_request *request = container_of(node, struct lock_request, node);
 
-        if (request->granted && request->key == key && request->kernel == kernel) {
+        if (request->granted && request->range.start == range.start && request->range.end == range.end &&
+            request->kernel == kernel) {
             found = request;
             break;
         }
@@ -113,24 +114,24 @@ static bool request_remove(struct space *space, uint64_t key, uint32_t kernel)
     return found != NULL;
 }
 
-static int home_acquire(struct space *space, uint64_t key)
+static int home_acquire(struct space *space, struct space_range range)
 {
-    struct msg_space_lock ask = {space->id, key};
+    struct msg_space_lock ask = {space->id, range.start, range.end};
     struct msg_space_granted granted;
     int result;
 
     if (space->home == instance.kernel) {
         struct completion done;
-        struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = key};
+        struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = range.start};
 
         completion_init(&done);
-        result = request_add(space, key, NULL, &done);
+        result = request_add(space, range, NULL, &done);
         if (result == 0)
             completion_wait(&done, &reason);
         return result;
     }
     result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted), "address space lock",
-                      key);
+                      range.start);
     if (result != (int)sizeof(granted))
         return result < 0 ? result : -EPROTO;
     spin_lock(&space->lock);
@@ -139,14 +140,27 @@ static int home_acquire(struct space *space, uint64_t key)
     return 0;
 }
 
-static void home_release(struct space *space, uint64_t key)
+static void home_release(struct space *space, struct space_range range)
 {
-    struct msg_space_lock free = {space->id, key};
+    struct msg_space_lock free = {space->id, range.start, range.end};
 
     if (space->home == instance.kernel)
-        assert(request_remove(space, key, instance.kernel));
+        assert(request_remove(space, range, instance.kernel));
     else
         msg_notify(space->home, MSG_SPACE_UNLOCK, &free, sizeof(free));
+}
+
+static uint64_t home_busy_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    uint64_t lowest = end;
+
+    list_for_each(node, &space->locks) {
+        const struct lock_request *request = container_of(node, const struct lock_request, node);
+
+        if (request->range.end != SPACE_HEAVY.end && request->range.start < lowest && request->range.end > start)
+            lowest = request->range.start > start ? request->range.start : start;
+    }
+    return lowest;
 }
 
 static void handle_lock(const struct msg *m)
@@ -156,7 +170,8 @@ static void handle_lock(const struct msg *m)
     int error = -ESRCH;
 
     if (space != NULL) {
-        error = space->home == instance.kernel ? request_add(space, ask->key, m, NULL) : -EPROTO;
+        error = space->home == instance.kernel ? request_add(space, (struct space_range){ask->start, ask->end}, m, NULL)
+                                               : -EPROTO;
         space_put(space);
     }
     if (error != 0)
@@ -170,7 +185,7 @@ static void handle_unlock(const struct msg *m)
 
     if (space == NULL)
         return;
-    request_remove(space, ask->key, m->ticket.kernel);
+    request_remove(space, (struct space_range){ask->start, ask->end}, m->ticket.kernel);
     space_put(space);
 }
 
@@ -180,4 +195,4 @@ void space_lock_init(void)
     msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock), 0);
 }
 
-const struct space_locking space_lock_home = {"home", home_acquire, home_release};
+const struct space_locking space_lock_home = {"home", home_acquire, home_release, home_busy_locked};

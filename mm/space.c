@@ -238,22 +238,22 @@ static void slow_end(struct space *space)
     spin_unlock(&space->lock);
 }
 
-int space_acquire(struct space *space, uint64_t key)
+int space_acquire(struct space *space, struct space_range range)
 {
     int error;
 
     spin_lock(&space->lock);
     space->slow++;
     spin_unlock(&space->lock);
-    error = space_locking->acquire(space, key);
+    error = space_locking->acquire(space, range);
     if (error != 0)
         slow_end(space);
     return error;
 }
 
-void space_release(struct space *space, uint64_t key)
+void space_release(struct space *space, struct space_range range)
 {
-    space_locking->release(space, key);
+    space_locking->release(space, range);
     slow_end(space);
 }
 

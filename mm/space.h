@@ -9,13 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/paging.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "mm/area.h"
 #include "mm/wire.h"
 #include "msg/call.h"
 
-#define SPACE_HEAVY UINT64_MAX /* lock key: the whole space */
+/* What a task can have for itself in the whole machine: the pages of [start, end), or what lies above USER_END and
+ * stands for something else. */
+struct space_range {
+    uint64_t start, end;
+};
+#define SPACE_HEAVY ((struct space_range){0, UINT64_MAX})                       /* all of a space */
+#define SPACE_BREAK_LOCK ((struct space_range){USER_END, USER_END + PAGE_SIZE}) /* the program break */
 
 struct space_stats {
     uint64_t faults_local;  /* answered here alone */
@@ -64,9 +71,13 @@ struct space_retrieval {
 };
 struct space_locking {
     const char *name;
-    /* Waits until KEY (a page, or SPACE_HEAVY) is this task's alone in the machine. -ENOMEM. */
-    int (*acquire)(struct space *space, uint64_t key);
-    void (*release)(struct space *space, uint64_t key);
+    /* Waits until RANGE is this task's alone in the machine. -ENOMEM. */
+    int (*acquire)(struct space *space, struct space_range range);
+    /* Of a range that was acquired. Never waits. */
+    void (*release)(struct space *space, struct space_range range);
+    /* space->lock is held, at the home: the lowest address that a request for a part of [START, END), granted or not,
+     * has; the whole space does not count. END: there is none. */
+    uint64_t (*busy_locked)(const struct space *space, uint64_t start, uint64_t end);
 };
 extern const struct space_retrieval space_retrieve_home;
 extern const struct space_retrieval space_retrieve_members;

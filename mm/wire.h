@@ -8,8 +8,8 @@
 
 /* SPACE_LOCK, SPACE_UNLOCK */
 struct msg_space_lock {
-    uint64_t space; /* id: the group's */
-    uint64_t key;   /* page address, or SPACE_HEAVY */
+    uint64_t space;      /* id: the group's */
+    uint64_t start, end; /* the range; two that overlap exclude each other */
 };
 
 struct msg_space_granted {
@@ -103,7 +103,7 @@ struct msg_space_changed {
     uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages */
 };
 
-_Static_assert(sizeof(struct msg_space_lock) == 16, "wire format");
+_Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_area) == 24, "wire format");

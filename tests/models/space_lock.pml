@@ -1,13 +1,13 @@
 /* The locking strategy `home`; mm/lock_home.md has the tables. Three kernels, kernel 0 is the home of the space: it has one
- * task that takes locks, kernel 1 three, kernel 2 one. Every task for ever takes a page key or HEAVY, asks the home one thing
+ * task that takes locks, kernel 1 three, kernel 2 one. Every task for ever takes a range of pages, a bit each, asks the home one thing
  * while it holds the lock (as a fetch or a change does), and releases. A kernel has RESERVE credits for requests to the home
  * (in the code 1 to 16); a lock request that has to wait is kept, which gives its credit back. FIFO channels from and to the
  * home; the home's handler is a process, an atomic step a critical section of space->lock.
  *
- * Checked: no two tasks hold keys that exclude each other; no deadlock; and, as -DLIVE, that whoever asks is granted
+ * Checked: no two tasks hold ranges that overlap; no deadlock; and, as -DLIVE, that whoever asks is granted
  * (ltl granted, under weak fairness).
  *
- * Seeded bugs: 1 HEAVY excludes only HEAVY; 2 a release looks at requests for its own key only; 3 a page passes a HEAVY
+ * Seeded bugs: 1 only equal ranges exclude each other; 2 a release looks at requests for its own range only; 3 a range passes another
  * that waits; 4 a lock request that waits is not kept: its credit is out until it is granted. */
 #ifndef BUG
 #define BUG 0
@@ -19,7 +19,8 @@
 
 #define PAGE_A 1
 #define PAGE_B 2
-#define HEAVY 3
+#define BOTH 3 /* a range */
+#define HEAVY 7
 
 mtype = { LOCK, ASK, UNLOCK, GRANT, KEPT, ANSWER };
 
@@ -40,7 +41,7 @@ bool credit[TASKS];   /* it has got a credit that it has not used */
 chan line[KERNELS] = [2] of { byte }; /* tasks that wait for a credit, first come first */
 
 #define KERNEL(task) (task == 0 -> 0 : (task == TASKS - 1 -> 2 : 1))
-#define EXCLUDES(a, b) (a == b || (BUG != 1 && (a == HEAVY || b == HEAVY)))
+#define EXCLUDES(a, b) (a == b || (BUG != 1 && (a & b) != 0))
 
 /* grant_if_first_locked: the request at place AT */
 inline grant_if_first(at)
@@ -126,7 +127,7 @@ inline check_alone(t)
     do
     :: other < TASKS ->
         assert(other == t || holds[other] == 0 ||
-               !(holds[other] == holds[t] || holds[other] == HEAVY || holds[t] == HEAVY));
+               (holds[other] & holds[t]) == 0);
         other++
     :: else -> break
     od;
@@ -162,6 +163,7 @@ end:
         if
         :: key = PAGE_A
         :: kernel == 2 -> key = PAGE_B
+        :: task == 1 -> key = BOTH
         :: task != 2 -> key = HEAVY
         fi;
         waits[task] = true

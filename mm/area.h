@@ -23,6 +23,14 @@ struct area {
     uint32_t prot;  /* AREA_*; no right at all reserves the range and allows nothing */
 };
 
+/* True when PROT allows ACCESS (AREA_*). x86 cannot forbid reading what may be written or executed. */
+static inline bool area_allows(uint32_t prot, uint32_t access)
+{
+    if ((prot & (AREA_WRITE | AREA_EXEC)) != 0)
+        prot |= AREA_READ;
+    return (access & ~prot) == 0;
+}
+
 struct area_list {
     struct list head; /* ascending, disjoint; neighbours that touch differ in prot */
     uint32_t count;

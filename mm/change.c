@@ -12,6 +12,8 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
+#include "mm/get.h"
+#include "mm/heap.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
 #include "mm/space.h"
@@ -23,6 +25,11 @@
 static uint64_t page_up(uint64_t bytes)
 {
     return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+}
+
+static struct space_range range_of(const struct msg_space_change *change)
+{
+    return (struct space_range){change->start, change->start + change->length};
 }
 
 /* What a change does to the entries of a range. */
@@ -232,6 +239,59 @@ static bool change_valid(const struct msg_space_change *change)
            change->start <= USER_END && change->length <= USER_END - change->start;
 }
 
+/* A change that has to wait for answers to faults. */
+struct deferred_change {
+    struct space_deferred deferred;
+    struct msg_kept kept;
+    struct space *space; /* stays: who asked is one of its threads */
+    struct msg_space_change change;
+};
+
+static void deferred_free(struct msg_kept *kept)
+{
+    struct deferred_change *late = container_of(kept, struct deferred_change, kept);
+
+    heap_free(late, sizeof(*late));
+}
+
+static void run_deferred(struct space_deferred *deferred)
+{
+    struct deferred_change *late = container_of(deferred, struct deferred_change, deferred);
+    int64_t value = space_apply(late->space, &late->change);
+    struct msg_space_changed changed = {(uint64_t)value};
+
+    if (value < 0)
+        msg_kept_reply_error(&late->kept, (int)value, deferred_free);
+    else
+        msg_kept_reply(&late->kept, &changed, sizeof(changed), deferred_free);
+}
+
+/* 0: the change may be applied; 1: it will be, and answered, when faults under way have their answers. -ENOMEM. */
+static int defer_change(struct space *space, const struct msg *m)
+{
+    const struct msg_space_change *change = m->data;
+    struct deferred_change *late;
+    bool deferred;
+
+    if (list_empty(&space->gets)) /* one that comes now finds the range locked */
+        return 0;
+    late = heap_alloc(sizeof(*late));
+    if (late == NULL)
+        return -ENOMEM;
+    late->deferred = (struct space_deferred){
+        .start = change->start, .end = change->start + change->length, .run = run_deferred};
+    late->space = space;
+    late->change = *change;
+    spin_lock(&space->lock);
+    deferred = space_defer_locked(space, &late->deferred);
+    if (deferred)
+        msg_keep(m, &late->kept, NULL);
+    spin_unlock(&space->lock);
+    if (!deferred)
+        heap_free(late, sizeof(*late));
+    return deferred ? 1 : 0;
+}
+
 static void handle_change(const struct msg *m)
 {
     const struct msg_space_change *change = m->data;
@@ -240,7 +300,13 @@ static void handle_change(const struct msg *m)
     int64_t value = -ESRCH;
 
     if (space != NULL) {
-        value = change_valid(change) ? space_apply(space, change) : -EPROTO;
+        value = change_valid(change) ? defer_change(space, m) : -EPROTO;
+        if (value == 0)
+            value = space_apply(space, change);
+        else if (value > 0) {
+            space_put(space);
+            return;
+        }
         space_put(space);
     } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT ||
                change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD) {
@@ -313,6 +379,7 @@ static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length
 
     msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_error, &error, "unmap", start);
     if (error >= 0) {
+        space_gets_await(space, range_of(&change));
         own = (int)space_apply(space, &change);
         error = own != 0 ? own : error;
     }
@@ -360,11 +427,6 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
     }
     spin_unlock(&space->lock);
     return alone;
-}
-
-static struct space_range range_of(const struct msg_space_change *change)
-{
-    return (struct space_range){change->start, change->start + change->length};
 }
 
 int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed)
@@ -461,8 +523,10 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
 
         msg_multicast(space_others(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, &change, sizeof(change),
                       note_error, &error, "protect", address);
-        if (space->home != instance.kernel && error == 0)
+        if (space->home != instance.kernel && error == 0) {
+            space_gets_await(space, range_of(&change));
             error = (int)space_apply(space, &change);
+        }
         result = error;
     }
     space_release(space, range_of(&change));

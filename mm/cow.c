@@ -11,6 +11,8 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
+#include "mm/get.h"
+#include "mm/heap.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
 #include "msg/channel.h"
@@ -89,14 +91,35 @@ static bool switch_page(struct space *space, uint64_t page, uint64_t frame)
     return held;
 }
 
+/* What the kernels say that are to let go of a page. */
+struct letting_go {
+    bool held; /* one of them had the reference */
+    int error; /* one of them has not */
+};
+
 static void note_held(void *context, uint32_t kernel, const void *reply, int length)
 {
     const struct msg_space_held *answer = reply;
-    bool *held = context;
+    struct letting_go *letting = context;
 
     (void)kernel;
-    if (length == (int)sizeof(*answer) && answer->held != 0)
-        *held = true;
+    if (length != (int)sizeof(*answer))
+        letting->error = length < 0 ? length : -EPROTO;
+    else if (answer->held != 0)
+        letting->held = true;
+}
+
+/* Somebody had no memory to let go: the page stays COW, with FRAME, which is held here if somebody held it. */
+static void take_back(struct space *space, uint64_t page, uint64_t frame, bool held)
+{
+    uint64_t *entry;
+
+    spin_lock(&space->lock);
+    entry = paging_entry(&space->tables, page, false);
+    if (held)
+        *entry = frame | space_page_flags(area_find(&space->areas, page)->prot, true) | PAGING_SOFT_HELD |
+                 (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    spin_unlock(&space->lock);
 }
 
 /* No other space has FRAME: it may be written from here. Other kernels find out when they fault. */
@@ -133,8 +156,8 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
 {
     struct msg_space_record message = {.space = space->id, .page = page};
     kernel_set others = space_others(space);
+    struct letting_go letting = {0};
     uint64_t new;
-    bool held;
 
     if (frame_is_sole(frame)) /* and stays so: a fork needs the whole space */
         return upgrade(space, page, frame);
@@ -142,10 +165,16 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     if (new == 0)
         return -ENOMEM;
     space_copy_frame(new, frame); /* nobody writes to it: all entries for it, in all spaces, are COW */
-    held = switch_page(space, page, 0);
+    space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
+    letting.held = switch_page(space, page, 0);
     if (space_retrieval->home_knows)
         others &= ~(1ull << space->home);
-    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), note_held, &held, "copy of a page", page);
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), note_held, &letting, "copy of a page", page);
+    if (letting.error != 0) {
+        take_back(space, page, frame, letting.held);
+        frame_free(new, 0);
+        return letting.error;
+    }
     if (space_retrieval->home_knows && space->home != instance.kernel) {
         /* Now the home is the only one left with the old frame. From here on others may get the new one. */
         struct msg_space_held answer;
@@ -153,11 +182,11 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
         message.frame = new;
         if (msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
                      "copy of a page", page) == (int)sizeof(answer))
-            held = held || answer.held != 0;
+            letting.held = letting.held || answer.held != 0;
     }
     if (space_install(space, page, new, true) != 0)
         panic("mm: no room for the copy of page %lx", (unsigned long)page);
-    if (held)
+    if (letting.held)
         release_one(frame);
     spin_lock(&space->lock);
     space->stats.cow_copies++;
@@ -165,12 +194,68 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     return 0;
 }
 
+/* A switch that has to wait for answers to faults. */
+struct deferred_switch {
+    struct space_deferred deferred;
+    struct msg_kept kept;
+    struct space *space; /* stays: who asked is one of its threads */
+    uint64_t frame;
+};
+
+static void deferred_free(struct msg_kept *kept)
+{
+    struct deferred_switch *late = container_of(kept, struct deferred_switch, kept);
+
+    heap_free(late, sizeof(*late));
+}
+
+static void run_deferred(struct space_deferred *deferred)
+{
+    struct deferred_switch *late = container_of(deferred, struct deferred_switch, deferred);
+    struct msg_space_held answer = {.held = switch_page(late->space, deferred->start, late->frame)};
+
+    msg_kept_reply(&late->kept, &answer, sizeof(answer), deferred_free);
+}
+
+/* 0: the page may be switched; 1: it will be, and that answered, when faults under way have their answers. -ENOMEM. */
+static int defer_switch(struct space *space, const struct msg *m)
+{
+    const struct msg_space_record *message = m->data;
+    uint64_t page = message->page & ~(PAGE_SIZE - 1);
+    struct deferred_switch *late;
+    bool deferred;
+
+    if (list_empty(&space->gets)) /* one that comes now finds the page locked */
+        return 0;
+    late = heap_alloc(sizeof(*late));
+    if (late == NULL)
+        return -ENOMEM;
+    late->deferred = (struct space_deferred){.start = page, .end = page + PAGE_SIZE, .run = run_deferred};
+    late->space = space;
+    late->frame = message->frame & PAGING_FRAME;
+    spin_lock(&space->lock);
+    deferred = space_defer_locked(space, &late->deferred);
+    if (deferred)
+        msg_keep(m, &late->kept, NULL);
+    spin_unlock(&space->lock);
+    if (!deferred)
+        heap_free(late, sizeof(*late));
+    return deferred ? 1 : 0;
+}
+
 static void handle_switch(const struct msg *m)
 {
     const struct msg_space_record *message = m->data;
     struct space *space = space_get(message->space);
     struct msg_space_held answer = {0};
+    int deferred = space != NULL ? defer_switch(space, m) : 0;
 
+    if (deferred != 0) {
+        space_put(space);
+        if (deferred < 0)
+            msg_reply_error(&m->ticket, deferred);
+        return;
+    }
     if (space != NULL) {
         answer.held = switch_page(space, message->page & ~(PAGE_SIZE - 1), message->frame & PAGING_FRAME);
         space_put(space);

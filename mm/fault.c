@@ -11,19 +11,11 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
+#include "mm/get.h"
 #include "mm/internal.h"
 #include "mm/space.h"
 
 #define FETCH_NS_MAX 1000000000ull
-
-static bool allowed(uint32_t prot, uint32_t access)
-{
-    if ((prot & AREA_WRITE) != 0)
-        prot |= AREA_READ; /* x86 cannot forbid reading what may be written or executed */
-    if ((prot & AREA_EXEC) != 0)
-        prot |= AREA_READ;
-    return (access & ~prot) == 0;
-}
 
 uint64_t space_entry_flags(uint32_t prot)
 {
@@ -74,26 +66,35 @@ static bool in_limbo_locked(struct space *space, uint64_t page)
     return entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0;
 }
 
-/* What this kernel alone can say: 0 resolved, -EFAULT forbidden or (when COMPLETE) no area, 1 not known here, or an
- * unmap is under way: the page's lock comes after it. */
+enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK };
+
+/* True when what this kernel does not have at PAGE nobody has, and nobody is about to change that. */
+static bool complete_locked(const struct space *space, uint64_t page)
+{
+    return space_alone_locked(space) || (space->home == instance.kernel && space_retrieval->home_knows &&
+                                         !space_locking->taken_locked(space, page, page + PAGE_SIZE));
+}
+
+/* What this kernel alone can say: an enum resolved; -EFAULT: forbidden or (when COMPLETE) no area. COMPLETE: see above,
+ * or the caller has the page's lock. */
 static int resolve_locked(struct space *space, uint64_t page, uint32_t access, bool complete)
 {
     struct area *area = area_find(&space->areas, page);
     uint64_t *entry;
 
-    if (in_limbo_locked(space, page) && !complete)
-        return 1;
+    if (in_limbo_locked(space, page))
+        return NEEDS_LOCK;
     if (area == NULL)
-        return complete ? -EFAULT : 1;
-    if (!allowed(area->prot, access))
+        return complete ? -EFAULT : NOT_KNOWN;
+    if (!area_allows(area->prot, access))
         return -EFAULT;
     entry = paging_entry(&space->tables, page, false);
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0)
-        return complete ? space_cow_alone_locked(space, page, entry, area->prot) : 1;
+        return space_alone_locked(space) ? space_cow_alone_locked(space, page, entry, area->prot) : NEEDS_LOCK;
     if (entry != NULL && *entry != 0)
         return 0; /* another thread was faster, or the TLB was stale */
     if (!complete)
-        return 1;
+        return NOT_KNOWN;
     space->stats.faults_local++;
     return install_new_locked(space, page, area->prot);
 }
@@ -227,7 +228,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
         result = area_set(&space->areas, page, page + PAGE_SIZE, answer.prot);
         area = result == 0 ? area_find(&space->areas, page) : NULL;
     }
-    if (result == 0 && (area == NULL || !allowed(area->prot, access)))
+    if (result == 0 && (area == NULL || !area_allows(area->prot, access)))
         result = -EFAULT;
     copy = answer.kind == SPACE_FRAME && answer.cow != 0 && (access & AREA_WRITE) != 0;
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
@@ -240,6 +241,15 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     return result;
 }
 
+static int get_timed(struct space *space, uint64_t page, uint32_t access)
+{
+    uint64_t began = clock_now();
+    int result = space_get_page(space, page, access);
+
+    note_fetch(clock_now() - began);
+    return result;
+}
+
 int space_fault(struct space *space, uint64_t address, uint32_t access)
 {
     uint64_t page = address & ~(PAGE_SIZE - 1);
@@ -248,8 +258,10 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
     if (address >= USER_END)
         return -EFAULT;
     spin_lock(&space->lock);
-    result = resolve_locked(space, page, access, space_alone_locked(space));
+    result = resolve_locked(space, page, access, complete_locked(space, page));
     spin_unlock(&space->lock);
+    if (result == NOT_KNOWN && space_get_possible(space))
+        result = get_timed(space, page, access);
     if (result <= 0)
         return result;
     result = space_acquire(space, (struct space_range){page, page + PAGE_SIZE});

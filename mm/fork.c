@@ -9,6 +9,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
+#include "mm/get.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
@@ -490,6 +491,7 @@ static int fork_locked(struct fork *fork)
     if (error == 0)
         error = guard_others(fork, &holders);
     if (error == 0) {
+        space_gets_await(fork->parent, SPACE_HEAVY);
         error = copy_own(fork);
         space_flush(fork->parent, 0, USER_END);
     }

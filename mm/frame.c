@@ -13,6 +13,7 @@
 #include "kernel/lib/string.h"
 
 #define RANGES_MAX 64
+#define ZEROED_MAX 16u /* frames kept that are known to be zeroed */
 #define STATE_INSIDE 0 /* not the first frame of a block, or never handed out */
 #define STATE_FREE 1
 #define STATE_USED 2
@@ -36,6 +37,8 @@ static struct range ranges[RANGES_MAX];             /* [k] lock; [i] after start
 static uint32_t range_count;                        /* [i] */
 static struct list free_lists[FRAME_ORDER_MAX + 1]; /* [k] lock */
 static struct frame_stats counts;                   /* [k] lock */
+static uint64_t zeroed[ZEROED_MAX];                 /* [k] lock: taken as single frames, counted as free */
+static volatile uint32_t zeroed_count;              /* [k] lock */
 
 static struct list *links_of(const struct range *range, uint64_t index)
 {
@@ -114,6 +117,17 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta)
     return 0;
 }
 
+/* The frames that are known to be zeroed go back to the others. */
+static void zeroed_drop_locked(void)
+{
+    while (zeroed_count > 0) {
+        uint64_t frame = zeroed[--zeroed_count];
+        struct range *range = range_of(frame);
+
+        block_merge(range, (frame - range->base) / PAGE_SIZE, 0);
+    }
+}
+
 uint64_t frame_alloc(uint32_t order)
 {
     uint32_t at = order;
@@ -124,6 +138,11 @@ uint64_t frame_alloc(uint32_t order)
     spin_lock(&lock);
     while (at <= FRAME_ORDER_MAX && list_empty(&free_lists[at]))
         at++;
+    if (at > FRAME_ORDER_MAX && zeroed_count > 0) {
+        zeroed_drop_locked();
+        for (at = order; at <= FRAME_ORDER_MAX && list_empty(&free_lists[at]);)
+            at++;
+    }
     if (at > FRAME_ORDER_MAX) {
         spin_unlock(&lock);
         return 0;
@@ -148,10 +167,41 @@ uint64_t frame_alloc(uint32_t order)
     return frame;
 }
 
+static uint64_t zeroed_take(void)
+{
+    uint64_t frame = 0;
+
+    spin_lock(&lock);
+    if (zeroed_count > 0) {
+        frame = zeroed[--zeroed_count];
+        counts.free--;
+    }
+    spin_unlock(&lock);
+    return frame;
+}
+
+void frame_free_zeroed(uint64_t frame)
+{
+    bool kept;
+
+    spin_lock(&lock);
+    kept = zeroed_count < ZEROED_MAX;
+    if (kept) {
+        zeroed[zeroed_count++] = frame;
+        counts.free++;
+    }
+    spin_unlock(&lock);
+    if (!kept)
+        frame_free(frame, 0);
+}
+
 uint64_t frame_alloc_zeroed(void)
 {
-    uint64_t frame = frame_alloc(0);
+    uint64_t frame = zeroed_count > 0 ? zeroed_take() : 0;
 
+    if (frame != 0)
+        return frame;
+    frame = frame_alloc(0);
     if (frame != 0)
         memset((void *)(frame + range_of(frame)->delta), 0, PAGE_SIZE);
     return frame;

@@ -19,6 +19,8 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta);
 uint64_t frame_alloc(uint32_t order);
 /* One frame filled with zeros, or 0. */
 uint64_t frame_alloc_zeroed(void);
+/* Gives back a single frame that still is filled with zeros: it is kept so for a while, and counts as free. */
+void frame_free_zeroed(uint64_t frame);
 /* Gives back what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
 void frame_free(uint64_t frame, uint32_t order);
 

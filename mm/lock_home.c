@@ -163,6 +163,17 @@ static uint64_t home_busy_locked(const struct space *space, uint64_t start, uint
     return lowest;
 }
 
+static bool home_taken_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    list_for_each(node, &space->locks) {
+        const struct lock_request *request = container_of(node, const struct lock_request, node);
+
+        if (request->range.start < end && request->range.end > start)
+            return true;
+    }
+    return false;
+}
+
 static void handle_lock(const struct msg *m)
 {
     const struct msg_space_lock *ask = m->data;
@@ -195,4 +206,4 @@ void space_lock_init(void)
     msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock), 0);
 }
 
-const struct space_locking space_lock_home = {"home", home_acquire, home_release, home_busy_locked};
+const struct space_locking space_lock_home = {"home", home_acquire, home_release, home_busy_locked, home_taken_locked};

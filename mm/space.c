@@ -13,6 +13,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
+#include "mm/get.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
@@ -51,6 +52,7 @@ void space_init(void)
     space_lock_init();
     space_retrieve_members_init();
     space_retrieve_home_init();
+    space_get_init();
     space_change_init();
     space_cow_init();
     space_fork_init();
@@ -92,6 +94,8 @@ struct space *space_create(uint64_t id, uint32_t home)
            PAGE_SIZE / 2);
     area_list_init(&space->areas);
     list_init(&space->locks);
+    list_init(&space->gets);
+    list_init(&space->deferred);
     return space;
 }
 
@@ -206,7 +210,7 @@ void space_destroy(struct space *space)
         return;
     while (__atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1)
         cpu_relax(); /* a handler on another CPU is at work with it, and never waits */
-    assert(list_empty(&space->locks));
+    assert(list_empty(&space->locks) && list_empty(&space->gets) && list_empty(&space->deferred));
     release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);

@@ -54,6 +54,8 @@ struct space {
     uint64_t break_start;     /* [i] home only */
     uint64_t break_now;       /* [k] home only */
     struct list locks;        /* [k] home only: requests of the lock manager in order of arrival */
+    struct list gets;         /* [k] questions under way: mm/get.h */
+    struct list deferred;     /* [k] what waits for their answers */
     struct space_stats stats; /* [k] */
 };
 
@@ -78,6 +80,8 @@ struct space_locking {
     /* space->lock is held, at the home: the lowest address that a request for a part of [START, END), granted or not,
      * has; the whole space does not count. END: there is none. */
     uint64_t (*busy_locked)(const struct space *space, uint64_t start, uint64_t end);
+    /* The same, and there is one, for the whole space perhaps. */
+    bool (*taken_locked)(const struct space *space, uint64_t start, uint64_t end);
 };
 extern const struct space_retrieval space_retrieve_home;
 extern const struct space_retrieval space_retrieve_members;

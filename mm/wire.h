@@ -22,7 +22,13 @@ struct msg_space_fetch {
     uint64_t page;
 };
 
-enum space_answer { SPACE_NONE = 0, SPACE_AREA = 1, SPACE_FRAME = 2 }; /* precedence: the greater wins */
+enum space_answer {
+    SPACE_NONE = 0, /* precedence: the greater of these three wins */
+    SPACE_AREA = 1,
+    SPACE_FRAME = 2,
+    SPACE_TAKEN = 3, /* SPACE_GET only: the page has the asker's frame now */
+    SPACE_BUSY = 4   /* SPACE_GET only: ask again with the page's lock */
+};
 
 struct msg_space_mapping {
     uint32_t kind;  /* enum space_answer */
@@ -31,6 +37,21 @@ struct msg_space_mapping {
     uint64_t end;
     uint64_t frame; /* physical address, if SPACE_FRAME */
     uint64_t cow;   /* 1: other spaces may have the frame, it is only to be read; if SPACE_FRAME */
+};
+
+/* SPACE_GET */
+struct msg_space_get {
+    uint64_t space;
+    uint64_t page;
+    uint64_t spare;  /* physical address of a zeroed frame of the asker's, or 0 */
+    uint64_t access; /* AREA_* */
+};
+
+struct msg_space_got {
+    uint32_t kind;  /* enum space_answer */
+    uint32_t prot;  /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
+    uint64_t frame; /* as in msg_space_mapping */
+    uint64_t cow;
 };
 
 /* SPACE_RECORD, SPACE_SWITCH */
@@ -105,6 +126,8 @@ struct msg_space_changed {
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) == 40, "wire format");
+_Static_assert(sizeof(struct msg_space_get) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_got) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_area) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_areas) == 24, "wire format");

@@ -35,6 +35,9 @@ void msg_call_init(void);
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context);
 
+/* Looks for messages for a while, then blocks, until DONE is signalled: for answers of msg_ask. Tasks only. */
+void msg_wait(struct completion *done, const struct wait_reason *reason);
+
 /* What the asking task is ready to wait for. */
 struct msg_policy {
     uint64_t timeout;  /* ns; 0: as long as it takes */

@@ -179,8 +179,6 @@ struct msg_asking;
 bool msg_own_request(struct msg_asking *asking, uint8_t type,
                      void (*answer)(void *context, uint32_t kernel, const void *reply, int length), void *context,
                      uint16_t *id);
-/* Looks for messages for a while, then blocks, until DONE is signalled. Tasks only. */
-void msg_wait(struct completion *done, const struct wait_reason *reason);
 
 /* The receiving side of PEER is as at start; rx_lock is held. */
 void msg_receive_reset_locked(struct peer *peer);

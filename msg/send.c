@@ -5,6 +5,7 @@
 #include "kernel/lib/completion.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "msg/call.h"
 #include "msg/channel_internal.h"
 #include "msg/trace.h"
 

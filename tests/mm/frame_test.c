@@ -24,6 +24,7 @@ static void begin(void)
     memset(free_lists, 0, sizeof(free_lists));
     memset(&counts, 0, sizeof(counts));
     range_count = 0;
+    zeroed_count = 0;
     memset(owner, 0, sizeof(owner));
 }
 
@@ -222,6 +223,32 @@ TEST(frame_zeroed, "a zeroed frame is zero, whatever was in it")
     CHECK_EQ(frame, taken[0]);
     for (uint64_t i = 0; i < PAGE_SIZE; i++)
         CHECK_EQ(arena[frame - BASE + i], 0);
+}
+
+TEST(frame_zeroed_back,
+     "a zeroed frame that is given back counts as free, comes again first, and is there for others in need")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t pages;
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    blocks(before);
+    pages = free_pages();
+    for (uint64_t i = 0; i < ZEROED_MAX + 4; i++)
+        taken[i] = frame_alloc_zeroed();
+    for (uint64_t i = 0; i < ZEROED_MAX + 4; i++)
+        frame_free_zeroed(taken[i]);
+    CHECK_EQ(free_pages(), pages);
+    CHECK_EQ(frame_alloc_zeroed(), taken[ZEROED_MAX - 1]);
+    CHECK_EQ(free_pages(), pages - 1);
+    frame_free_zeroed(taken[ZEROED_MAX - 1]);
+    CHECK_EQ(exhaust(0, taken, FRAMES), pages); /* all of them, whatever they were kept for */
+    CHECK_EQ(frame_alloc_zeroed(), 0);
+    for (uint64_t i = 0; i < pages; i++)
+        frame_free(taken[i], 0);
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
 }
 
 TEST(frame_lent, "a frame that is lent is counted, and a frame elsewhere cannot be")

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
+#include "mm/area_tree.h"
 #include "mm/heap.h"
 
 static struct area *area_at(struct list *node)
@@ -14,194 +15,265 @@ static struct area *area_at(struct list *node)
 void area_list_init(struct area_list *list)
 {
     list_init(&list->head);
+    list->root = NULL;
     list->count = 0;
-}
-
-static void area_drop(struct area_list *list, struct area *area)
-{
-    list_remove(&area->node);
-    list->count--;
-    heap_free(area, sizeof(*area));
 }
 
 void area_list_clear(struct area_list *list)
 {
     list_for_each_safe(node, &list->head)
-        area_drop(list, area_at(node));
+        heap_free(area_at(node), sizeof(struct area));
+    area_list_init(list);
 }
+
+void area_list_move(struct area_list *to, struct area_list *from)
+{
+    area_list_clear(to);
+    if (list_empty(&from->head))
+        return;
+    *to = *from;
+    to->head.next->previous = &to->head;
+    to->head.previous->next = &to->head;
+    area_list_init(from);
+}
+
+/* --- questions --- */
 
 struct area *area_find(const struct area_list *list, uint64_t address)
 {
-    list_for_each(node, &list->head) {
-        struct area *area = area_at(node);
+    struct area *area = list->root;
 
-        if (address < area->start)
-            break;
-        if (address < area->end)
-            return area;
+    while (area != NULL && (address < area->start || address >= area->end))
+        area = area->child[address < area->start ? AREA_LOWER : AREA_HIGHER];
+    return area;
+}
+
+struct area *area_next(const struct area_list *list, uint64_t address)
+{
+    struct area *next = NULL;
+
+    for (struct area *area = list->root; area != NULL;) {
+        if (area->end > address) {
+            next = area;
+            area = area->child[AREA_LOWER];
+        } else {
+            area = area->child[AREA_HIGHER];
+        }
     }
-    return NULL;
+    return next;
 }
 
 bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end)
 {
-    list_for_each(node, &list->head) {
-        const struct area *area = area_at(node);
+    const struct area *area = area_next(list, start);
 
-        if (area->start >= end)
-            break;
-        if (area->end > start)
-            return true;
-    }
-    return false;
-}
-
-/* Takes [START, END) out, with SPARE for the one split that may be needed. Returns the node that what follows END is at
- * or behind, and whether SPARE was used. */
-static struct list *carve(struct area_list *list, uint64_t start, uint64_t end, struct area *spare, bool *used)
-{
-    *used = false;
-    list_for_each_safe(node, &list->head) {
-        struct area *area = area_at(node);
-
-        if (area->start >= end)
-            return node;
-        if (area->end <= start)
-            continue;
-        if (area->start < start && area->end > end) {
-            *spare = (struct area){.start = end, .end = area->end, .prot = area->prot};
-            area->end = start;
-            list_insert_before(&spare->node, area->node.next);
-            list->count++;
-            *used = true;
-            return &spare->node;
-        }
-        if (area->start < start)
-            area->end = start;
-        else if (area->end > end)
-            area->start = end;
-        else {
-            area_drop(list, area);
-            continue;
-        }
-        if (area->start >= end)
-            return node;
-    }
-    return &list->head;
-}
-
-int area_remove(struct area_list *list, uint64_t start, uint64_t end)
-{
-    struct area *spare = heap_alloc(sizeof(*spare));
-    bool used;
-
-    if (spare == NULL)
-        return -ENOMEM;
-    carve(list, start, end, spare, &used);
-    if (!used)
-        heap_free(spare, sizeof(*spare));
-    return 0;
-}
-
-/* Joins AREA with the neighbour behind it when they touch and are alike. */
-static void join(struct area_list *list, struct area *area)
-{
-    struct area *next;
-
-    if (area->node.next == &list->head)
-        return;
-    next = area_at(area->node.next);
-    if (area->end == next->start && area->prot == next->prot) {
-        area->end = next->end;
-        area_drop(list, next);
-    }
-}
-
-int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
-{
-    struct area *area = heap_alloc(sizeof(*area));
-    struct area *spare = heap_alloc(sizeof(*spare));
-    struct list *behind;
-    bool used;
-
-    if (area == NULL || spare == NULL) {
-        heap_free(area, sizeof(*area));
-        heap_free(spare, sizeof(*spare));
-        return -ENOMEM;
-    }
-    behind = carve(list, start, end, spare, &used);
-    if (!used)
-        heap_free(spare, sizeof(*spare));
-    *area = (struct area){.start = start, .end = end, .prot = prot};
-    list_insert_before(&area->node, behind);
-    list->count++;
-    join(list, area);
-    if (area->node.previous != &list->head)
-        join(list, area_at(area->node.previous));
-    return 0;
-}
-
-/* The first byte at or behind ADDRESS that no area holds. */
-static uint64_t covered_until(const struct area_list *list, uint64_t address)
-{
-    list_for_each(node, &list->head) {
-        const struct area *area = area_at(node);
-
-        if (area->start > address)
-            break;
-        if (area->end > address)
-            address = area->end;
-    }
-    return address;
+    return area != NULL && area->start < end;
 }
 
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end)
 {
-    return covered_until(list, start) >= end;
+    const struct area *area = area_next(list, start);
+
+    while (start < end && area != NULL && area->start <= start) {
+        start = area->end;
+        area = area_after(list, area);
+    }
+    return start >= end;
 }
 
-/* Cuts the area that has AT inside in two, with SPARE. Returns whether SPARE was used. */
-static bool split(struct area_list *list, uint64_t at, struct area *spare)
+uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high)
 {
-    struct area *area = area_find(list, at);
+    const struct area *area = area_tree_last_below(list, high);
+    uint64_t floor = area != NULL && area->end > low ? area->end : low;
 
+    if (high > floor && high - floor >= length)
+        return high - length;
+    area = area_tree_gap_until(area, length);
+    if (area == NULL || area->start <= low)
+        return 0;
+    /* when LOW cuts this gap short, all others are below LOW */
+    floor = area->start - area->gap > low ? area->start - area->gap : low;
+    return area->start - floor >= length ? area->start - length : 0;
+}
+
+/* --- what an area has besides its place --- */
+
+static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct area *area = heap_alloc(sizeof(*area));
+
+    if (area != NULL) {
+        area->start = start;
+        area->end = end;
+        area->prot = prot;
+    }
+    return area;
+}
+
+/* Neighbours that touch may be one. */
+static bool alike(const struct area *low, const struct area *high)
+{
+    return low->prot == high->prot;
+}
+
+/* Makes AREA, which holds AT, what of it lies at AT and behind. */
+static void cut_front(struct area *area, uint64_t at)
+{
+    area->start = at;
+}
+
+/* --- changes --- */
+
+static void area_drop(struct area_list *list, struct area *area)
+{
+    area_tree_remove(list, area);
+    heap_free(area, sizeof(*area));
+}
+
+/* Memory for a split at AT, or NULL in *SPARE when no area has AT inside. -ENOMEM. */
+static int spare_for(const struct area_list *list, uint64_t at, struct area **spare)
+{
+    const struct area *area = area_find(list, at);
+
+    *spare = NULL;
     if (area == NULL || area->start == at)
-        return false;
-    *spare = (struct area){.start = at, .end = area->end, .prot = area->prot};
+        return 0;
+    *spare = heap_alloc(sizeof(**spare));
+    return *spare != NULL ? 0 : -ENOMEM;
+}
+
+/* Cuts AREA in two at AT, which is inside. SPARE becomes the second. */
+static void split(struct area_list *list, struct area *area, uint64_t at, struct area *spare)
+{
+    *spare = *area; /* the insertion sets its links */
+    cut_front(spare, at);
     area->end = at;
-    list_insert_before(&spare->node, area->node.next);
-    list->count++;
-    return true;
+    area_tree_insert(list, spare, area_after(list, area));
+}
+
+/* Joins AREA with the neighbour before it when they touch and are alike. Returns the one that AREA is, or is in. */
+static struct area *join(struct area_list *list, struct area *area)
+{
+    struct area *before = area_before(list, area);
+    uint64_t end = area->end;
+
+    if (before == NULL || before->end != area->start || !alike(before, area))
+        return area;
+    area_drop(list, area);
+    before->end = end;
+    area_tree_moved(list, before);
+    return before;
+}
+
+/* Memory for carve's split, or NULL in *SPARE when no area reaches out of [START, END) at both ends. -ENOMEM. */
+static int spare_for_carve(const struct area_list *list, uint64_t start, uint64_t end, struct area **spare)
+{
+    const struct area *area = area_find(list, start);
+
+    *spare = NULL;
+    return area != NULL && area->end > end ? spare_for(list, start, spare) : 0;
+}
+
+/* Takes [START, END) out. Returns the first area behind, or NULL. */
+static struct area *carve(struct area_list *list, uint64_t start, uint64_t end, struct area *spare)
+{
+    struct area *area = area_next(list, start);
+
+    if (spare != NULL)
+        split(list, area, end, spare);
+    if (area != NULL && area->start < start) {
+        area->end = start;
+        area_tree_moved(list, area);
+        area = area_after(list, area);
+    }
+    while (area != NULL && area->end <= end) {
+        struct area *next = area_after(list, area);
+
+        area_drop(list, area);
+        area = next;
+    }
+    if (area != NULL && area->start < end) {
+        cut_front(area, end);
+        area_tree_moved(list, area);
+    }
+    return area;
+}
+
+int area_remove(struct area_list *list, uint64_t start, uint64_t end)
+{
+    struct area *spare;
+
+    if (start >= end)
+        return 0;
+    if (spare_for_carve(list, start, end, &spare) != 0)
+        return -ENOMEM;
+    carve(list, start, end, spare);
+    return 0;
+}
+
+int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct area *area, *behind, *spare;
+
+    if (start >= end)
+        return 0;
+    area = area_make(start, end, prot);
+    if (area == NULL || spare_for_carve(list, start, end, &spare) != 0) {
+        heap_free(area, sizeof(*area));
+        return -ENOMEM;
+    }
+    behind = carve(list, start, end, spare);
+    area_tree_insert(list, area, behind);
+    if (behind != NULL)
+        join(list, behind);
+    join(list, area);
+    return 0;
+}
+
+int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct area *area;
+
+    if (start >= end || area_next(list, start) != NULL)
+        return -EINVAL;
+    area = area_make(start, end, prot);
+    if (area == NULL)
+        return -ENOMEM;
+    area_tree_insert(list, area, NULL);
+    join(list, area);
+    return 0;
+}
+
+/* In what areas have of [START, END) only the bits KEEP stay, and the bits ADD come to them. -ENOMEM: unchanged. */
+static int change(struct area_list *list, uint64_t start, uint64_t end, uint32_t keep, uint32_t add)
+{
+    struct area *area, *low, *high;
+
+    if (start >= end)
+        return 0;
+    if (spare_for(list, start, &low) != 0)
+        return -ENOMEM;
+    if (spare_for(list, end, &high) != 0) {
+        heap_free(low, sizeof(*low));
+        return -ENOMEM;
+    }
+    if (low != NULL)
+        split(list, area_find(list, start), start, low);
+    if (high != NULL)
+        split(list, area_find(list, end), end, high);
+    area = area_next(list, start);
+    while (area != NULL && area->start < end) {
+        area->prot = (area->prot & keep) | add;
+        area = area_after(list, join(list, area));
+    }
+    if (area != NULL)
+        join(list, area);
+    return 0;
 }
 
 int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
-    struct area *low = heap_alloc(sizeof(*low));
-    struct area *high = heap_alloc(sizeof(*high));
-
-    if (low == NULL || high == NULL) {
-        heap_free(low, sizeof(*low));
-        heap_free(high, sizeof(*high));
-        return -ENOMEM;
-    }
-    if (!split(list, start, low))
-        heap_free(low, sizeof(*low));
-    if (!split(list, end, high))
-        heap_free(high, sizeof(*high));
-    list_for_each(node, &list->head) {
-        struct area *area = area_at(node);
-
-        if (area->start >= start && area->end <= end)
-            area->prot = (area->prot & AREA_SHARED) | prot;
-    }
-    for (struct list *node = list->head.next; node != &list->head && area_at(node)->start <= end;) {
-        uint32_t count = list->count;
-
-        join(list, area_at(node));
-        if (list->count == count)
-            node = node->next; /* else look again: it touches another one now */
-    }
-    return 0;
+    return change(list, start, end, AREA_KEPT, prot & AREA_PROT);
 }
 
 int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
@@ -209,33 +281,7 @@ int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t 
     return area_covers(list, start, end) ? area_protect_known(list, start, end, prot) : -ENOMEM;
 }
 
-int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear)
 {
-    struct area *area = heap_alloc(sizeof(*area));
-
-    if (area == NULL)
-        return -ENOMEM;
-    *area = (struct area){.start = start, .end = end, .prot = prot};
-    list_append(&list->head, &area->node);
-    list->count++;
-    return 0;
-}
-
-uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high)
-{
-    for (const struct list *node = list->head.previous; node != &list->head; node = node->previous) {
-        const struct area *area = container_of(node, const struct area, node);
-
-        if (area->end < high) {
-            uint64_t floor = area->end > low ? area->end : low;
-
-            if (high > floor && high - floor >= length)
-                return high - length;
-        }
-        if (area->start < high)
-            high = area->start;
-        if (high <= low)
-            return 0;
-    }
-    return high > low && high - low >= length ? high - length : 0;
+    return change(list, start, end, ~(clear & AREA_KEPT), set & AREA_KEPT);
 }

@@ -1,5 +1,7 @@
-/* Areas: the ranges of an address space that a program may touch, and how (Linux calls them VMAs). A sorted list, free
- * of hardware; the caller holds the lock that protects it. All addresses are multiples of the page size. */
+/* Areas: the ranges of an address space that a program may touch, and how (Linux calls them VMAs). A sorted list with a
+ * balanced tree over it (mm/area_tree.h), free of hardware; the caller holds the lock that protects it. All addresses
+ * are multiples of the page size, but those that are only looked up. What N areas cost: a look-up, O(log N); a change,
+ * O(log N) for each area that it touches. A change of an empty range is none. Nothing here waits. */
 #ifndef MM_AREA_H
 #define MM_AREA_H
 
@@ -13,14 +15,27 @@
 #define AREA_WRITE 2u
 #define AREA_EXEC 4u
 #define AREA_PROT 7u
-/* Not a protection: a fork shares the pages instead of copying them (MAP_SHARED). Survives a change of protection. */
-#define AREA_SHARED 8u
+/* Not a protection: what else was asked for. Survives a change of protection. */
+#define AREA_SHARED 8u         /* a fork shares the pages instead of copying them (MAP_SHARED) */
+#define AREA_GROWS 0x10u       /* is to grow down when the page below is touched (MAP_GROWSDOWN) */
+#define AREA_NORESERVE 0x20u   /* no memory is to be promised for it (MAP_NORESERVE) */
+#define AREA_HUGE 0x40u        /* large pages are wanted (MADV_HUGEPAGE) */
+#define AREA_NO_HUGE 0x80u     /* large pages are not wanted (MADV_NOHUGEPAGE) */
+#define AREA_DONTFORK 0x100u   /* a child is not to have it (MADV_DONTFORK) */
+#define AREA_WIPEONFORK 0x200u /* a child is to find zeros in it (MADV_WIPEONFORK) */
+#define AREA_KEPT (~AREA_PROT)
 
 struct area {
-    struct list node;
-    uint64_t start; /* first byte */
-    uint64_t end;   /* behind the last byte */
-    uint32_t prot;  /* AREA_*; no right at all reserves the range and allows nothing */
+    struct list node; /* in order of addresses */
+    uint64_t start;   /* first byte */
+    uint64_t end;     /* behind the last byte */
+    uint32_t prot;    /* AREA_*; no right at all reserves the range and allows nothing */
+    /* Of mm/area_tree.c: */
+    uint32_t height;       /* of the subtree; 1: no children */
+    struct area *parent;   /* NULL: the root */
+    struct area *child[2]; /* lower and higher addresses; NULL: none */
+    uint64_t gap;          /* bytes from the end of the area before, or from 0, to the start */
+    uint64_t widest;       /* the greatest gap in the subtree */
 };
 
 /* True when PROT allows ACCESS (AREA_*). x86 cannot forbid reading what may be written or executed. */
@@ -32,29 +47,48 @@ static inline bool area_allows(uint32_t prot, uint32_t access)
 }
 
 struct area_list {
-    struct list head; /* ascending, disjoint; neighbours that touch differ in prot */
+    struct list head;  /* ascending, disjoint; neighbours that touch differ in prot */
+    struct area *root; /* NULL: no areas */
     uint32_t count;
 };
 
 void area_list_init(struct area_list *list);
 void area_list_clear(struct area_list *list);
+/* TO, whatever it had, gets all that FROM has; FROM is empty then. */
+void area_list_move(struct area_list *to, struct area_list *from);
+
+/* The neighbour of AREA behind it, or before it, or NULL. */
+static inline struct area *area_after(const struct area_list *list, const struct area *area)
+{
+    return area->node.next != &list->head ? container_of(area->node.next, struct area, node) : NULL;
+}
+
+static inline struct area *area_before(const struct area_list *list, const struct area *area)
+{
+    return area->node.previous != &list->head ? container_of(area->node.previous, struct area, node) : NULL;
+}
 
 /* The area that holds ADDRESS, or NULL. */
 struct area *area_find(const struct area_list *list, uint64_t address);
+/* The first area that ends behind ADDRESS: the one that holds it or else the next one, or NULL. */
+struct area *area_next(const struct area_list *list, uint64_t address);
 /* True when some area lies in part in [START, END). */
 bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end);
 /* Makes [START, END) an area with PROT, whatever was there, and joins it with equal neighbours. -ENOMEM: unchanged. */
 int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
-/* Adds an area behind all others, where it belongs. -ENOMEM. */
+/* Adds an area behind all others. -EINVAL when that is not its place; -ENOMEM. */
 int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
-/* Takes [START, END) out of all areas. -ENOMEM: unchanged. */
+/* Takes [START, END) out of all areas. -ENOMEM, and unchanged: only when one area is to become two. */
 int area_remove(struct area_list *list, uint64_t start, uint64_t end);
-/* Gives [START, END) the protection PROT; what is shared stays so. -ENOMEM, and unchanged, when part of it is in no
- * area (as Linux's mprotect) or memory runs out. */
+/* Gives [START, END) the protection PROT, of which only AREA_PROT counts; what is AREA_KEPT stays. -ENOMEM, and
+ * unchanged, when part of it is in no area (as Linux's mprotect) or memory runs out. */
 int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
 /* As area_protect, for those parts that are in an area; what is not is left. */
 int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
-/* True when areas hold all of [START, END). */
+/* Takes the bits CLEAR from those parts of [START, END) that are in an area, then gives them the bits SET; of both only
+ * AREA_KEPT counts. -ENOMEM: unchanged. */
+int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
+/* True when areas hold all of [START, END); one step more for each of them. */
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end);
 /* The highest free range of LENGTH bytes within [LOW, HIGH), or 0. */
 uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high);

@@ -206,15 +206,7 @@ static void commit_space(struct staged_space *staged)
     spin_lock(&space->lock);
     space->home = staged->facts.home;
     if (staged->facts.complete != 0) {
-        area_list_clear(&space->areas);
-        while (!list_empty(&staged->areas.head)) {
-            struct list *node = staged->areas.head.next;
-
-            list_remove(node);
-            list_append(&space->areas.head, node);
-            space->areas.count++;
-        }
-        staged->areas.count = 0;
+        area_list_move(&space->areas, &staged->areas);
         space->members = staged->facts.members | 1ull << instance.kernel;
         space->break_start = staged->facts.break_start;
         space->break_now = staged->facts.break_now;

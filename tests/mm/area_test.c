@@ -1,171 +1,25 @@
-/* The list of areas against a map with one byte a page.
- * sources: mm/area.c */
-#include "mm/area.h"
-
-#include <stdlib.h>
-
+/* The list of areas, case by case, and against a small map with one word a page; area_random_test.c has a large one.
+ * sources: mm/area.c mm/area_tree.c */
 #include "kernel/abi/errno.h"
-#include "kernel/abi/limits.h"
-#include "mm/heap.h"
-#include "tests/test.h"
 
 #define PAGES 48u
-#define NONE 0xff /* in no area */
+#include "tests/mm/area_model.h"
 
-static struct area_list list;
-static uint8_t map[PAGES]; /* protection of each page, or NONE */
-static int heap_left = -1; /* allocations until there is no memory; -1: plenty */
-static long heap_objects;
-
-void *heap_alloc(size_t size)
-{
-    if (heap_left == 0)
-        return NULL;
-    if (heap_left > 0)
-        heap_left--;
-    heap_objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        heap_objects--;
-    free(object);
-}
-
-static uint64_t at(uint64_t page)
-{
-    return page * PAGE_SIZE;
-}
-
-static void begin(void)
-{
-    heap_left = -1;
-    if (list.head.next != NULL)
-        area_list_clear(&list);
-    area_list_init(&list);
-    memset(map, NONE, sizeof(map));
-    CHECK_EQ(heap_objects, 0);
-}
-
-/* The list says what the map says, and keeps its own rules. */
-static void check_list(void)
-{
-    const struct area *before = NULL;
-    uint8_t seen[PAGES];
-    uint32_t count = 0;
-
-    memset(seen, NONE, sizeof(seen));
-    list_for_each(node, &list.head) {
-        const struct area *area = container_of(node, const struct area, node);
-
-        CHECK(node->next->previous == node);
-        CHECK(area->start < area->end && (area->start | area->end) % PAGE_SIZE == 0 && area->end <= at(PAGES));
-        CHECK(before == NULL || before->end <= area->start);
-        CHECK(before == NULL || before->end < area->start || before->prot != area->prot);
-        for (uint64_t page = area->start / PAGE_SIZE; page < area->end / PAGE_SIZE; page++)
-            seen[page] = (uint8_t)area->prot;
-        before = area;
-        count++;
-    }
-    CHECK_EQ(list.count, count);
-    CHECK_EQ(heap_objects, count);
-    CHECK(memcmp(seen, map, sizeof(map)) == 0);
-}
-
-static void check_queries(uint64_t *state)
-{
-    uint64_t start = test_below(state, PAGES), end = start + 1 + test_below(state, PAGES - start);
-    uint64_t low = test_below(state, PAGES), high = low + test_below(state, PAGES - low + 1);
-    uint64_t length = 1 + test_below(state, 6);
-    uint64_t gap = 0;
-    bool overlaps = false;
-
-    for (uint64_t page = start; page < end; page++)
-        overlaps = overlaps || map[page] != NONE;
-    CHECK_EQ(area_overlaps(&list, at(start), at(end)), overlaps);
-    for (uint64_t page = 0; page < PAGES; page++) {
-        const struct area *area = area_find(&list, at(page) + test_below(state, PAGE_SIZE));
-
-        CHECK_EQ(area == NULL ? NONE : area->prot, map[page]);
-        CHECK(area == NULL || (area->start <= at(page) && area->end >= at(page + 1)));
-    }
-    for (uint64_t page = low; page + length <= high; page++) {
-        uint64_t free = 0;
-
-        while (free < length && map[page + free] == NONE)
-            free++;
-        if (free == length)
-            gap = page;
-    }
-    /* page 0 is no answer: 0 means that there is none */
-    CHECK_EQ(area_find_gap(&list, at(length), at(low), at(high)), at(gap));
-}
-
-static void fill(uint64_t start, uint64_t end, uint8_t prot)
-{
-    for (uint64_t page = start; page < end; page++) {
-        map[page] = prot;
-    }
-}
-
-/* A change of protection: what is shared stays so. */
-static void change(uint64_t start, uint64_t end, uint8_t prot)
-{
-    for (uint64_t page = start; page < end; page++) {
-        if (map[page] != NONE)
-            map[page] = (uint8_t)((map[page] & AREA_SHARED) | prot);
-    }
-}
-
-static uint8_t random_shared(uint64_t *state)
-{
-    return test_below(state, 3) == 0 ? AREA_SHARED : 0;
-}
-
-TEST(area_random, "random sets, removals and changes of protection agree with the map, and so do all questions")
+TEST(area_random, "random changes of a small map agree with it, where most touch several areas; so do all questions")
 {
     uint64_t state = 1;
 
     begin();
-    for (int step = 0; step < 60000; step++) {
-        uint64_t start = test_below(&state, PAGES);
-        uint64_t end = start + 1 +
-                       test_below(&state, test_below(&state, 4) == 0 ? PAGES - start : 1 + (PAGES - start) / 4);
-        uint8_t prot = (uint8_t)test_below(&state, 4);
-        bool whole = true;
+    for (int i = 0; i < 60000; i++) {
+        struct step step = random_step(&state);
+        bool refused = step_refused(&step);
 
-        if (end > PAGES)
-            end = PAGES;
-        switch (test_below(&state, 5)) {
-        case 0:
-            prot |= random_shared(&state);
-            CHECK_EQ(area_set(&list, at(start), at(end), prot), 0);
-            fill(start, end, prot);
-            break;
-        case 1:
-            CHECK_EQ(area_remove(&list, at(start), at(end)), 0);
-            fill(start, end, NONE);
-            break;
-        case 2:
-            for (uint64_t page = start; page < end; page++)
-                whole = whole && map[page] != NONE;
-            CHECK_EQ(area_protect(&list, at(start), at(end), prot), whole ? 0 : -ENOMEM);
-            CHECK_EQ(area_covers(&list, at(start), at(end)), whole);
-            if (whole)
-                change(start, end, prot);
-            break;
-        case 3:
-            CHECK_EQ(area_protect_known(&list, at(start), at(end), prot), 0);
-            change(start, end, prot);
-            break;
-        default:
-            check_queries(&state);
-            break;
-        }
+        CHECK_EQ(step_list(&step), refused ? -ENOMEM : 0);
+        if (!refused)
+            step_map(&step);
         check_list();
+        if (i % 4 == 0)
+            check_queries(&state);
     }
     begin();
 }
@@ -186,35 +40,54 @@ TEST(area_split, "a removal from the middle leaves both ends, and a set of the m
     begin();
 }
 
-TEST(area_no_memory, "a set, removal or change of protection that gets no memory changes nothing and loses nothing")
+TEST(area_no_memory, "a change that fails at its first or a later allocation changes nothing and loses nothing")
 {
     uint64_t state = 2;
+    uint32_t failed[KINDS][2] = {{0}};
 
     begin();
-    for (int step = 0; step < 20000; step++) {
-        uint64_t start = test_below(&state, PAGES), end = start + 1 + test_below(&state, PAGES - start);
-        uint8_t prot = (uint8_t)test_below(&state, 4);
-        uint64_t kind = test_below(&state, 3);
-        bool whole = true;
-        int error;
+    for (int i = 0; i < 20000; i++) {
+        struct step step = random_step(&state);
+        bool refused = step_refused(&step);
+        int error = -ENOMEM;
 
-        for (uint64_t page = start; page < end; page++)
-            whole = whole && map[page] != NONE;
-        if (kind == 0)
-            prot |= random_shared(&state);
-        heap_left = (int)test_below(&state, 3);
-        error = kind == 0   ? area_set(&list, at(start), at(end), prot)
-                : kind == 1 ? area_remove(&list, at(start), at(end))
-                            : area_protect(&list, at(start), at(end), prot);
-        CHECK(error == 0 || error == -ENOMEM);
-        CHECK(kind != 2 || whole || error == -ENOMEM);
-        heap_left = -1;
-        if (error == 0 && kind == 2)
-            change(start, end, prot);
-        else if (error == 0)
-            fill(start, end, kind == 1 ? NONE : prot);
-        check_list();
+        for (int memory = 0; error != 0 && memory <= 2; memory++) {
+            heap_left = memory;
+            error = step_list(&step);
+            heap_left = -1;
+            CHECK(error == 0 || error == -ENOMEM);
+            if (error == 0)
+                step_map(&step);
+            else if (memory < 2)
+                failed[step.kind][memory]++;
+            check_list();
+        }
+        CHECK_EQ(error, refused ? -ENOMEM : 0);
     }
+    /* each of them did fail, at the first allocation and, if it has two, at the second */
+    for (int kind = 0; kind < KINDS; kind++)
+        CHECK(failed[kind][0] > 0 && (failed[kind][1] > 0) == (kind != KIND_REMOVE));
+    CHECK_EQ(area_append(&list, at(PAGES), at(PAGES + 1), AREA_READ), 0);
+    CHECK_EQ(area_remove(&list, at(PAGES), at(PAGES + 1)), 0);
+    heap_left = 0;
+    CHECK_EQ(area_append(&list, at(PAGES), at(PAGES + 1), AREA_READ), -ENOMEM);
+    heap_left = -1;
+    check_list();
+    begin();
+}
+
+TEST(area_remove_frees, "what makes no second area out of one needs no memory to be removed")
+{
+    begin();
+    for (uint64_t page = 1; page < 40; page += 5)
+        CHECK_EQ(area_set(&list, at(page), at(page + 4), AREA_READ), 0);
+    heap_left = 0;
+    CHECK_EQ(area_remove(&list, at(1), at(2)), 0);   /* the front of one */
+    CHECK_EQ(area_remove(&list, at(9), at(10)), 0);  /* the end of one */
+    CHECK_EQ(area_remove(&list, at(13), at(28)), 0); /* an end, two whole ones, a front */
+    CHECK_EQ(area_remove(&list, at(37), at(38)), -ENOMEM);
+    CHECK_EQ(area_remove(&list, at(0), at(PAGES)), 0);
+    CHECK_EQ(list.count, 0);
     begin();
 }
 
@@ -233,6 +106,93 @@ TEST(area_shared_apart, "a shared area joins no private one, and a change of pro
     CHECK_EQ(list.count, 4);
     CHECK_EQ(area_protect(&list, at(2), at(9), AREA_READ), 0);
     CHECK_EQ(list.count, 2);
+    begin();
+}
+
+TEST(area_flag_range, "other bits are set and cleared for a range with holes, and outlive a new protection")
+{
+    begin();
+    CHECK_EQ(area_set(&list, at(2), at(10), AREA_READ | AREA_WRITE | AREA_NORESERVE), 0);
+    CHECK_EQ(area_set(&list, at(12), at(20), AREA_READ), 0);
+    CHECK_EQ(area_flag(&list, at(8), at(14), AREA_DONTFORK | AREA_HUGE, AREA_NO_HUGE | AREA_NORESERVE), 0);
+    fill(2, 8, AREA_READ | AREA_WRITE | AREA_NORESERVE);
+    fill(8, 10, AREA_READ | AREA_WRITE | AREA_DONTFORK | AREA_HUGE);
+    fill(12, 14, AREA_READ | AREA_DONTFORK | AREA_HUGE);
+    fill(14, 20, AREA_READ);
+    check_list();
+    CHECK_EQ(area_protect(&list, at(12), at(20), AREA_EXEC), 0);
+    fill(12, 14, AREA_EXEC | AREA_DONTFORK | AREA_HUGE);
+    fill(14, 20, AREA_EXEC);
+    check_list();
+    CHECK_EQ(area_flag(&list, at(0), at(30), 0, AREA_DONTFORK | AREA_HUGE), 0);
+    fill(12, 20, AREA_EXEC);
+    fill(8, 10, AREA_READ | AREA_WRITE);
+    check_list();
+    CHECK_EQ(list.count, 3);
+    begin();
+}
+
+TEST(area_flag_alone, "neither does a change of bits touch the protection, nor a change of protection the bits")
+{
+    begin();
+    CHECK_EQ(area_set(&list, at(2), at(6), AREA_READ | AREA_WIPEONFORK), 0);
+    CHECK_EQ(area_flag(&list, at(2), at(6), AREA_GROWS | AREA_WRITE | AREA_EXEC, AREA_READ), 0);
+    fill(2, 6, AREA_READ | AREA_WIPEONFORK | AREA_GROWS);
+    check_list();
+    CHECK_EQ(area_protect_known(&list, at(2), at(6), AREA_WRITE | AREA_SHARED | AREA_HUGE), 0);
+    fill(2, 6, AREA_WRITE | AREA_WIPEONFORK | AREA_GROWS);
+    check_list();
+    begin();
+}
+
+TEST(area_append_place, "what is appended joins an equal neighbour, and is refused where it is not behind all others")
+{
+    begin();
+    CHECK_EQ(area_append(&list, at(5), at(5), AREA_READ), -EINVAL);
+    CHECK_EQ(area_append(&list, at(5), at(8), AREA_READ), 0);
+    CHECK_EQ(area_append(&list, at(7), at(9), AREA_READ), -EINVAL);
+    CHECK_EQ(area_append(&list, at(1), at(2), AREA_READ), -EINVAL);
+    CHECK_EQ(area_append(&list, at(8), at(10), AREA_READ), 0);
+    fill(5, 10, AREA_READ);
+    check_list();
+    CHECK_EQ(list.count, 1);
+    begin();
+}
+
+TEST(area_empty_range, "a change of an empty range changes nothing, and needs no memory")
+{
+    begin();
+    CHECK_EQ(area_set(&list, at(2), at(8), AREA_READ), 0);
+    fill(2, 8, AREA_READ);
+    heap_left = 0;
+    CHECK_EQ(area_set(&list, at(4), at(4), AREA_WRITE), 0);
+    CHECK_EQ(area_remove(&list, at(4), at(4)), 0);
+    CHECK_EQ(area_protect(&list, at(4), at(4), AREA_WRITE), 0);
+    CHECK_EQ(area_flag(&list, at(4), at(4), AREA_SHARED, 0), 0);
+    check_list();
+    begin();
+}
+
+TEST(area_move, "a list that gets another's areas drops its own; the other is empty, and both can be used")
+{
+    struct area_list other;
+
+    begin();
+    area_list_init(&other);
+    CHECK_EQ(area_set(&other, at(3), at(5), AREA_READ), 0);
+    CHECK_EQ(area_set(&other, at(7), at(9), AREA_WRITE), 0);
+    CHECK_EQ(area_set(&list, at(20), at(30), AREA_READ), 0);
+    area_list_move(&list, &other);
+    fill(3, 5, AREA_READ);
+    fill(7, 9, AREA_WRITE);
+    check_list();
+    CHECK_EQ(area_set(&list, at(5), at(7), AREA_READ), 0);
+    fill(5, 7, AREA_READ);
+    check_list();
+    CHECK(other.count == 0 && area_next(&other, 0) == NULL && list_empty(&other.head));
+    area_list_move(&list, &other);
+    fill(0, PAGES, NONE);
+    check_list();
     begin();
 }
 

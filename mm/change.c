@@ -79,11 +79,8 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
 {
     struct rewrite rewrite = {.kind = kind};
 
-    list_for_each(node, &space->areas.head) {
-        const struct area *area = container_of(node, const struct area, node);
-
-        if (area->end <= start || area->start >= end)
-            continue;
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
         if ((area->prot & AREA_SHARED) != 0)
             rewrite.holds = true; /* perhaps: it is not looked at */
         else

@@ -146,11 +146,10 @@ uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_a
 
     spin_lock(&space->lock);
     *head = (struct msg_space_areas){.break_start = space->break_start, .break_now = space->break_now};
-    list_for_each(node, &space->areas.head) {
-        const struct area *area = container_of(node, const struct area, node);
-
+    for (const struct area *area = area_next(&space->areas, from); area != NULL;
+         area = area_after(&space->areas, area)) {
         if (area->start < from)
-            continue;
+            continue; /* the first only: it has changed since FROM was told */
         if (count == AREAS_MAX) {
             head->next = area->start;
             break;

@@ -167,7 +167,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     space_copy_frame(new, frame); /* nobody writes to it: all entries for it, in all spaces, are COW */
     space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
     letting.held = switch_page(space, page, 0);
-    if (space_retrieval->home_knows)
+    if (space->retrieval->home_knows)
         others &= ~(1ull << space->home);
     msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), note_held, &letting, "copy of a page", page);
     if (letting.error != 0) {
@@ -175,7 +175,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
         frame_free(new, 0);
         return letting.error;
     }
-    if (space_retrieval->home_knows && space->home != instance.kernel) {
+    if (space->retrieval->home_knows && space->home != instance.kernel) {
         /* Now the home is the only one left with the old frame. From here on others may get the new one. */
         struct msg_space_held answer;
 

@@ -212,6 +212,7 @@ static void commit_space(struct staged_space *staged)
         space->break_now = staged->facts.break_now;
     }
     spin_unlock(&space->lock);
+    space_mode_note(space, staged->facts.mode);
     if (staged->fresh)
         space_publish(space);
     staged->fresh = false;

@@ -71,7 +71,7 @@ enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK };
 /* True when what this kernel does not have at PAGE nobody has, and nobody is about to change that. */
 static bool complete_locked(const struct space *space, uint64_t page)
 {
-    return space_alone_locked(space) || (space->home == instance.kernel && space_retrieval->home_knows &&
+    return space_alone_locked(space) || (space->home == instance.kernel && space->retrieval->home_knows &&
                                          !space_locking->taken_locked(space, page, page + PAGE_SIZE));
 }
 
@@ -159,7 +159,7 @@ static int install_recorded(struct space *space, uint64_t page)
     spin_lock(&space->lock);
     room = paging_entry(&space->tables, page, true) != NULL;
     spin_unlock(&space->lock);
-    error = room ? space_retrieval->record(space, page, frame) : -ENOMEM;
+    error = room ? space->retrieval->record(space, page, frame) : -ENOMEM;
     if (error != 0) {
         frame_free(frame, 0);
         return error;
@@ -210,7 +210,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
         return space_cow_break(space, page, here & PAGING_FRAME);
 
     began = clock_now();
-    space_retrieval->fetch(space, page, &answer);
+    space->retrieval->fetch(space, page, &answer);
     note_fetch(clock_now() - began);
 
     spin_lock(&space->lock);
@@ -230,7 +230,8 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     }
     if (result == 0 && (area == NULL || !area_allows(area->prot, access)))
         result = -EFAULT;
-    copy = answer.kind == SPACE_FRAME && answer.cow != 0 && (access & AREA_WRITE) != 0;
+    copy = answer.kind == SPACE_FRAME && answer.cow != 0 &&
+           ((access & AREA_WRITE) != 0 || space->retrieval->breaks_first);
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
         result = install_locked(space, page, answer.frame, area->prot, false, answer.cow != 0);
     spin_unlock(&space->lock);

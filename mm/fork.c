@@ -438,7 +438,7 @@ static int fill_parent(struct fork *fork, const struct area *area, const struct 
     }
     spin_unlock(&parent->lock);
     if (error == 0)
-        error = space_retrieval->record_many(parent, pairs, count);
+        error = parent->retrieval->record_many(parent, pairs, count);
     for (uint32_t i = 0; i < count && error == 0; i++) {
         error = space_install(parent, pairs[i].page, pairs[i].frame, true);
         assert(error == 0); /* area and table are there, and nobody had the page */

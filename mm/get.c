@@ -89,7 +89,7 @@ void space_gets_await(struct space *space, struct space_range range)
 
 bool space_get_possible(struct space *space)
 {
-    return space_retrieval->home_knows && space->home != instance.kernel;
+    return space->retrieval->home_knows && space->home != instance.kernel;
 }
 
 /* What the page is allowed here, as the answer says: only the page, for what lies around it may be changing. */

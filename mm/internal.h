@@ -42,6 +42,17 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
 /* Maps FRAME at PAGE with its area's protection; HELD: with the space's reference, which is counted now. -EFAULT: no
  * area; -EEXIST: another frame is there; -ENOMEM. */
 int space_install(struct space *space, uint64_t page, uint64_t frame, bool held);
+/* The mode of a new space: what the options say. */
+void space_mode_start(struct space *space);
+
+/* For strategies. Takes an answer to SPACE_FETCH into the struct msg_space_mapping at CONTEXT, if it is better. */
+void space_take_mapping(void *context, uint32_t kernel, const void *reply, int length);
+/* What this kernel knows of the area is an answer too. */
+void space_add_own_area(struct space *space, uint64_t page, struct msg_space_mapping *answer);
+/* Where whoever wants to know of a new frame asks everybody. */
+int space_record_nothing(struct space *space, uint64_t page, uint64_t frame);
+int space_record_none_of_many(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
+
 /* Writes the areas of SPACE, whose home this kernel is, from FROM on behind HEAD (MSG_MAX bytes); returns the length.
  */
 uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_areas *head);

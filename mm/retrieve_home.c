@@ -115,4 +115,5 @@ void space_retrieve_home_init(void)
     msg_register(MSG_SPACE_RECORD, handle_record, sizeof(struct msg_space_record), 0);
 }
 
-const struct space_retrieval space_retrieve_home = {"home", home_fetch, home_record, home_record_many, true};
+const struct space_retrieval space_retrieve_home = {
+    .name = "home", .fetch = home_fetch, .record = home_record, .record_many = home_record_many, .home_knows = true};

@@ -6,7 +6,7 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
-static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
+void space_take_mapping(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct msg_space_mapping *best = context;
     struct msg_space_mapping answer;
@@ -19,6 +19,20 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
         *best = answer;
 }
 
+void space_add_own_area(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+{
+    const struct area *area;
+
+    if (answer->kind != SPACE_NONE)
+        return;
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    if (area != NULL)
+        *answer = (struct msg_space_mapping){
+            .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
+    spin_unlock(&space->lock);
+}
+
 static void members_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     struct msg_space_fetch ask = {space->id, page};
@@ -28,20 +42,11 @@ static void members_fetch(struct space *space, uint64_t page, struct msg_space_m
     spin_lock(&space->lock);
     others = space->members & ~(1ull << instance.kernel);
     spin_unlock(&space->lock);
-    msg_multicast(others, MSG_SPACE_FETCH, &ask, sizeof(ask), take_answer, answer, "mapping fetch", page);
-    if (answer->kind != SPACE_FRAME) {
-        struct area *area;
-
-        spin_lock(&space->lock); /* our own copy of the area counts as an answer too */
-        area = area_find(&space->areas, page);
-        if (area != NULL && answer->kind == SPACE_NONE)
-            *answer = (struct msg_space_mapping){
-                .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
-        spin_unlock(&space->lock);
-    }
+    msg_multicast(others, MSG_SPACE_FETCH, &ask, sizeof(ask), space_take_mapping, answer, "mapping fetch", page);
+    space_add_own_area(space, page, answer);
 }
 
-static int members_record(struct space *space, uint64_t page, uint64_t frame)
+int space_record_nothing(struct space *space, uint64_t page, uint64_t frame)
 {
     (void)space;
     (void)page;
@@ -49,7 +54,7 @@ static int members_record(struct space *space, uint64_t page, uint64_t frame)
     return 0; /* whoever wants to know asks everybody */
 }
 
-static int members_record_many(struct space *space, const struct msg_space_pair *pairs, uint32_t count)
+int space_record_none_of_many(struct space *space, const struct msg_space_pair *pairs, uint32_t count)
 {
     (void)space;
     (void)pairs;
@@ -75,5 +80,7 @@ void space_retrieve_members_init(void)
     msg_register(MSG_SPACE_FETCH, handle_fetch, sizeof(struct msg_space_fetch), sizeof(struct msg_space_mapping));
 }
 
-const struct space_retrieval space_retrieve_members = {"members", members_fetch, members_record, members_record_many,
-                                                       false};
+const struct space_retrieval space_retrieve_members = {.name = "members",
+                                                       .fetch = members_fetch,
+                                                       .record = space_record_nothing,
+                                                       .record_many = space_record_none_of_many};

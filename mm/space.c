@@ -26,38 +26,19 @@ static struct spinlock table_lock;
 static struct list table[BUCKETS]; /* [k] table_lock */
 static uint64_t space_total;       /* [a] spaces, published or not */
 
-const struct space_retrieval *space_retrieval = &space_retrieve_home;
 const struct space_locking *space_locking = &space_lock_home;
-
-/* A name that is not there is said and the default stays. */
-static void choose_strategies(void)
-{
-    static const struct space_retrieval *const retrievals[] = {&space_retrieve_home, &space_retrieve_members};
-    char name[16];
-    bool found = !option_find(instance.cmdline, "retrieve", name, sizeof(name));
-
-    for (size_t i = 0; i < sizeof(retrievals) / sizeof(retrievals[0]) && !found; i++) {
-        found = strcmp(retrievals[i]->name, name) == 0;
-        if (found)
-            space_retrieval = retrievals[i];
-    }
-    if (!found)
-        log_line("mm: there is no retrieval '%s': %s is used", name, space_retrieval->name);
-}
 
 void space_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
     space_lock_init();
-    space_retrieve_members_init();
-    space_retrieve_home_init();
+    space_retrieve_init();
     space_get_init();
     space_change_init();
     space_cow_init();
     space_fork_init();
     reference_init();
-    choose_strategies();
 }
 
 static struct list *bucket_of(uint64_t id)
@@ -96,6 +77,8 @@ struct space *space_create(uint64_t id, uint32_t home)
     list_init(&space->locks);
     list_init(&space->gets);
     list_init(&space->deferred);
+    list_init(&space->queries);
+    space_mode_start(space);
     return space;
 }
 
@@ -218,11 +201,15 @@ void space_destroy(struct space *space)
     __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);
 }
 
-void space_join(struct space *space, uint32_t kernel)
+uint64_t space_join(struct space *space, uint32_t kernel)
 {
+    uint64_t mode;
+
     spin_lock(&space->lock);
     space->members |= 1ull << kernel;
+    mode = space->mode;
     spin_unlock(&space->lock);
+    return mode;
 }
 
 kernel_set space_others(struct space *space)

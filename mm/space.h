@@ -48,18 +48,22 @@ struct space {
     uint32_t home;             /* [i] kernel */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
-    struct area_list areas;   /* [k] */
-    uint32_t slow;            /* [k] tasks here that wait for a distributed lock or have one: nobody is alone then */
-    kernel_set members;       /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
-    uint64_t break_start;     /* [i] home only */
-    uint64_t break_now;       /* [k] home only */
-    struct list locks;        /* [k] home only: requests of the lock manager in order of arrival */
-    struct list gets;         /* [k] questions under way: mm/get.h */
-    struct list deferred;     /* [k] what waits for their answers */
-    struct space_stats stats; /* [k] */
+    struct area_list areas; /* [k] */
+    uint32_t slow;          /* [k] tasks here that wait for a distributed lock or have one: nobody is alone then */
+    kernel_set members;     /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
+    uint64_t break_start;   /* [i] home only */
+    uint64_t break_now;     /* [k] home only */
+    struct list locks;      /* [k] home only: requests of the lock manager in order of arrival */
+    struct list gets;       /* [k] questions under way: mm/get.h */
+    struct list deferred;   /* [k] what waits for their answers */
+    struct list queries;    /* [k] of strategy chain: under way */
+    uint64_t query_count;   /* [k] so far */
+    uint64_t mode;          /* [k] names the strategy: mm/retrieve.c */
+    const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
+    struct space_stats stats;                /* [k] */
 };
 
-/* How a page is found on other kernels, and how concurrent operations are ordered. Chosen once at boot. */
+/* How a page is found on other kernels, by space, and how concurrent operations are ordered, chosen once at boot. */
 struct space_retrieval {
     const char *name;
     /* Asks other members what they map at PAGE, which the caller has locked. Waits. */
@@ -69,7 +73,8 @@ struct space_retrieval {
     int (*record)(struct space *space, uint64_t page, uint64_t frame);
     /* The same for COUNT pages at once, of which no kernel has one; the whole space is locked. All or none. */
     int (*record_many)(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
-    bool home_knows; /* the home has to map whatever any kernel maps */
+    bool home_knows;   /* the home has to map whatever any kernel maps */
+    bool breaks_first; /* a page that is copy-on-write is copied before another kernel maps it */
 };
 struct space_locking {
     const char *name;
@@ -85,11 +90,13 @@ struct space_locking {
 };
 extern const struct space_retrieval space_retrieve_home;
 extern const struct space_retrieval space_retrieve_members;
+extern const struct space_retrieval space_retrieve_broadcast;
+extern const struct space_retrieval space_retrieve_chain;
 extern const struct space_locking space_lock_home;
-extern const struct space_retrieval *space_retrieval; /* [i] */
-extern const struct space_locking *space_locking;     /* [i] */
+extern const struct space_locking *space_locking; /* [i] */
 
-/* Registers the message handlers and chooses the retrieval strategy: boot option retrieve=. Once. */
+/* Registers the message handlers and chooses the strategies: boot options retrieve=, of which kettle_control changes
+ * what new spaces have, and lock=. Once. */
 void space_init(void);
 
 /* Makes the space ID on this kernel, for one user; HOME is the home of its group. Nobody finds it before it is
@@ -111,8 +118,10 @@ void space_destroy(struct space *space);
  * -ENOMEM: CHILD has a part and is to be destroyed; PARENT is as before. Waits for other kernels. */
 int space_fork(struct space *parent, struct space *child);
 
-/* Home only: KERNEL is a member from now on. */
-void space_join(struct space *space, uint32_t kernel);
+/* Home only: KERNEL is a member from now on. Returns the mode that it gives to space_mode_note. */
+uint64_t space_join(struct space *space, uint32_t kernel);
+/* The space's mode at its home, when this kernel joined. */
+void space_mode_note(struct space *space, uint64_t mode);
 
 /* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel. 0; -EFAULT: the program may not; -ENOMEM: no
  * frame. Waits for other kernels. */
@@ -159,8 +168,10 @@ void space_load(struct space *space);
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
 int space_settle(struct space *space, uint64_t start, uint64_t end);
 void space_lock_init(void);
+void space_retrieve_init(void);
 void space_retrieve_members_init(void);
 void space_retrieve_home_init(void);
+void space_retrieve_chain_init(void);
 void space_change_init(void);
 void space_cow_init(void);
 void space_fork_init(void);

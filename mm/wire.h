@@ -39,6 +39,29 @@ struct msg_space_mapping {
     uint64_t cow;   /* 1: other spaces may have the frame, it is only to be read; if SPACE_FRAME */
 };
 
+/* SPACE_QUERY */
+struct msg_space_query {
+    uint64_t space;
+    uint64_t page;
+    uint64_t rest;  /* kernels to ask yet, as a set */
+    uint64_t frame; /* what is known so far, as in msg_space_mapping */
+    uint64_t query; /* the asker's number */
+    uint32_t prot;
+    uint16_t kind;
+    uint8_t cow;
+    uint8_t asker; /* kernel */
+};
+
+/* SPACE_FOUND */
+struct msg_space_found {
+    uint64_t query;
+    uint64_t space;
+    uint64_t frame;
+    uint32_t kind;
+    uint32_t prot;
+    uint64_t cow;
+};
+
 /* SPACE_GET */
 struct msg_space_get {
     uint64_t space;
@@ -126,6 +149,8 @@ struct msg_space_changed {
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) == 40, "wire format");
+_Static_assert(sizeof(struct msg_space_query) == 48, "wire format");
+_Static_assert(sizeof(struct msg_space_found) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_get) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_got) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");

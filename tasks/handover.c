@@ -203,6 +203,8 @@ static bool prepare_group(struct group *group, void *context)
     if (!ours && !is_looked_for(group))
         return s->error == 0;
     facts.space.home = facts.home;
+    if (group->space != NULL)
+        facts.space.mode = group->space->mode;
     if (ours) { /* else they go to the home */
         facts.gone_user_ns = group->gone_user_ns;
         facts.gone_system_ns = group->gone_system_ns;

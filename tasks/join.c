@@ -58,8 +58,10 @@ static int join(struct group *group, uint32_t kernel, struct msg_group_joined *j
     if (group->exiting || process->pruning || group->host != NULL) {
         error = -ESRCH;
     } else {
-        space_join(group->space, kernel);
-        *joined = (struct msg_group_joined){.members = group->space->members,
+        uint64_t mode = space_join(group->space, kernel);
+
+        *joined = (struct msg_group_joined){.mode = mode,
+                                            .members = group->space->members,
                                             .signal_hint = process->signals.pending,
                                             .stop_round = group->stop_round,
                                             .stopped = group->stopped};

@@ -316,6 +316,7 @@ void migrate_joined(struct group *group, const struct msg_group_joined *joined, 
         spin_lock(&group->space->lock);
         group->space->members |= joined->members;
         spin_unlock(&group->space->lock);
+        space_mode_note(group->space, joined->mode);
         group->signal_hint |= joined->signal_hint;
         if ((int32_t)(joined->stop_round - group->stop_round) >= 0) {
             group->stop_round = joined->stop_round;

@@ -44,6 +44,7 @@ struct msg_group_joined { /* the answer to GROUP_JOIN */
     uint64_t signal_hint;
     uint32_t stop_round;
     uint32_t stopped;
+    uint64_t mode; /* of the address space */
 };
 
 struct msg_group_hint { /* GROUP_HINT */

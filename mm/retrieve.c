@@ -1,0 +1,58 @@
+/* Which retrieval strategy a space has. See mm/internal.h; mm/retrieval.md has the protocols. */
+#include "boot/instance.h"
+#include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
+#include "mm/internal.h"
+#include "mm/space.h"
+#include "msg/channel.h"
+
+static const struct space_retrieval *const strategies[] = {&space_retrieve_home, &space_retrieve_members,
+                                                           &space_retrieve_broadcast, &space_retrieve_chain};
+#define STRATEGIES (sizeof(strategies) / sizeof(strategies[0]))
+
+static volatile uint32_t chosen; /* [a] of new spaces */
+
+static uint32_t index_of(const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < STRATEGIES && strcmp(strategies[i]->name, name) != 0)
+        i++;
+    return i;
+}
+
+static bool check_name(const char *value)
+{
+    return index_of(value) < STRATEGIES;
+}
+
+static void set_name(const char *value)
+{
+    chosen = index_of(value);
+}
+
+static struct msg_option option = {.name = "retrieve", .check = check_name, .set = set_name};
+
+void space_mode_start(struct space *space)
+{
+    space->mode = chosen;
+    space->retrieval = strategies[chosen];
+}
+
+void space_mode_note(struct space *space, uint64_t mode)
+{
+    if (mode >= STRATEGIES)
+        return;
+    spin_lock(&space->lock);
+    space->mode = mode;
+    space->retrieval = strategies[mode];
+    spin_unlock(&space->lock);
+}
+
+void space_retrieve_init(void)
+{
+    msg_option_add(&option);
+    space_retrieve_members_init();
+    space_retrieve_home_init();
+    space_retrieve_chain_init();
+}

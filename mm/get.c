@@ -1,6 +1,8 @@
 /* The short way of a fault, both sides. See the header, and mm/retrieval.md for the protocol. */
 #include "mm/get.h"
 
+#include <stddef.h>
+
 #include "boot/instance.h"
 #include "boot/window.h"
 #include "kernel/abi/errno.h"
@@ -9,6 +11,7 @@
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/reference.h"
+#include "mm/runs.h"
 #include "msg/channel.h"
 
 static bool overlap(uint64_t a_start, uint64_t a_end, uint64_t b_start, uint64_t b_end)
@@ -23,7 +26,7 @@ static bool asked_locked(const struct space *space, uint64_t start, uint64_t end
     list_for_each(node, &space->gets) {
         const struct space_get *get = container_of(node, const struct space_get, node);
 
-        if (overlap(get->page, get->page + PAGE_SIZE, start, end))
+        if (overlap(get->start, get->end, start, end))
             return true;
     }
     return false;
@@ -135,7 +138,18 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (*entry == 0)
         *entry = answer->frame | flags | (window_owns(answer->frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
     space->stats.fetched_frame++;
+    if (answer->runs != 0)
+        space_runs_install_locked(space, get->page, get->start, get->end, answer->run, answer->runs, answer->prot);
     return 0;
+}
+
+/* With all the runs that it says it has. */
+static bool answer_whole(const struct msg_space_got *answer, int length)
+{
+    return length >= (int)sizeof(*answer) &&
+           (answer->runs <= SPACE_RUNS_SHORT ||
+            (answer->runs <= SPACE_RUNS_MAX &&
+             (size_t)length >= offsetof(struct msg_space_got, run) + answer->runs * sizeof(answer->run[0])));
 }
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
@@ -148,7 +162,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     list_init(&ready);
     spin_lock(&space->lock);
     space->stats.fetches++;
-    get->result = length == (int)sizeof(struct msg_space_got) ? take_answer_locked(get, reply) : 1;
+    get->result = answer_whole(reply, length) ? take_answer_locked(get, reply) : 1;
     list_remove(&get->node);
     if (!list_empty(&space->deferred))
         collect_ready_locked(space, &ready);
@@ -159,11 +173,17 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
 
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
 {
-    struct space_get get = {.space = space, .page = page, .access = access, .spare = frame_alloc_zeroed()};
-    struct msg_space_get ask = {.space = space->id, .page = page, .spare = get.spare, .access = access};
+    struct space_get get = {.space = space,
+                            .page = page,
+                            .start = space->prefetch != 0 ? page & ~(LEAF_SIZE - 1) : page,
+                            .access = access,
+                            .spare = frame_alloc_zeroed()};
+    struct msg_space_get ask = {
+        .space = space->id, .page = page, .spare = get.spare, .access = access, .runs = space->prefetch};
     struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = page};
     struct msg_asking asking;
 
+    get.end = get.start + (space->prefetch != 0 ? LEAF_SIZE : PAGE_SIZE);
     completion_init(&get.done);
     spin_lock(&space->lock);
     if (paging_entry(&space->tables, page, true) == NULL) {
@@ -174,7 +194,8 @@ int space_get_page(struct space *space, uint64_t page, uint32_t access)
     }
     list_append(&space->gets, &get.node);
     spin_unlock(&space->lock);
-    msg_ask(&asking, space->home, MSG_SPACE_GET, &ask, sizeof(ask), take_answer, &get);
+    msg_ask(&asking, space->home, ask.runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),
+            take_answer, &get);
     msg_wait(&get.done, &reason);
     if (get.spare != 0)
         frame_free_zeroed(get.spare);
@@ -195,6 +216,20 @@ static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare
     got->kind = SPACE_TAKEN;
 }
 
+/* What lies around PAGE in its table and area, if nobody is about to change that. */
+static void add_runs_locked(const struct space *space, uint64_t page, const struct area *area, uint32_t most,
+                            struct msg_space_got *got)
+{
+    uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
+
+    if (start < area->start)
+        start = area->start;
+    if (end > area->end)
+        end = area->end;
+    if (!space_locking->taken_locked(space, start, end))
+        got->runs = (uint16_t)space_runs_list_locked(space, page, start, end, got->run, most);
+}
+
 static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
 {
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
@@ -209,7 +244,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (area == NULL)
         return;
     got->kind = SPACE_AREA;
-    got->prot = area->prot;
+    got->prot = (uint16_t)area->prot;
     if (!area_allows(area->prot, ask->access))
         return;
     if (entry == NULL || *entry == 0) {
@@ -226,32 +261,76 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     got->frame = *entry & PAGING_FRAME;
     if ((*entry & PAGING_SOFT_BORROWED) == 0)
         frame_lend(got->frame);
+    if (ask->runs != 0 && got->cow == 0)
+        add_runs_locked(space, page, area, ask->runs, got);
+}
+
+/* 0, and the answer to M is in GOT; or a negative errno. */
+static int answer(const struct msg *m, struct msg_space_got *got)
+{
+    const struct msg_space_get *ask = m->data;
+    struct space *space = space_get(ask->space);
+    int error = 0;
+
+    if (space == NULL)
+        return -ESRCH;
+    if (space->home != instance.kernel || (ask->spare & (PAGE_SIZE - 1)) != 0 || ask->page >= USER_END ||
+        (ask->spare != 0 && frame_owner(ask->spare) != m->ticket.kernel))
+        error = -EPROTO;
+    spin_lock(&space->lock);
+    if (error == 0)
+        answer_locked(space, ask, got);
+    spin_unlock(&space->lock);
+    space_put(space);
+    return error;
 }
 
 static void handle_get(const struct msg *m)
 {
     const struct msg_space_get *ask = m->data;
     struct msg_space_got got = {.kind = SPACE_NONE};
-    struct space *space = space_get(ask->space);
-    int error = space == NULL ? -ESRCH : 0;
+    int error = ask->runs <= SPACE_RUNS_SHORT ? answer(m, &got) : -EPROTO;
 
-    if (space != NULL) {
-        if (space->home != instance.kernel || (ask->spare & (PAGE_SIZE - 1)) != 0 || ask->page >= USER_END ||
-            (ask->spare != 0 && frame_owner(ask->spare) != m->ticket.kernel))
-            error = -EPROTO;
-        spin_lock(&space->lock);
-        if (error == 0)
-            answer_locked(space, ask, &got);
-        spin_unlock(&space->lock);
-        space_put(space);
-    }
     if (error != 0)
         msg_reply_error(&m->ticket, error);
     else
         msg_reply(&m->ticket, &got, sizeof(got));
 }
 
+struct long_answer {
+    struct msg_kept kept;
+    union {
+        struct msg_space_got got;
+        uint8_t room[offsetof(struct msg_space_got, run) + SPACE_RUNS_MAX * sizeof(uint64_t)];
+    } bytes;
+};
+
+static void long_answer_gone(struct msg_kept *kept)
+{
+    struct long_answer *answer = container_of(kept, struct long_answer, kept);
+
+    heap_free(answer, sizeof(*answer));
+}
+
+static void handle_get_many(const struct msg *m)
+{
+    const struct msg_space_get *ask = m->data;
+    struct long_answer *long_answer = ask->runs <= SPACE_RUNS_MAX ? heap_alloc(sizeof(*long_answer)) : NULL;
+    int error = ask->runs <= SPACE_RUNS_MAX ? -ENOMEM : -EPROTO;
+
+    if (long_answer != NULL)
+        error = answer(m, &long_answer->bytes.got);
+    if (error != 0) {
+        heap_free(long_answer, sizeof(*long_answer));
+        msg_reply_error(&m->ticket, error);
+        return;
+    }
+    msg_keep(m, &long_answer->kept, NULL);
+    msg_kept_reply_long(&long_answer->kept, &long_answer->bytes, sizeof(long_answer->bytes), long_answer_gone);
+}
+
 void space_get_init(void)
 {
     msg_register(MSG_SPACE_GET, handle_get, sizeof(struct msg_space_get), sizeof(struct msg_space_got));
+    msg_register(MSG_SPACE_GET_MANY, handle_get_many, sizeof(struct msg_space_get), sizeof(struct msg_space_got));
 }

@@ -13,6 +13,7 @@ struct space_get {
     struct list node; /* [k] space->lock: in space->gets */
     struct space *space;
     uint64_t page;
+    uint64_t start, end; /* what the answer may bring */
     uint32_t access;
     uint64_t
         spare; /* a zeroed frame of ours that the page gets if it has none; 0: it has been taken, or there is none */

@@ -33,8 +33,39 @@ static void set_name(const char *value)
 
 static struct msg_option option = {.name = "retrieve", .check = check_name, .set = set_name};
 
+static volatile uint32_t prefetch; /* [a] of new spaces */
+
+static bool parse_prefetch(const char *value, uint32_t *runs)
+{
+    *runs = 0;
+    for (const char *c = value; *c != '\0'; c++) {
+        if (*c < '0' || *c > '9' || *runs > SPACE_RUNS_MAX)
+            return false;
+        *runs = 10 * *runs + (uint32_t)(*c - '0');
+    }
+    return *value != '\0' && *runs <= SPACE_RUNS_MAX;
+}
+
+static bool check_prefetch(const char *value)
+{
+    uint32_t runs;
+
+    return parse_prefetch(value, &runs);
+}
+
+static void set_prefetch(const char *value)
+{
+    uint32_t runs;
+
+    if (parse_prefetch(value, &runs))
+        prefetch = runs;
+}
+
+static struct msg_option prefetch_option = {.name = "prefetch", .check = check_prefetch, .set = set_prefetch};
+
 void space_mode_start(struct space *space)
 {
+    space->prefetch = prefetch;
     space->mode = chosen;
     space->retrieval = strategies[chosen];
 }
@@ -52,6 +83,7 @@ void space_mode_note(struct space *space, uint64_t mode)
 void space_retrieve_init(void)
 {
     msg_option_add(&option);
+    msg_option_add(&prefetch_option);
     space_retrieve_members_init();
     space_retrieve_home_init();
     space_retrieve_chain_init();

@@ -32,6 +32,7 @@ struct space_stats {
     uint64_t fetched_none;
     uint64_t changes; /* map, unmap, protect, break over several kernels */
     uint64_t forks;
+    uint64_t prefetched;   /* pages that came with others' answers */
     uint64_t cow_copies;   /* writes to a page that another space has too: copied */
     uint64_t cow_upgrades; /* and to one that no other has any more: made writable */
 };
@@ -59,6 +60,7 @@ struct space {
     struct list queries;    /* [k] of strategy chain: under way */
     uint64_t query_count;   /* [k] so far */
     uint64_t mode;          /* [k] names the strategy: mm/retrieve.c */
+    uint32_t prefetch;      /* [i] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
 };

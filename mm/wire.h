@@ -67,14 +67,28 @@ struct msg_space_get {
     uint64_t space;
     uint64_t page;
     uint64_t spare;  /* physical address of a zeroed frame of the asker's, or 0 */
-    uint64_t access; /* AREA_* */
+    uint32_t access; /* AREA_* */
+    uint32_t runs;   /* at most so many of other pages are wanted */
 };
 
+/* Pages of one table of 512 that have frames one behind the other: the first one's frame << 12, how many << 12, and its
+ * place in the table. */
+#define SPACE_RUN_INDEX(run) ((uint32_t)(run)&511)
+#define SPACE_RUN_LENGTH(run) ((uint32_t)((run) >> 12) & 0xfff)
+#define SPACE_RUN_FRAME(run) ((run) >> 24 << 12)
+#define SPACE_RUN(frame, length, index) ((frame) >> 12 << 24 | (uint64_t)(length) << 12 | (index))
+
+#define SPACE_RUNS_SHORT 4u /* in one slot */
+#define SPACE_RUNS_MAX 32u
+
+/* SPACE_GET, SPACE_GET_MANY */
 struct msg_space_got {
-    uint32_t kind;  /* enum space_answer */
-    uint32_t prot;  /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
-    uint64_t frame; /* as in msg_space_mapping */
-    uint64_t cow;
+    uint16_t kind; /* enum space_answer */
+    uint16_t prot; /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
+    uint16_t cow;
+    uint16_t runs;                  /* if SPACE_FRAME: how many there are */
+    uint64_t frame;                 /* as in msg_space_mapping */
+    uint64_t run[SPACE_RUNS_SHORT]; /* SPACE_GET_MANY: up to SPACE_RUNS_MAX */
 };
 
 /* SPACE_RECORD, SPACE_SWITCH */
@@ -152,7 +166,7 @@ _Static_assert(sizeof(struct msg_space_mapping) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_query) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_found) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_get) == 32, "wire format");
-_Static_assert(sizeof(struct msg_space_got) == 24, "wire format");
+_Static_assert(sizeof(struct msg_space_got) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_area) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_areas) == 24, "wire format");

@@ -25,6 +25,8 @@
 #define PAGING_SOFT_HELD (1ull << 11)    /* this entry holds its space's reference to the frame */
 #define PAGING_SOFT_COW (1ull << 52) /* not writable, whatever the area says: the frame may be in other spaces too */
 
+#define PAGING_SOFT_PREFETCHED (1ull << 53) /* came with another page's answer */
+
 #define PAGING_SIZE_2M (1ull << 21)
 #define PAGING_SIZE_1G (1ull << 30)
 

@@ -40,6 +40,7 @@ struct rewrite {
     uint32_t prot;
     bool flush; /* a TLB may have what is gone now */
     bool holds; /* an entry holds a reference */
+    uint32_t prefetch_used;
 };
 
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
@@ -47,6 +48,7 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     struct rewrite *rewrite = context;
     uint64_t old = *entry;
     uint64_t keep = old & (PAGING_FRAME | PAGING_SOFT_BORROWED | PAGING_SOFT_HELD | PAGING_SOFT_COW);
+    uint64_t seen = old & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED);
 
     (void)va;
     (void)size;
@@ -55,11 +57,13 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     if ((old & PAGING_SOFT_HELD) != 0)
         rewrite->holds = true;
     if (rewrite->kind == REWRITE_PROTECT)
-        *entry = keep | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
+        *entry = keep | seen | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
     else if (rewrite->kind == REWRITE_GUARD)
         *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
-    else
+    else {
+        rewrite->prefetch_used += space_prefetch_used(old);
         *entry = (keep & PAGING_SOFT_HELD) != 0 ? keep | PAGING_SOFT_LIMBO : 0;
+    }
     if (rewrite->kind != REWRITE_GUARD || (old & PAGING_WRITE) != 0)
         rewrite->flush = true;
 }
@@ -70,6 +74,7 @@ static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t e
     struct rewrite rewrite = {.prot = prot, .kind = kind};
 
     paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
+    space->stats.prefetch_used += rewrite.prefetch_used;
     if (rewrite.flush)
         space_flush(space, start, end);
 }

@@ -15,6 +15,12 @@ static inline uint64_t space_page_flags(uint32_t prot, bool cow)
     return cow ? (space_entry_flags(prot) & ~PAGING_WRITE) | PAGING_SOFT_COW : space_entry_flags(prot);
 }
 
+/* 1 if ENTRY's page came with another one's answer and was touched since, else 0. */
+static inline uint32_t space_prefetch_used(uint64_t entry)
+{
+    return (entry & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED)) == (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED) ? 1 : 0;
+}
+
 /* True when this kernel is the home, no other hosts the space, and no task here has a distributed lock of it: then
  * space->lock alone decides. */
 bool space_alone_locked(const struct space *space);

@@ -32,9 +32,10 @@ struct space_stats {
     uint64_t fetched_none;
     uint64_t changes; /* map, unmap, protect, break over several kernels */
     uint64_t forks;
-    uint64_t prefetched;   /* pages that came with others' answers */
-    uint64_t cow_copies;   /* writes to a page that another space has too: copied */
-    uint64_t cow_upgrades; /* and to one that no other has any more: made writable */
+    uint64_t prefetched;    /* pages that came with others' answers */
+    uint64_t prefetch_used; /* and were touched here before they went; space_count_pages adds those that are here */
+    uint64_t cow_copies;    /* writes to a page that another space has too: copied */
+    uint64_t cow_upgrades;  /* and to one that no other has any more: made writable */
 };
 
 /* Moving average of the time in ns that fetching from other kernels takes here, over all spaces; 0: nothing yet. */
@@ -150,8 +151,12 @@ void space_set_break(struct space *space, uint64_t start);
 /* For those who look from outside. The areas of space ID, of home HOME, from FROM on: HEAD (MSG_MAX bytes), areas
  * behind it; returns the length, -ESRCH. Tasks only; waits for the home. */
 int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head);
-/* How many of its pages this kernel answers for: over all kernels they are the pages it has. */
-uint64_t space_resident(struct space *space);
+/* What is here of a space now. */
+struct space_pages {
+    uint64_t held;          /* pages that this kernel answers for: over all kernels they are the pages it has */
+    uint64_t prefetch_used; /* pages that came with others' answers and were touched since */
+};
+void space_count_pages(struct space *space, struct space_pages *out);
 /* How many spaces are here; and how many requests for distributed locks this kernel keeps as the home, granted or not.
  */
 uint64_t space_count(void);

@@ -25,19 +25,21 @@ int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_a
 
 /* One entry in the machine holds a space's reference to a frame, so no page is counted twice. The lock is free between
  * tables, so that messages about the space are not held up for long. */
-uint64_t space_resident(struct space *space)
+void space_count_pages(struct space *space, struct space_pages *out)
 {
-    uint64_t count = 0;
+    *out = (struct space_pages){0};
 
     for (uint64_t va = 0;; va += LEAF_SIZE) {
         const uint64_t *leaf;
 
         spin_lock(&space->lock);
         leaf = paging_next_leaf(&space->tables, &va, USER_END);
-        for (uint32_t i = 0; leaf != NULL && i < LEAF_ENTRIES; i++)
-            count += (leaf[i] & PAGING_SOFT_HELD) != 0;
+        for (uint32_t i = 0; leaf != NULL && i < LEAF_ENTRIES; i++) {
+            out->held += (leaf[i] & PAGING_SOFT_HELD) != 0;
+            out->prefetch_used += space_prefetch_used(leaf[i]);
+        }
         spin_unlock(&space->lock);
         if (leaf == NULL)
-            return count;
+            return;
     }
 }

@@ -282,6 +282,7 @@ int facts_member(const struct msg_member_facts *asked, struct member_facts *out)
     struct thread_facts *threads = (struct thread_facts *)(out + 1);
     struct id_list list = {.ids = NULL};
     struct group *group;
+    struct space_pages pages;
     struct space *space;
     int error = 0;
 
@@ -306,10 +307,12 @@ int facts_member(const struct msg_member_facts *asked, struct member_facts *out)
     id_list_free(&list);
     space = asked->space != 0 ? space_get(asked->space) : NULL;
     if (space != NULL) {
-        out->resident = space_resident(space);
+        space_count_pages(space, &pages);
         spin_lock(&space->lock);
         out->stats = space->stats;
         spin_unlock(&space->lock);
+        out->resident = pages.held;
+        out->stats.prefetch_used += pages.prefetch_used;
         space_put(space);
     }
     return error;

@@ -13,7 +13,7 @@
 
 #define TICK_NS 10000000ull /* 100 clock ticks a second */
 #define SMALL_TEXT 2048u
-#define LINE_MAX 256u
+#define LINE_MAX 512u
 #define PAGE_KB (PAGE_SIZE / 1024)
 
 /* What a stat or status file is about: a process with its first thread, or one thread of it. */
@@ -275,12 +275,13 @@ static void put_member(struct text *text, uint32_t kernel, const struct member_f
 {
     text_put(text,
              "kernel %u threads %u shadows %u pages %lu user %lu us system %lu us faults %lu fetches %lu frames %lu "
-             "areas %lu none %lu changes %lu copies %lu\n",
+             "areas %lu none %lu prefetched %lu used %lu changes %lu copies %lu\n",
              kernel, m->present, m->shadows, (unsigned long)m->resident, (unsigned long)(m->user_ns / 1000),
              (unsigned long)(m->system_ns / 1000), (unsigned long)m->stats.faults_local,
              (unsigned long)m->stats.fetches, (unsigned long)m->stats.fetched_frame,
              (unsigned long)m->stats.fetched_area, (unsigned long)m->stats.fetched_none,
-             (unsigned long)m->stats.changes, (unsigned long)m->stats.cow_copies);
+             (unsigned long)m->stats.prefetched, (unsigned long)m->stats.prefetch_used, (unsigned long)m->stats.changes,
+             (unsigned long)m->stats.cow_copies);
 }
 
 int64_t proc_write_kettle(const struct proc_at *at, struct text *text)

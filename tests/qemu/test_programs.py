@@ -37,6 +37,12 @@ def test_retrieval_strategies_agree(run, retrieve):
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 
+@pytest.mark.parametrize("runs", ["0", "1", "4", "32"])
+def test_prefetch(run, runs):
+    done = run("--cpus", "2", "--nodes", "2", "--append", f"prefetch={runs}", "--", "test-prefetch", runs)
+    assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
+
+
 def test_unlock_comes_behind_the_end(run):
     """A space is not destroyed before word has come that its locks were given back, however late that is."""
     done = run("--cpus", "4", "--nodes", "2", "--inject", "seed=1,rate=60,delay=3000,type=SPACE_UNLOCK", "--", "test-exec", "coming")

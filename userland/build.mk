@@ -13,8 +13,9 @@ USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset ta
 # one line for what belongs together: a program is added at the end of its line
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin interrupted \
 	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
-	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched test-balance test-prefetch \
-	test-pipes test-descriptors test-proc leak-tasks test-stop
+	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched test-balance \
+	test-pipes test-descriptors test-proc leak-tasks test-stop \
+	test-prefetch test-vm
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -58,6 +59,8 @@ USERLAND_PARTS_leak-tasks = $(USERLAND_PARTS_case)
 USERLAND_PARTS_stress-tasks = $(USERLAND_PARTS_case) tests/stress_ledger
 USERLAND_PARTS_test-sched = tests/tap tests/thread
 USERLAND_PARTS_test-stop = tests/tap
+USERLAND_PARTS_test-vm = $(USERLAND_PARTS_case) tests/thread $(addprefix tests/vm_,report access model operation \
+	advise remap fork heap feature crew race change)
 USERLAND_PARTS_test-balance = $(USERLAND_PARTS_case) tests/thread
 USERLAND_PARTS_test-prefetch = $(USERLAND_PARTS_case) tests/thread
 

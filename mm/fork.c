@@ -1,8 +1,8 @@
 /* Fork of an address space that may span kernels. See space_fork in mm/space.h, and mm/fork.md for the protocol.
  *
- * The parent's heavy lock is held all the time, so no kernel changes areas or resolves faults of it meanwhile. The
- * child is nobody else's yet. A long file: the steps on the parent's kernel and those of the other members belong
- * together, as in the protocol. */
+ * The parent's heavy lock is held all the time, so no kernel resolves faults of it meanwhile, and of its areas none
+ * changes but that a map may add one. The child is nobody else's yet. A long file: the steps on the parent's kernel and
+ * those of the other members belong together, as in the protocol. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/layout.h"
@@ -148,13 +148,12 @@ uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_a
     *head = (struct msg_space_areas){.break_start = space->break_start, .break_now = space->break_now};
     for (const struct area *area = area_next(&space->areas, from); area != NULL;
          area = area_after(&space->areas, area)) {
-        if (area->start < from)
-            continue; /* the first only: it has changed since FROM was told */
         if (count == AREAS_MAX) {
             head->next = area->start;
             break;
         }
-        areas[count++] = (struct msg_space_area){area->start, area->end, area->prot};
+        /* since FROM was told, the first may have got a part before it */
+        areas[count++] = (struct msg_space_area){area->start > from ? area->start : from, area->end, area->prot};
     }
     spin_unlock(&space->lock);
     return (uint32_t)(sizeof(*head) + count * sizeof(*areas));
@@ -279,8 +278,8 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
     return 0;
 }
 
-/* What this kernel has. The lock is free after each table, so that messages can be taken; the heavy lock keeps areas
- * and entries as they are. */
+/* What this kernel has. The lock is free after each table, so that messages can be taken; the heavy lock keeps entries
+ * as they are. The areas are the child's, which are all of the parent's: a map may join and free one of those. */
 static int copy_own(struct fork *fork)
 {
     struct space *parent = fork->parent;
@@ -288,7 +287,7 @@ static int copy_own(struct fork *fork)
     uint32_t tables = 0;
     int error = 0;
 
-    list_for_each(node, &parent->areas.head) {
+    list_for_each(node, &fork->child->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
         uint64_t *leaf;
 

@@ -236,6 +236,22 @@ static _Noreturn void order_child(void)
         machine_call1(SYS_exit_group, 0);
 }
 
+/* Moves the break up and down again, a fork's whole-space lock among its own. The new page is fresh each time. */
+static void break_once(uint64_t number)
+{
+    long old = machine_call1(SYS_brk, 0);
+    long up = (old + 2 * (long)VM_PAGE - 1) & ~((long)VM_PAGE - 1);
+    volatile uint64_t *word = (uint64_t *)(up - (long)VM_PAGE);
+
+    if (machine_call1(SYS_brk, up) != up)
+        vm_fail("brk to %#lx is refused", (unsigned long)up);
+    if (*word != 0)
+        vm_fail("a new page of the heap has %#lx", (unsigned long)*word);
+    *word = number;
+    if (machine_call1(SYS_brk, old) != old)
+        vm_fail("brk back to %#lx is refused", (unsigned long)old);
+}
+
 static void job_order(int index)
 {
     volatile uint64_t *first = &pages[index % (CHUNK / 2)].own[index];
@@ -258,6 +274,8 @@ static void job_order(int index)
         count++;
         *first = count;
         *second = count;
+        if (index == 1 && vm_run.threads > 2)
+            break_once(count);
         if (count % 64 == 0)
             machine_call0(SYS_sched_yield);
     }

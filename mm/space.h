@@ -21,8 +21,10 @@
 struct space_range {
     uint64_t start, end;
 };
-#define SPACE_HEAVY ((struct space_range){0, UINT64_MAX})                       /* all of a space */
-#define SPACE_BREAK_LOCK ((struct space_range){USER_END, USER_END + PAGE_SIZE}) /* the program break */
+/* All pages of a space. The program break has a lock that this one does not overlap: whoever moves the break locks it and
+ * then the pages between, and would wait for a lock of everything that waits for the first. */
+#define SPACE_HEAVY ((struct space_range){0, USER_END + 1})
+#define SPACE_BREAK_LOCK ((struct space_range){USER_END + PAGE_SIZE, USER_END + 2 * PAGE_SIZE})
 
 struct space_stats {
     uint64_t faults_local;  /* answered here alone */

@@ -121,7 +121,7 @@ static void page_fault(struct trap_frame *frame)
 
         if (address >= USER_END)
             info.code = SI_KERNEL;
-        else if (space_has_area(group_space(thread->group), address))
+        else if (error == -EACCES)
             info.code = SEGV_ACCERR;
         signal_force(&info);
     }

@@ -75,8 +75,8 @@ static bool complete_locked(const struct space *space, uint64_t page)
                                          !space_locking->taken_locked(space, page, page + PAGE_SIZE));
 }
 
-/* What this kernel alone can say: an enum resolved; -EFAULT: forbidden or (when COMPLETE) no area. COMPLETE: see above,
- * or the caller has the page's lock. */
+/* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area. COMPLETE: see
+ * above, or the caller has the page's lock. */
 static int resolve_locked(struct space *space, uint64_t page, uint32_t access, bool complete)
 {
     struct area *area = area_find(&space->areas, page);
@@ -87,7 +87,7 @@ static int resolve_locked(struct space *space, uint64_t page, uint32_t access, b
     if (area == NULL)
         return complete ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
-        return -EFAULT;
+        return -EACCES;
     entry = paging_entry(&space->tables, page, false);
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0)
         return space_alone_locked(space) ? space_cow_alone_locked(space, page, entry, area->prot) : NEEDS_LOCK;
@@ -228,8 +228,10 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
         result = area_set(&space->areas, page, page + PAGE_SIZE, answer.prot);
         area = result == 0 ? area_find(&space->areas, page) : NULL;
     }
-    if (result == 0 && (area == NULL || !area_allows(area->prot, access)))
+    if (result == 0 && area == NULL)
         result = -EFAULT;
+    if (result == 0 && !area_allows(area->prot, access))
+        result = -EACCES;
     copy = answer.kind == SPACE_FRAME && answer.cow != 0 &&
            ((access & AREA_WRITE) != 0 || space->retrieval->breaks_first);
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
@@ -271,16 +273,6 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
     result = fault_shared(space, page, access);
     space_release(space, (struct space_range){page, page + PAGE_SIZE});
     return result;
-}
-
-bool space_has_area(struct space *space, uint64_t address)
-{
-    bool found;
-
-    spin_lock(&space->lock);
-    found = area_find(&space->areas, address) != NULL;
-    spin_unlock(&space->lock);
-    return found;
 }
 
 int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot)

@@ -121,7 +121,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     }
     area = note_area_locked(space, get->page, answer->prot);
     if (!area_allows(answer->prot, get->access) && answer->kind != SPACE_TAKEN)
-        return area != NULL ? -EFAULT : 1;
+        return area != NULL ? -EACCES : 1;
     if (answer->kind == SPACE_AREA)
         return 1;
     flags = space_page_flags(answer->prot, answer->cow != 0);

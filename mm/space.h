@@ -21,8 +21,8 @@
 struct space_range {
     uint64_t start, end;
 };
-/* All pages of a space. The program break has a lock that this one does not overlap: whoever moves the break locks it and
- * then the pages between, and would wait for a lock of everything that waits for the first. */
+/* All pages of a space. The program break has a lock that this one does not overlap: whoever moves the break locks it
+ * and then the pages between, and would wait for a lock of everything that waits for the first. */
 #define SPACE_HEAVY ((struct space_range){0, USER_END + 1})
 #define SPACE_BREAK_LOCK ((struct space_range){USER_END + PAGE_SIZE, USER_END + 2 * PAGE_SIZE})
 
@@ -128,12 +128,9 @@ uint64_t space_join(struct space *space, uint32_t kernel);
 /* The space's mode at its home, when this kernel joined. */
 void space_mode_note(struct space *space, uint64_t mode);
 
-/* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel. 0; -EFAULT: the program may not; -ENOMEM: no
- * frame. Waits for other kernels. */
+/* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel. 0; -EFAULT: nothing is mapped there;
+ * -EACCES: it is, but may not be used so; -ENOMEM: no frame. Waits for other kernels. */
 int space_fault(struct space *space, uint64_t address, uint32_t access);
-
-/* This kernel knows of an area at ADDRESS. */
-bool space_has_area(struct space *space, uint64_t address);
 
 /* As Linux's mmap (anonymous), munmap, mprotect and brk; arguments checked. They wait. FIXED replaces what is there.
  * PROT may have AREA_SHARED when mapping. space_discard is madvise's MADV_DONTNEED; shared pages keep what they have.

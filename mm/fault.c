@@ -244,6 +244,16 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     return result;
 }
 
+static int resolve(struct space *space, uint64_t page, uint32_t access)
+{
+    int result;
+
+    spin_lock(&space->lock);
+    result = resolve_locked(space, page, access, complete_locked(space, page));
+    spin_unlock(&space->lock);
+    return result;
+}
+
 static int get_timed(struct space *space, uint64_t page, uint32_t access)
 {
     uint64_t began = clock_now();
@@ -260,9 +270,12 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
 
     if (address >= USER_END)
         return -EFAULT;
-    spin_lock(&space->lock);
-    result = resolve_locked(space, page, access, complete_locked(space, page));
-    spin_unlock(&space->lock);
+    result = resolve(space, page, access);
+    if (result == NOT_KNOWN && space->retrieval->fills && !space->filled && space->home != instance.kernel) {
+        result = space_fill(space);
+        if (result == 0)
+            result = resolve(space, page, access);
+    }
     if (result == NOT_KNOWN && space_get_possible(space))
         result = get_timed(space, page, access);
     if (result <= 0)

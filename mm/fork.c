@@ -12,6 +12,7 @@
 #include "mm/get.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
+#include "mm/long_answer.h"
 #include "mm/reference.h"
 #include "msg/channel.h"
 
@@ -110,33 +111,6 @@ static int copy_areas(struct fork *fork)
         ask.page = answer->next;
     } while (error == 0 && ask.page != 0);
     return error;
-}
-
-/* A long answer, in memory that goes when it has been sent. */
-struct long_answer {
-    struct msg_kept kept;
-    uint8_t *bytes; /* MSG_MAX */
-};
-
-static struct long_answer *long_answer(void)
-{
-    struct long_answer *answer = heap_alloc(sizeof(*answer));
-
-    if (answer == NULL)
-        return NULL;
-    answer->bytes = heap_alloc(MSG_MAX);
-    if (answer->bytes != NULL)
-        return answer;
-    heap_free(answer, sizeof(*answer));
-    return NULL;
-}
-
-static void long_answer_gone(struct msg_kept *kept)
-{
-    struct long_answer *answer = container_of(kept, struct long_answer, kept);
-
-    heap_free(answer->bytes, MSG_MAX);
-    heap_free(answer, sizeof(*answer));
 }
 
 uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_areas *head)
@@ -521,7 +495,7 @@ int space_fork(struct space *parent, struct space *child)
 static void answer_list(const struct msg *m, struct space *space, bool take)
 {
     const struct msg_space_page *ask = m->data;
-    struct long_answer *answer = long_answer();
+    struct long_answer *answer = long_answer_create();
     uint32_t length;
 
     if (answer == NULL) {
@@ -532,8 +506,7 @@ static void answer_list(const struct msg *m, struct space *space, bool take)
         length = list_held(space, ask->page, (struct msg_space_taken *)(void *)answer->bytes);
     else
         length = space_list_areas(space, ask->page, (struct msg_space_areas *)(void *)answer->bytes);
-    msg_keep(m, &answer->kept, NULL);
-    msg_kept_reply_long(&answer->kept, answer->bytes, length, long_answer_gone);
+    long_answer_send(m, answer, length);
 }
 
 static void handle_areas(const struct msg *m)

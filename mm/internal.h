@@ -55,6 +55,12 @@ void space_mode_start(struct space *space);
 void space_take_mapping(void *context, uint32_t kernel, const void *reply, int length);
 /* What this kernel knows of the area is an answer too. */
 void space_add_own_area(struct space *space, uint64_t page, struct msg_space_mapping *answer);
+/* Where the home's page tables are the directory. */
+void space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer);
+int space_record_home(struct space *space, uint64_t page, uint64_t frame);
+int space_record_many_home(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
+/* This kernel gets all that the home has. Waits. A negative errno: a part of it. */
+int space_fill(struct space *space);
 /* Where whoever wants to know of a new frame asks everybody. */
 int space_record_nothing(struct space *space, uint64_t page, uint64_t frame);
 int space_record_none_of_many(struct space *space, const struct msg_space_pair *pairs, uint32_t count);

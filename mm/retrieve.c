@@ -7,7 +7,8 @@
 #include "msg/channel.h"
 
 static const struct space_retrieval *const strategies[] = {&space_retrieve_home, &space_retrieve_members,
-                                                           &space_retrieve_broadcast, &space_retrieve_chain};
+                                                           &space_retrieve_broadcast, &space_retrieve_chain,
+                                                           &space_retrieve_upfront};
 #define STRATEGIES (sizeof(strategies) / sizeof(strategies[0]))
 
 static volatile uint32_t chosen; /* [a] of new spaces */
@@ -87,4 +88,5 @@ void space_retrieve_init(void)
     space_retrieve_members_init();
     space_retrieve_home_init();
     space_retrieve_chain_init();
+    space_retrieve_upfront_init();
 }

@@ -9,7 +9,7 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
-static void home_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+void space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     struct msg_space_fetch ask = {space->id, page};
 
@@ -23,7 +23,7 @@ static void home_fetch(struct space *space, uint64_t page, struct msg_space_mapp
         memset(answer, 0, sizeof(*answer));
 }
 
-static int home_record(struct space *space, uint64_t page, uint64_t frame)
+int space_record_home(struct space *space, uint64_t page, uint64_t frame)
 {
     struct msg_space_record record = {space->id, page, frame};
     int length;
@@ -50,7 +50,7 @@ static void handle_record(const struct msg *m)
         msg_reply(&m->ticket, NULL, 0);
 }
 
-static int home_record_many(struct space *space, const struct msg_space_pair *pairs, uint32_t count)
+int space_record_many_home(struct space *space, const struct msg_space_pair *pairs, uint32_t count)
 {
     size_t size = sizeof(struct msg_space_page) + count * sizeof(*pairs);
     struct msg_space_page *fill;
@@ -115,5 +115,8 @@ void space_retrieve_home_init(void)
     msg_register(MSG_SPACE_RECORD, handle_record, sizeof(struct msg_space_record), 0);
 }
 
-const struct space_retrieval space_retrieve_home = {
-    .name = "home", .fetch = home_fetch, .record = home_record, .record_many = home_record_many, .home_knows = true};
+const struct space_retrieval space_retrieve_home = {.name = "home",
+                                                    .fetch = space_fetch_home,
+                                                    .record = space_record_home,
+                                                    .record_many = space_record_many_home,
+                                                    .home_knows = true};

@@ -63,6 +63,7 @@ struct space {
     struct list queries;    /* [k] of strategy chain: under way */
     uint64_t query_count;   /* [k] so far */
     uint64_t mode;          /* [k] names the strategy: mm/retrieve.c */
+    bool filled;            /* [k] strategy upfront: this kernel has got what there was when it began */
     uint32_t prefetch;      /* [i] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
@@ -79,6 +80,7 @@ struct space_retrieval {
     /* The same for COUNT pages at once, of which no kernel has one; the whole space is locked. All or none. */
     int (*record_many)(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
     bool home_knows;   /* the home has to map whatever any kernel maps */
+    bool fills;        /* a kernel that begins to host the space gets all of it first */
     bool breaks_first; /* a page that is copy-on-write is copied before another kernel maps it */
 };
 struct space_locking {
@@ -97,6 +99,7 @@ extern const struct space_retrieval space_retrieve_home;
 extern const struct space_retrieval space_retrieve_members;
 extern const struct space_retrieval space_retrieve_broadcast;
 extern const struct space_retrieval space_retrieve_chain;
+extern const struct space_retrieval space_retrieve_upfront;
 extern const struct space_locking space_lock_home;
 extern const struct space_locking *space_locking; /* [i] */
 
@@ -178,6 +181,7 @@ void space_retrieve_init(void);
 void space_retrieve_members_init(void);
 void space_retrieve_home_init(void);
 void space_retrieve_chain_init(void);
+void space_retrieve_upfront_init(void);
 void space_change_init(void);
 void space_cow_init(void);
 void space_fork_init(void);

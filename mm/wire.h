@@ -78,6 +78,17 @@ struct msg_space_get {
 #define SPACE_RUN_FRAME(run) ((run) >> 24 << 12)
 #define SPACE_RUN(frame, length, index) ((frame) >> 12 << 24 | (uint64_t)(length) << 12 | (index))
 
+/* SPACE_LIST: the answer; runs follow */
+struct msg_space_listed {
+    uint64_t next; /* address to go on from, or 0: that was all */
+    uint64_t unused;
+};
+
+struct msg_space_run {
+    uint64_t page; /* the first one's address */
+    uint64_t run;  /* in place of the index: 1 if they are copy-on-write, else 0 */
+};
+
 #define SPACE_RUNS_SHORT 4u /* in one slot */
 #define SPACE_RUNS_MAX 32u
 
@@ -170,6 +181,8 @@ _Static_assert(sizeof(struct msg_space_got) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_area) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_areas) == 24, "wire format");
+_Static_assert(sizeof(struct msg_space_listed) == 16, "wire format");
+_Static_assert(sizeof(struct msg_space_run) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_pair) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_change) == 32, "wire format");

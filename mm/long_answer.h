@@ -1,0 +1,17 @@
+/* The answer to a request that is longer than a slot: memory that goes when it has been sent. */
+#ifndef MM_LONG_ANSWER_H
+#define MM_LONG_ANSWER_H
+
+#include "msg/channel.h"
+
+struct long_answer {
+    struct msg_kept kept;
+    uint8_t *bytes; /* MSG_MAX */
+};
+
+/* NULL without memory. Any context. */
+struct long_answer *long_answer_create(void);
+/* Answers M with the first LENGTH bytes. In its handler. */
+void long_answer_send(const struct msg *m, struct long_answer *answer, uint32_t length);
+
+#endif

@@ -260,6 +260,8 @@ static int get_timed(struct space *space, uint64_t page, uint32_t access)
     int result = space_get_page(space, page, access);
 
     note_fetch(clock_now() - began);
+    if (space->retrieval->adapts && space_adapt_fault(space, began))
+        space_fill(space); /* as much as there is memory for */
     return result;
 }
 

@@ -163,6 +163,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     spin_lock(&space->lock);
     space->stats.fetches++;
     get->result = answer_whole(reply, length) ? take_answer_locked(get, reply) : 1;
+    if (space->retrieval->adapts && get->result <= 0)
+        space_adapt_answer_locked(space, reply, get->page);
     list_remove(&get->node);
     if (!list_empty(&space->deferred))
         collect_ready_locked(space, &ready);
@@ -173,17 +175,17 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
 
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
 {
+    uint32_t runs = space->prefetch; /* read once: it may change */
     struct space_get get = {.space = space,
                             .page = page,
-                            .start = space->prefetch != 0 ? page & ~(LEAF_SIZE - 1) : page,
+                            .start = runs != 0 ? page & ~(LEAF_SIZE - 1) : page,
                             .access = access,
                             .spare = frame_alloc_zeroed()};
-    struct msg_space_get ask = {
-        .space = space->id, .page = page, .spare = get.spare, .access = access, .runs = space->prefetch};
+    struct msg_space_get ask = {.space = space->id, .page = page, .spare = get.spare, .access = access, .runs = runs};
     struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = page};
     struct msg_asking asking;
 
-    get.end = get.start + (space->prefetch != 0 ? LEAF_SIZE : PAGE_SIZE);
+    get.end = get.start + (runs != 0 ? LEAF_SIZE : PAGE_SIZE);
     completion_init(&get.done);
     spin_lock(&space->lock);
     if (paging_entry(&space->tables, page, true) == NULL) {

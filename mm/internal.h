@@ -59,6 +59,10 @@ void space_add_own_area(struct space *space, uint64_t page, struct msg_space_map
 void space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer);
 int space_record_home(struct space *space, uint64_t page, uint64_t frame);
 int space_record_many_home(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
+/* For strategy adaptive: an answer has come for PAGE. */
+void space_adapt_answer_locked(struct space *space, const struct msg_space_got *answer, uint64_t page);
+/* A fault that began then (ns) has been answered. True: get all that there is. */
+bool space_adapt_fault(struct space *space, uint64_t began);
 /* This kernel gets all that the home has. Waits. A negative errno: a part of it. */
 int space_fill(struct space *space);
 /* Where whoever wants to know of a new frame asks everybody. */

@@ -6,9 +6,9 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
-static const struct space_retrieval *const strategies[] = {&space_retrieve_home, &space_retrieve_members,
+static const struct space_retrieval *const strategies[] = {&space_retrieve_home,      &space_retrieve_members,
                                                            &space_retrieve_broadcast, &space_retrieve_chain,
-                                                           &space_retrieve_upfront};
+                                                           &space_retrieve_upfront,   &space_retrieve_adaptive};
 #define STRATEGIES (sizeof(strategies) / sizeof(strategies[0]))
 
 static volatile uint32_t chosen; /* [a] of new spaces */

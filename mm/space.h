@@ -12,6 +12,7 @@
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/paging.h"
 #include "kernel/arch/x86_64/spinlock.h"
+#include "mm/adapt.h"
 #include "mm/area.h"
 #include "mm/wire.h"
 #include "msg/call.h"
@@ -43,6 +44,14 @@ struct space_stats {
 /* Moving average of the time in ns that fetching from other kernels takes here, over all spaces; 0: nothing yet. */
 uint64_t space_fetch_ns(void);
 
+/* What strategy adaptive has seen since its last decision. */
+struct space_adapting {
+    struct adapt_window window;
+    uint64_t since; /* ns; 0: nothing yet */
+    uint32_t samples;
+    uint64_t sample[ADAPT_WINDOW]; /* pages that came along */
+};
+
 struct space {
     struct list node;          /* in the table of spaces */
     uint32_t references;       /* [k] table lock: the creator's one, and one for each handler at work */
@@ -64,7 +73,8 @@ struct space {
     uint64_t query_count;   /* [k] so far */
     uint64_t mode;          /* [k] names the strategy: mm/retrieve.c */
     bool filled;            /* [k] strategy upfront: this kernel has got what there was when it began */
-    uint32_t prefetch;      /* [i] runs of pages that an answer may bring along */
+    struct space_adapting adapting;          /* [k] */
+    uint32_t prefetch;                       /* [k] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
 };
@@ -80,6 +90,7 @@ struct space_retrieval {
     /* The same for COUNT pages at once, of which no kernel has one; the whole space is locked. All or none. */
     int (*record_many)(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
     bool home_knows;   /* the home has to map whatever any kernel maps */
+    bool adapts;       /* each kernel sets by what it sees how much an answer is to bring */
     bool fills;        /* a kernel that begins to host the space gets all of it first */
     bool breaks_first; /* a page that is copy-on-write is copied before another kernel maps it */
 };
@@ -100,6 +111,7 @@ extern const struct space_retrieval space_retrieve_members;
 extern const struct space_retrieval space_retrieve_broadcast;
 extern const struct space_retrieval space_retrieve_chain;
 extern const struct space_retrieval space_retrieve_upfront;
+extern const struct space_retrieval space_retrieve_adaptive;
 extern const struct space_locking space_lock_home;
 extern const struct space_locking *space_locking; /* [i] */
 

@@ -32,7 +32,9 @@ USERLAND_PARTS_tour = proc_file message_table
 USERLAND_PARTS_kettle-ctl = kernel_list proc_file message_table program
 USERLAND_PARTS_msgbench = bench msgbench_cases msgbench_run msgbench_flood tests/thread
 USERLAND_PARTS_pingpong = bench
-USERLAND_PARTS_taskbench = bench $(addprefix taskbench_,cases place measure child move process thread signal memory) tests/thread
+USERLAND_PARTS_bench = bench bench_measure bench_place bench_program
+USERLAND_PARTS_taskbench = $(USERLAND_PARTS_bench) $(addprefix taskbench_,cases child move process thread signal memory) \
+	tests/thread
 USERLAND_PARTS_schedbench = tests/thread
 USERLAND_PARTS_console = kernel_list proc_file message_table program
 USERLAND_PARTS_ps = kernel_cpus proc_file message_table

@@ -16,10 +16,6 @@
 #define SOME 32
 #define FEW 8
 
-static const char *const where_names[] = {
-    [WHERE_LOCAL] = "home", [WHERE_SAME] = "same node", [WHERE_OTHER] = "other node", [WHERE_ALL] = "everywhere"};
-static const char *const where_words[] = {
-    [WHERE_LOCAL] = "local", [WHERE_SAME] = "same", [WHERE_OTHER] = "other", [WHERE_ALL] = "all"};
 static const char *const how_words[] = {[HOW_MIGRATE] = "migrate", [HOW_AFFINITY] = "affinity"};
 
 struct table {
@@ -32,41 +28,45 @@ __attribute__((format(printf, 3, 4))) static void add(struct table *table, struc
 {
     va_list arguments;
 
-    assert(table->count < TASKBENCH_CASES_MAX);
+    assert(table->count < BENCH_ROWS_MAX);
     va_start(arguments, format);
-    vsnprintf(bench.name, sizeof(bench.name), format, arguments);
+    vsnprintf(bench.row.name, sizeof(bench.row.name), format, arguments);
     va_end(arguments);
-    bench.region = (unsigned)table->count + 1;
+    bench.row.region = (unsigned)table->count + 1;
     table->cases[table->count++] = bench;
 }
 
 /* An operation of the program's first thread, which goes to WHERE before. */
-static void add_caller(struct table *table, struct taskbench_case bench, enum taskbench_where where)
+static void add_caller(struct table *table, struct taskbench_case bench, enum bench_where where)
 {
     bench.where = where;
     bench.caller_goes = where != WHERE_LOCAL;
-    add(table, bench, "%s.%s", bench.operation, where_words[where]);
+    add(table, bench, "%s.%s", bench.operation, bench_where_word(where));
 }
 
 /* What a process does at one place. */
-static void add_callers(struct table *table, enum taskbench_where where)
+static void add_callers(struct table *table, enum bench_where where)
 {
     static const struct taskbench_case cases[] = {
-        {.operation = "spawn_posix", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_spawn_posix},
-        {.operation = "fork_small", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_fork},
+        {.operation = "spawn_posix", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_spawn_posix},
+        {.operation = "fork_small", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_fork},
         {.operation = "fork_16mb",
          .how = HOW_USUAL,
          .small_pages = true,
          .number = 16 << 20,
-         .count = FEW,
+         .row.count = FEW,
          .run = taskbench_run_fork},
-        {.operation = "fork_16mb_large", .how = HOW_USUAL, .number = 16 << 20, .count = FEW, .run = taskbench_run_fork},
-        {.operation = "vfork_exec", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_vfork_exec},
-        {.operation = "clone_join", .how = HOW_USUAL, .count = MANY, .run = taskbench_run_clone_join},
-        {.operation = "pthread_join", .how = HOW_USUAL, .count = MANY, .run = taskbench_run_pthread_join},
-        {.operation = "signal_self", .how = HOW_USUAL, .count = MANY, .run = taskbench_run_signal_self},
-        {.operation = "cow_break", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_cow_break},
-        {.operation = "touch_new", .how = HOW_USUAL, .count = MANY, .run = taskbench_run_touch_new},
+        {.operation = "fork_16mb_large",
+         .how = HOW_USUAL,
+         .number = 16 << 20,
+         .row.count = FEW,
+         .run = taskbench_run_fork},
+        {.operation = "vfork_exec", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_vfork_exec},
+        {.operation = "clone_join", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_clone_join},
+        {.operation = "pthread_join", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_pthread_join},
+        {.operation = "signal_self", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_signal_self},
+        {.operation = "cow_break", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_cow_break},
+        {.operation = "touch_new", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_touch_new},
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -74,44 +74,47 @@ static void add_callers(struct table *table, enum taskbench_where where)
 }
 
 /* What the first thread at home does to something that is at one place. */
-static void add_targets(struct table *table, enum taskbench_where where)
+static void add_targets(struct table *table, enum bench_where where)
 {
     static const struct taskbench_case cases[] = {
-        {.operation = "spawn_kettle", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_spawn_kettle},
-        {.operation = "thread_exit", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_thread_exit},
-        {.operation = "kill_wait", .how = HOW_USUAL, .count = FEW, .run = taskbench_run_kill_wait},
-        {.operation = "signal_reply", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_signal_reply},
+        {.operation = "spawn_kettle", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_spawn_kettle},
+        {.operation = "thread_exit", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_thread_exit},
+        {.operation = "kill_wait", .how = HOW_USUAL, .row.count = FEW, .run = taskbench_run_kill_wait},
+        {.operation = "signal_reply", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_signal_reply},
     };
     struct taskbench_case clone = {.operation = "clone_move_join",
                                    .where = where,
                                    .how = HOW_USUAL,
-                                   .count = SOME,
+                                   .row.count = SOME,
                                    .run = taskbench_run_clone_move_join};
-    struct taskbench_case fetch = {
-        .operation = "touch_fetch", .where = where, .how = HOW_USUAL, .count = MANY, .run = taskbench_run_touch_fetch};
+    struct taskbench_case fetch = {.operation = "touch_fetch",
+                                   .where = where,
+                                   .how = HOW_USUAL,
+                                   .row.count = MANY,
+                                   .run = taskbench_run_touch_fetch};
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct taskbench_case bench = cases[i];
 
         bench.where = where;
-        add(table, bench, "%s.%s", bench.operation, where_words[where]);
+        add(table, bench, "%s.%s", bench.operation, bench_where_word(where));
     }
     if (where != WHERE_LOCAL) {
-        add(table, clone, "clone_move_join.%s", where_words[where]);
-        add(table, fetch, "touch_fetch.%s", where_words[where]);
+        add(table, clone, "clone_move_join.%s", bench_where_word(where));
+        add(table, fetch, "touch_fetch.%s", bench_where_word(where));
     }
 }
 
 static void add_moves(struct table *table, bool spanning)
 {
     static const struct taskbench_case moves[] = {
-        {.operation = "move_first", .count = SOME, .run = taskbench_run_move_first},
-        {.operation = "move_back", .count = SOME, .run = taskbench_run_move_back},
-        {.operation = "ping_pong", .count = 2 * MANY, .run = taskbench_run_ping_pong},
+        {.operation = "move_first", .row.count = SOME, .run = taskbench_run_move_first},
+        {.operation = "move_back", .row.count = SOME, .run = taskbench_run_move_back},
+        {.operation = "ping_pong", .row.count = 2 * MANY, .run = taskbench_run_ping_pong},
     };
 
-    for (enum taskbench_how how = HOW_MIGRATE; how <= HOW_AFFINITY; how++) {
-        for (enum taskbench_where where = WHERE_SAME; where <= WHERE_OTHER; where++) {
+    for (enum bench_how how = HOW_MIGRATE; how <= HOW_AFFINITY; how++) {
+        for (enum bench_where where = WHERE_SAME; where <= WHERE_OTHER; where++) {
             for (int vectors = 0; vectors < 2; vectors++) {
                 for (size_t i = 0; i < COUNT_OF(moves); i++) {
                     struct taskbench_case bench = moves[i];
@@ -122,7 +125,7 @@ static void add_moves(struct table *table, bool spanning)
                     bench.spanning = spanning;
                     if (!spanning)
                         add(table, bench, "%s.%s.%s.%s", bench.operation, how_words[how], vectors ? "avx" : "plain",
-                            where_words[where]);
+                            bench_where_word(where));
                     else if (where == WHERE_OTHER && !vectors)
                         add(table, bench, "%s.%s.plain.other.all", bench.operation, how_words[how]);
                 }
@@ -138,19 +141,19 @@ static void add_everywhere(struct table *table)
                                      .where = WHERE_ALL,
                                      .how = HOW_USUAL,
                                      .spanning = true,
-                                     .count = SOME,
+                                     .row.count = SOME,
                                      .run = taskbench_run_mprotect};
     struct taskbench_case exits = {.operation = "thread_exit",
                                    .where = WHERE_ALL,
                                    .how = HOW_USUAL,
                                    .spanning = true,
-                                   .count = SOME,
+                                   .row.count = SOME,
                                    .run = taskbench_run_thread_exit};
     struct taskbench_case clone = {.operation = "clone_join",
                                    .where = WHERE_LOCAL,
                                    .how = HOW_USUAL,
                                    .spanning = true,
-                                   .count = SOME,
+                                   .row.count = SOME,
                                    .run = taskbench_run_clone_join};
 
     add_moves(table, true);
@@ -162,21 +165,21 @@ static void add_everywhere(struct table *table)
                                        .where = WHERE_ALL,
                                        .how = HOW_USUAL,
                                        .number = threads[i],
-                                       .count = FEW,
+                                       .row.count = FEW,
                                        .run = taskbench_run_group_exit};
 
         add(table, group, "group_exit.%d", threads[i]);
     }
 }
 
-size_t taskbench_cases(struct taskbench_case cases[TASKBENCH_CASES_MAX])
+size_t taskbench_cases(struct taskbench_case cases[BENCH_ROWS_MAX])
 {
     static const struct taskbench_case empty = {
-        .operation = "empty", .how = HOW_USUAL, .count = MANY, .run = taskbench_run_empty};
+        .operation = "empty", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_empty};
     static const struct taskbench_case call = {
-        .operation = "call", .how = HOW_USUAL, .count = MANY, .run = taskbench_run_call};
+        .operation = "call", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_call};
     static const struct taskbench_case protect = {
-        .operation = "mprotect", .how = HOW_USUAL, .count = SOME, .run = taskbench_run_mprotect};
+        .operation = "mprotect", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_mprotect};
     struct table table = {.cases = cases};
 
     add(&table, empty, "empty");
@@ -185,13 +188,13 @@ size_t taskbench_cases(struct taskbench_case cases[TASKBENCH_CASES_MAX])
     add_callers(&table, WHERE_LOCAL);
     add_targets(&table, WHERE_LOCAL);
     add_moves(&table, false);
-    for (enum taskbench_where where = WHERE_SAME; where <= WHERE_OTHER; where++) {
+    for (enum bench_where where = WHERE_SAME; where <= WHERE_OTHER; where++) {
         add_callers(&table, where);
         add_targets(&table, where);
     }
-    for (enum taskbench_how how = HOW_MIGRATE; how <= HOW_AFFINITY; how++) {
+    for (enum bench_how how = HOW_MIGRATE; how <= HOW_AFFINITY; how++) {
         struct taskbench_case import = {
-            .operation = "import", .where = WHERE_ALL, .how = how, .count = 1, .run = taskbench_run_import};
+            .operation = "import", .where = WHERE_ALL, .how = how, .row.count = 1, .run = taskbench_run_import};
 
         add(&table, import, "import.%s", how_words[how]);
     }
@@ -201,20 +204,14 @@ size_t taskbench_cases(struct taskbench_case cases[TASKBENCH_CASES_MAX])
 
 const char *taskbench_case_refusal(const struct taskbench_case *bench)
 {
-    const struct taskbench_machine *machine = &taskbench_machine;
+    const struct bench_machine *machine = &bench_machine;
+    const char *refusal = bench_where_refusal(bench->where);
 
-    if (bench->where == WHERE_SAME && machine->same < 0)
-        return "needs another kernel or CPU on the same node";
-    if (bench->where == WHERE_OTHER && machine->other < 0)
-        return "needs a kernel or CPU on another node";
+    if (refusal != NULL)
+        return refusal;
     if (bench->how == HOW_MIGRATE && machine->kettle && machine->usual != HOW_MIGRATE)
         return "needs a second kernel";
     if (bench->run == taskbench_run_import && bench->how == HOW_AFFINITY && machine->usual == HOW_MIGRATE)
         return "is for CPUs: import.migrate is the one for kernels";
     return NULL;
-}
-
-const char *taskbench_where_name(enum taskbench_where where)
-{
-    return where_names[where];
 }

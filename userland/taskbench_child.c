@@ -33,9 +33,9 @@
 
 char taskbench_self[TASKBENCH_PATH_SIZE];
 
-static struct taskbench_place places[TASKBENCH_PLACES_MAX];
+static struct bench_place places[BENCH_PLACES_MAX];
 static int place_count;
-static enum taskbench_how how;
+static enum bench_how how;
 static struct thread threads[THREADS_MAX];
 static atomic_bool go;
 static atomic_int there; /* threads at their places */
@@ -45,11 +45,11 @@ static atomic_int lost;  /* threads that could not get there */
 
 void taskbench_places_print(int first, int last, char *text, size_t size)
 {
-    const struct taskbench_machine *machine = &taskbench_machine;
+    const struct bench_machine *machine = &bench_machine;
     int used = snprintf(text, size, "%c", machine->usual == HOW_MIGRATE ? 'm' : 'a');
 
     for (int i = first; i <= last && used < (int)size; i++) {
-        const struct taskbench_place *place = &machine->places[i];
+        const struct bench_place *place = &machine->places[i];
 
         used += snprintf(text + used, size - (size_t)used, "%s%d", i == first ? "" : ",",
                          machine->usual == HOW_MIGRATE ? place->kernel : place->cpu);
@@ -63,9 +63,9 @@ pid_t taskbench_child_start(const char *const words[], int *error)
 
     for (int i = 0; i < WORDS_MAX - 3 && words[i] != NULL; i++)
         argv[i + 2] = (char *)words[i];
-    child = kettle_spawn(taskbench_machine.places[0].kernel, taskbench_self, argv, environ, NULL);
+    child = kettle_spawn(bench_machine.places[0].kernel, taskbench_self, argv, environ, NULL);
     if (child < 0)
-        *error = taskbench_failed("kettle_spawn of this program", errno);
+        *error = bench_failed("kettle_spawn of this program", errno);
     return child;
 }
 
@@ -73,7 +73,7 @@ int taskbench_wait(pid_t child, int *status)
 {
     while (waitpid(child, status, 0) != child) {
         if (errno != EINTR)
-            return taskbench_failed("waitpid", errno);
+            return bench_failed("waitpid", errno);
     }
     return 0;
 }
@@ -84,13 +84,13 @@ int taskbench_wait(pid_t child, int *status)
 static bool places_parse(const char *text)
 {
     how = text[0] == 'm' ? HOW_MIGRATE : HOW_AFFINITY;
-    for (const char *at = text + 1; place_count < TASKBENCH_PLACES_MAX; at++) {
+    for (const char *at = text + 1; place_count < BENCH_PLACES_MAX; at++) {
         char *end;
         long number = strtol(at, &end, 10);
 
         if (end == at || number < 0 || number >= 1024)
             return false;
-        places[place_count++] = (struct taskbench_place){.kernel = (int)number, .cpu = (int)number};
+        places[place_count++] = (struct bench_place){.kernel = (int)number, .cpu = (int)number};
         if (*end == '\0')
             return text[0] == 'm' || text[0] == 'a';
         if (*end != ',')
@@ -114,10 +114,10 @@ static bool place_go(int place)
 static void sleeper_main(struct thread *thread)
 {
     while (!atomic_load(&go))
-        taskbench_rest(LOOK_NS);
+        bench_rest(LOOK_NS);
     atomic_fetch_add(place_go(thread->index % place_count) ? &there : &lost, 1);
     for (;;)
-        taskbench_rest(LONG_NS);
+        bench_rest(LONG_NS);
 }
 
 /* The first thread is one of THREADS and stays at the first place. All stacks are made before any thread moves. */
@@ -130,7 +130,7 @@ static int group_main(unsigned region, uint64_t deadline, int count)
     }
     atomic_store(&go, true);
     while (atomic_load(&there) + atomic_load(&lost) < count - 1)
-        taskbench_rest(LOOK_NS);
+        bench_rest(LOOK_NS);
     if (atomic_load(&lost) != 0)
         return STATUS_NO_PLACE;
     if (bench_now() >= deadline)
@@ -151,7 +151,7 @@ static int wait_main(void)
     if (kill(parent, SIGUSR1) != 0)
         return STATUS_NO_PLACE;
     for (;;)
-        taskbench_rest(LONG_NS);
+        bench_rest(LONG_NS);
 }
 
 int taskbench_child_main(int argc, char **argv)

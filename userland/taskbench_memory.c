@@ -13,16 +13,15 @@
 
 static int pages_make(uint32_t count, volatile char **pages)
 {
-    void *memory = mmap(NULL, (size_t)count * TASKBENCH_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                        0);
+    void *memory = mmap(NULL, (size_t)count * BENCH_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     *pages = memory;
-    return memory == MAP_FAILED ? taskbench_failed("mmap", errno) : 0;
+    return memory == MAP_FAILED ? bench_failed("mmap", errno) : 0;
 }
 
 static void pages_free(volatile char *pages, uint32_t count)
 {
-    munmap((void *)pages, (size_t)count * TASKBENCH_PAGE);
+    munmap((void *)pages, (size_t)count * BENCH_PAGE);
 }
 
 /* One page, mapped wherever the process has been: to read-only and back, two operations. */
@@ -34,27 +33,27 @@ int taskbench_run_mprotect(const struct taskbench_case *bench, uint32_t count)
     if (error != 0)
         return error;
     page[0] = 1;
-    for (int i = 1; bench->spanning && i < taskbench_machine.count && error == 0; i++) {
-        error = taskbench_go(i);
+    for (int i = 1; bench->spanning && i < bench_machine.count && error == 0; i++) {
+        error = bench_go(i);
         page[0]++;
     }
     if (error == 0)
-        error = taskbench_go(0);
+        error = bench_go(0);
     for (uint32_t i = 0; i < count / 2 + WARM_UP && error == 0; i++) {
         int result;
 
-        taskbench_clock_begin();
+        bench_clock_begin();
         if (i >= WARM_UP)
-            taskbench_mark();
-        result = mprotect((void *)page, TASKBENCH_PAGE, PROT_READ);
+            bench_mark();
+        result = mprotect((void *)page, BENCH_PAGE, PROT_READ);
         if (result == 0)
-            result = mprotect((void *)page, TASKBENCH_PAGE, PROT_READ | PROT_WRITE);
+            result = mprotect((void *)page, BENCH_PAGE, PROT_READ | PROT_WRITE);
         if (i >= WARM_UP) {
-            taskbench_unmark();
-            taskbench_clock_end(2);
+            bench_unmark();
+            bench_clock_end(2);
         }
         if (result != 0)
-            error = taskbench_failed("mprotect", errno);
+            error = bench_failed("mprotect", errno);
     }
     pages_free(page, 1);
     return error;
@@ -72,22 +71,22 @@ int taskbench_run_cow_break(const struct taskbench_case *bench, uint32_t count)
     if (error != 0)
         return error;
     for (uint32_t i = 0; i < count; i++)
-        pages[(size_t)i * TASKBENCH_PAGE] = 1;
+        pages[(size_t)i * BENCH_PAGE] = 1;
     child = fork();
     if (child == 0) {
         for (;;)
-            taskbench_rest(LONG_NS);
+            bench_rest(LONG_NS);
     }
     if (child < 0)
-        error = taskbench_failed("fork", errno);
+        error = bench_failed("fork", errno);
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        taskbench_begin();
-        pages[(size_t)i * TASKBENCH_PAGE] = 2;
-        taskbench_end();
+        bench_begin();
+        pages[(size_t)i * BENCH_PAGE] = 2;
+        bench_end();
     }
     if (child > 0) {
         if (kill(child, SIGKILL) != 0)
-            error = taskbench_failed("kill", errno);
+            error = bench_failed("kill", errno);
         else
             error = taskbench_wait(child, &status);
     }
@@ -103,9 +102,9 @@ int taskbench_run_touch_new(const struct taskbench_case *bench, uint32_t count)
 
     (void)bench;
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        taskbench_begin();
-        pages[(size_t)i * TASKBENCH_PAGE] = 1;
-        taskbench_end();
+        bench_begin();
+        pages[(size_t)i * BENCH_PAGE] = 1;
+        bench_end();
     }
     if (error == 0)
         pages_free(pages, count);
@@ -115,25 +114,25 @@ int taskbench_run_touch_new(const struct taskbench_case *bench, uint32_t count)
 /* Touches of pages that the caller, who is elsewhere, has touched at home before: their mappings are fetched. */
 int taskbench_run_touch_fetch(const struct taskbench_case *bench, uint32_t count)
 {
-    int place = taskbench_place(bench->where);
+    int place = bench_place_of(bench->where);
     volatile char *pages;
     int error;
 
-    if (taskbench_machine.usual != HOW_MIGRATE)
-        return taskbench_failed("page tables of its own for each CPU", ENOSYS);
+    if (bench_machine.usual != HOW_MIGRATE)
+        return bench_failed("page tables of its own for each CPU", ENOSYS);
     error = pages_make(count, &pages);
     if (error != 0)
         return error;
     for (uint32_t i = 0; i < count; i++)
-        pages[(size_t)i * TASKBENCH_PAGE] = 1;
-    error = taskbench_go(place);
+        pages[(size_t)i * BENCH_PAGE] = 1;
+    error = bench_go(place);
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        taskbench_begin();
-        pages[(size_t)i * TASKBENCH_PAGE]++;
-        taskbench_end();
+        bench_begin();
+        pages[(size_t)i * BENCH_PAGE]++;
+        bench_end();
     }
     if (error == 0)
-        error = taskbench_go(0);
+        error = bench_go(0);
     pages_free(pages, count);
     return error;
 }

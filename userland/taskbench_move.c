@@ -23,7 +23,7 @@
 
 struct mover {
     struct thread thread;
-    enum taskbench_how how;
+    enum bench_how how;
     int target;
     bool back; /* measure the way back, not the way there */
     bool measure;
@@ -43,7 +43,7 @@ static bool avx_there(void)
            (machine_xcr0() & XCR0_AVX) == XCR0_AVX;
 }
 
-static const char *how_name(enum taskbench_how how)
+static const char *how_name(enum bench_how how)
 {
     return how == HOW_AFFINITY ? "sched_setaffinity" : "kettle_migrate";
 }
@@ -58,15 +58,15 @@ static void vectors_set(bool used)
 }
 
 /* What there is to check after a move that said ERROR; FOUND are the registers, NULL when they are not in use. */
-static int move_check(enum taskbench_how how, int place, int error, uint8_t (*found)[VECTOR_BYTES])
+static int move_check(enum bench_how how, int place, int error, uint8_t (*found)[VECTOR_BYTES])
 {
     if (error != 0)
-        return taskbench_failed(how_name(how), error);
-    if (!taskbench_is_at(how, place))
-        return taskbench_failed("the thread is not where it moved to", EPROTO);
+        return bench_failed(how_name(how), error);
+    if (!bench_is_at(how, place))
+        return bench_failed("the thread is not where it moved to", EPROTO);
     for (int i = 0; found != NULL && i < VECTORS; i++) {
         if (memcmp(found[i], pattern, sizeof(pattern)) != 0)
-            return taskbench_failed("a vector register was lost in a move", EPROTO);
+            return bench_failed("a vector register was lost in a move", EPROTO);
     }
     return 0;
 }
@@ -78,17 +78,17 @@ static int mover_move(struct mover *mover, int place, bool measure)
     int error;
 
     if (measure)
-        taskbench_clock_begin();
+        bench_clock_begin();
     vectors_set(mover->vectors);
     if (measure)
-        taskbench_mark();
-    error = taskbench_move(mover->how, place);
+        bench_mark();
+    error = bench_move(mover->how, place);
     if (measure)
-        taskbench_unmark();
+        bench_unmark();
     if (mover->vectors)
         machine_vectors_store(found);
     if (measure)
-        taskbench_clock_end(1);
+        bench_clock_end(1);
     return move_check(mover->how, place, error, mover->vectors ? found : NULL);
 }
 
@@ -96,8 +96,8 @@ static void mover_main(struct thread *thread)
 {
     struct mover *mover = thread->argument;
 
-    taskbench_rest(ASLEEP_NS);
-    mover->error = taskbench_unbind();
+    bench_rest(ASLEEP_NS);
+    mover->error = bench_unbind();
     if (mover->error == 0)
         mover->error = mover_move(mover, mover->target, mover->measure && !mover->back);
     if (mover->error == 0 && mover->back)
@@ -106,37 +106,37 @@ static void mover_main(struct thread *thread)
 
 static int moves_prepare(const struct taskbench_case *bench)
 {
-    int error = bench->how == HOW_AFFINITY ? taskbench_cpus_find(taskbench_place(bench->where)) : 0;
+    int error = bench->how == HOW_AFFINITY ? bench_cpus_find(bench_place_of(bench->where)) : 0;
 
     avx = avx_there();
     for (size_t i = 0; i < sizeof(pattern); i++)
         pattern[i] = (uint8_t)(0x5a + 7 * i);
     if (error == 0 && bench->vectors && !avx)
-        return taskbench_failed("vector registers", ENOSYS);
+        return bench_failed("vector registers", ENOSYS);
     if (error == 0 && bench->spanning)
-        error = taskbench_visit_all();
+        error = bench_visit_all();
     return error;
 }
 
 static int moves_by_threads(const struct taskbench_case *bench, uint32_t count, bool back)
 {
     struct mover mover = {
-        .how = bench->how, .target = taskbench_place(bench->where), .back = back, .vectors = bench->vectors};
+        .how = bench->how, .target = bench_place_of(bench->where), .back = back, .vectors = bench->vectors};
     int error = moves_prepare(bench);
 
     if (error == 0)
-        error = taskbench_bind_here();
+        error = bench_bind_here();
     if (error != 0)
         return error;
     mover.thread.argument = &mover;
     for (uint32_t i = 0; i < count + WARM_UP && error == 0; i++) {
         mover.measure = i >= WARM_UP;
         if (!(i == 0 ? thread_start : thread_again)(&mover.thread, mover_main))
-            return taskbench_failed("starting a thread", errno);
-        taskbench_rest_until_zero(&mover.thread.tid);
+            return bench_failed("starting a thread", errno);
+        bench_rest_until_zero(&mover.thread.tid);
         error = mover.error;
     }
-    return thread_join(&mover.thread) || error != 0 ? error : taskbench_failed("ending a thread", ETIMEDOUT);
+    return thread_join(&mover.thread) || error != 0 ? error : bench_failed("ending a thread", ETIMEDOUT);
 }
 
 int taskbench_run_move_first(const struct taskbench_case *bench, uint32_t count)
@@ -152,25 +152,25 @@ int taskbench_run_move_back(const struct taskbench_case *bench, uint32_t count)
 /* An operation is one move; BATCH of them are a sample. The registers are looked at after each batch. */
 int taskbench_run_ping_pong(const struct taskbench_case *bench, uint32_t count)
 {
-    int target = taskbench_place(bench->where);
+    int target = bench_place_of(bench->where);
     int error = moves_prepare(bench);
     uint8_t found[VECTORS][VECTOR_BYTES];
 
     for (uint32_t i = 0; i < count + BATCH && error == 0; i += BATCH) {
         bool measure = i >= BATCH;
 
-        taskbench_clock_begin();
+        bench_clock_begin();
         vectors_set(bench->vectors);
         if (measure)
-            taskbench_mark();
+            bench_mark();
         for (int j = 0; j < BATCH && error == 0; j++)
-            error = taskbench_move(bench->how, j % 2 == 0 ? target : 0);
+            error = bench_move(bench->how, j % 2 == 0 ? target : 0);
         if (measure)
-            taskbench_unmark();
+            bench_unmark();
         if (bench->vectors)
             machine_vectors_store(found);
         if (measure)
-            taskbench_clock_end(BATCH);
+            bench_clock_end(BATCH);
         error = move_check(bench->how, 0, error, bench->vectors ? found : NULL);
     }
     return error;
@@ -179,24 +179,24 @@ int taskbench_run_ping_pong(const struct taskbench_case *bench, uint32_t count)
 /* The first thread goes on to each place where the process has not been yet, and touches a page of its own there. */
 int taskbench_run_import(const struct taskbench_case *bench, uint32_t count)
 {
-    static _Alignas(TASKBENCH_PAGE) volatile char page[TASKBENCH_PAGE];
+    static _Alignas(BENCH_PAGE) volatile char page[BENCH_PAGE];
     uint32_t done = 0;
 
     (void)count;
-    if (bench->how == HOW_MIGRATE && !taskbench_machine.kettle)
-        return taskbench_failed("kettle_migrate", ENOSYS);
-    for (int i = 1; i < taskbench_machine.count; i++) {
+    if (bench->how == HOW_MIGRATE && !bench_machine.kettle)
+        return bench_failed("kettle_migrate", ENOSYS);
+    for (int i = 1; i < bench_machine.count; i++) {
         int error;
 
-        if (taskbench_machine.places[i].visited)
+        if (bench_machine.places[i].visited)
             continue;
-        taskbench_begin();
-        error = taskbench_move(bench->how, i);
+        bench_begin();
+        error = bench_move(bench->how, i);
         page[0]++;
-        taskbench_end();
+        bench_end();
         if (error != 0)
-            return taskbench_failed(how_name(bench->how), error);
+            return bench_failed(how_name(bench->how), error);
         done++;
     }
-    return done > 0 ? 0 : taskbench_failed("a kernel that the process has not been on", ENOSYS);
+    return done > 0 ? 0 : bench_failed("a kernel that the process has not been on", ENOSYS);
 }

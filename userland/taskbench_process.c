@@ -39,7 +39,7 @@ static int wait_well(pid_t child)
     int error = taskbench_wait(child, &status);
 
     if (error == 0 && status != 0)
-        error = taskbench_failed("the child's end", EPROTO);
+        error = bench_failed("the child's end", EPROTO);
     return error;
 }
 
@@ -50,9 +50,9 @@ static int start_failed(const char *what, const char *path, int error)
     char words[64];
 
     if (error != ENOENT || access(path, X_OK) != 0)
-        return taskbench_failed(what, error);
+        return bench_failed(what, error);
     snprintf(words, sizeof(words), "%s where the files are not", what);
-    return taskbench_failed(words, ENOSYS);
+    return bench_failed(words, ENOSYS);
 }
 
 /* On KERNEL by kettle_spawn; when it is negative here, by posix_spawn. */
@@ -78,19 +78,19 @@ static int spawns(uint32_t count, int kernel)
         pid_t child;
 
         if (i >= WARM_UP)
-            taskbench_begin();
+            bench_begin();
         error = spawn(path, kernel, &child);
         if (error == 0)
             error = wait_well(child);
         if (i >= WARM_UP)
-            taskbench_end();
+            bench_end();
     }
     return error;
 }
 
 int taskbench_run_spawn_kettle(const struct taskbench_case *bench, uint32_t count)
 {
-    return spawns(count, taskbench_machine.places[taskbench_place(bench->where)].kernel);
+    return spawns(count, bench_machine.places[bench_place_of(bench->where)].kernel);
 }
 
 int taskbench_run_spawn_posix(const struct taskbench_case *bench, uint32_t count)
@@ -107,13 +107,13 @@ static int forks(uint32_t count)
         pid_t child;
 
         if (i >= WARM_UP)
-            taskbench_begin();
+            bench_begin();
         child = fork();
         if (child == 0)
             _exit(0);
-        error = child < 0 ? taskbench_failed("fork", errno) : wait_well(child);
+        error = child < 0 ? bench_failed("fork", errno) : wait_well(child);
         if (i >= WARM_UP)
-            taskbench_end();
+            bench_end();
     }
     return error;
 }
@@ -128,10 +128,10 @@ int taskbench_run_fork(const struct taskbench_case *bench, uint32_t count)
     if (size != 0) {
         memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED)
-            return taskbench_failed("mmap", errno);
+            return bench_failed("mmap", errno);
         if (bench->small_pages) /* a kernel that does not know the call has no others */
             madvise((void *)memory, size, MADV_NOHUGEPAGE);
-        for (size_t at = 0; at < size; at += TASKBENCH_PAGE)
+        for (size_t at = 0; at < size; at += BENCH_PAGE)
             memory[at] = 1;
     }
     error = forks(count);
@@ -155,7 +155,7 @@ static int vfork_once(const char *path)
         _exit(STATUS_NO_EXEC);
     }
     if (child < 0)
-        return taskbench_failed("vfork", errno);
+        return bench_failed("vfork", errno);
     if (exec_error != 0) {
         int status;
 
@@ -173,10 +173,10 @@ int taskbench_run_vfork_exec(const struct taskbench_case *bench, uint32_t count)
     (void)bench;
     for (uint32_t i = 0; i < count + WARM_UP && error == 0; i++) {
         if (i >= WARM_UP)
-            taskbench_begin();
+            bench_begin();
         error = vfork_once(path);
         if (i >= WARM_UP)
-            taskbench_end();
+            bench_end();
     }
     return error;
 }
@@ -193,7 +193,7 @@ static int group_exit_once(const struct taskbench_case *bench, const char *place
         int status;
         pid_t child;
 
-        snprintf(words[0], sizeof(words[0]), "%u", bench->region);
+        snprintf(words[0], sizeof(words[0]), "%u", bench->row.region);
         snprintf(words[1], sizeof(words[1]), "%" PRIu64, deadline);
         snprintf(words[2], sizeof(words[2]), "%d", bench->number);
         child = taskbench_child_start(child_words, &error);
@@ -203,23 +203,23 @@ static int group_exit_once(const struct taskbench_case *bench, const char *place
         if (error != 0)
             return error;
         if (status == 0) {
-            taskbench_begun_elsewhere(deadline);
-            taskbench_end();
+            bench_begun_elsewhere(deadline);
+            bench_end();
             return 0;
         }
         if (!WIFEXITED(status) || WEXITSTATUS(status) != TASKBENCH_CHILD_LATE)
-            return taskbench_failed("the child's threads at their places", EPROTO);
+            return bench_failed("the child's threads at their places", EPROTO);
     }
-    return taskbench_failed("the child by its deadline", ETIMEDOUT);
+    return bench_failed("the child by its deadline", ETIMEDOUT);
 }
 
 int taskbench_run_group_exit(const struct taskbench_case *bench, uint32_t count)
 {
     static uint64_t margin = MARGIN_FIRST_NS;
-    char places[16 * TASKBENCH_PLACES_MAX];
+    char places[16 * BENCH_PLACES_MAX];
     int error = 0;
 
-    taskbench_places_print(0, taskbench_machine.count - 1, places, sizeof(places));
+    taskbench_places_print(0, bench_machine.count - 1, places, sizeof(places));
     for (uint32_t i = 0; i < count && error == 0; i++)
         error = group_exit_once(bench, places, &margin);
     return error;

@@ -41,14 +41,14 @@ static int handler_set(int number, void (*handler)(int))
 {
     struct sigaction action = {.sa_handler = handler};
 
-    return sigaction(number, &action, NULL) == 0 ? 0 : taskbench_failed("sigaction with a handler", errno);
+    return sigaction(number, &action, NULL) == 0 ? 0 : bench_failed("sigaction with a handler", errno);
 }
 
 static int mask_set(int how, unsigned long mask)
 {
     long result = machine_call(SYS_rt_sigprocmask, how, (long)&mask, 0, MASK_BYTES, 0, 0);
 
-    return result == 0 ? 0 : taskbench_failed("rt_sigprocmask", (int)-result);
+    return result == 0 ? 0 : bench_failed("rt_sigprocmask", (int)-result);
 }
 
 /* Waits in the kernel with MASK blocked until a handler has run. */
@@ -56,7 +56,7 @@ static int suspend(unsigned long mask)
 {
     long result = machine_call3(SYS_rt_sigsuspend, (long)&mask, MASK_BYTES, 0);
 
-    return result == -EINTR ? 0 : taskbench_failed("rt_sigsuspend", (int)-result);
+    return result == -EINTR ? 0 : bench_failed("rt_sigsuspend", (int)-result);
 }
 
 int taskbench_run_signal_self(const struct taskbench_case *bench, uint32_t count)
@@ -73,14 +73,14 @@ int taskbench_run_signal_self(const struct taskbench_case *bench, uint32_t count
         long result;
 
         if (i >= WARM_UP)
-            taskbench_begin();
+            bench_begin();
         result = machine_call3(SYS_tgkill, id, self, SIGUSR1);
         if (i >= WARM_UP)
-            taskbench_end();
+            bench_end();
         if (result != 0)
-            error = taskbench_failed("tgkill", (int)-result);
+            error = bench_failed("tgkill", (int)-result);
         else if (came != before + 1)
-            error = taskbench_failed("a signal to the thread itself", EPROTO);
+            error = bench_failed("a signal to the thread itself", EPROTO);
     }
     return error;
 }
@@ -89,7 +89,7 @@ int taskbench_run_signal_self(const struct taskbench_case *bench, uint32_t count
  * has answered as often as it will be asked. */
 static void answerer_main(struct thread *thread)
 {
-    int error = thread->index == 0 ? 0 : taskbench_move(HOW_USUAL, thread->index);
+    int error = thread->index == 0 ? 0 : bench_move(HOW_USUAL, thread->index);
     const uint32_t *questions = thread->argument;
 
     atomic_store(&thread->result, error == 0 ? 1 : -error);
@@ -102,7 +102,7 @@ static int reply_once(int tid)
 {
     sig_atomic_t before = came;
     long result = machine_call3(SYS_tgkill, process, tid, SIGUSR1);
-    int error = result == 0 ? 0 : taskbench_failed("tgkill", (int)-result);
+    int error = result == 0 ? 0 : bench_failed("tgkill", (int)-result);
 
     while (error == 0 && came == before)
         error = suspend(SIGNAL_BIT(SIGUSR1));
@@ -114,16 +114,16 @@ static int replies(struct thread *thread, uint32_t count)
     int error = 0;
 
     while (atomic_load(&thread->result) == 0)
-        taskbench_rest(ASLEEP_NS);
+        bench_rest(ASLEEP_NS);
     if (atomic_load(&thread->result) < 0)
-        return taskbench_failed("a thread's move", (int)-atomic_load(&thread->result));
+        return bench_failed("a thread's move", (int)-atomic_load(&thread->result));
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        taskbench_rest(ASLEEP_NS); /* for the other thread to fall asleep */
+        bench_rest(ASLEEP_NS); /* for the other thread to fall asleep */
         if (i >= WARM_UP)
-            taskbench_begin();
+            bench_begin();
         error = reply_once(thread->tid_first);
         if (i >= WARM_UP)
-            taskbench_end();
+            bench_end();
     }
     return error;
 }
@@ -131,7 +131,7 @@ static int replies(struct thread *thread, uint32_t count)
 int taskbench_run_signal_reply(const struct taskbench_case *bench, uint32_t count)
 {
     uint32_t questions = count + WARM_UP;
-    struct thread thread = {.index = taskbench_place(bench->where), .argument = &questions};
+    struct thread thread = {.index = bench_place_of(bench->where), .argument = &questions};
     int error = handler_set(SIGUSR1, answer_signal);
 
     asked = 0;
@@ -148,9 +148,9 @@ int taskbench_run_signal_reply(const struct taskbench_case *bench, uint32_t coun
     if (error != 0)
         return error;
     if (!thread_start(&thread, answerer_main))
-        return taskbench_failed("clone", errno);
+        return bench_failed("clone", errno);
     error = replies(&thread, questions);
-    return error != 0 || thread_join(&thread) ? error : taskbench_failed("ending a thread", ETIMEDOUT);
+    return error != 0 || thread_join(&thread) ? error : bench_failed("ending a thread", ETIMEDOUT);
 }
 
 /* Starts a child that sleeps at PLACE, and waits for its word that it is there. */
@@ -166,7 +166,7 @@ static int sleeper_start(int place, pid_t *child)
     while (error == 0 && came == 0) {
         error = suspend(0);
         if (error == 0 && waitpid(*child, NULL, WNOHANG) != 0)
-            error = taskbench_failed("a child at its place", EPROTO);
+            error = bench_failed("a child at its place", EPROTO);
     }
     return error;
 }
@@ -190,18 +190,18 @@ int taskbench_run_kill_wait(const struct taskbench_case *bench, uint32_t count)
         pid_t child;
         int status = 0;
 
-        error = sleeper_start(taskbench_place(bench->where), &child);
+        error = sleeper_start(bench_place_of(bench->where), &child);
         if (error != 0)
             break;
-        taskbench_rest(ASLEEP_NS); /* for the child to fall asleep */
-        taskbench_begin();
+        bench_rest(ASLEEP_NS); /* for the child to fall asleep */
+        bench_begin();
         if (kill(child, SIGKILL) != 0)
-            error = taskbench_failed("kill", errno);
+            error = bench_failed("kill", errno);
         else
             error = taskbench_wait(child, &status);
-        taskbench_end();
+        bench_end();
         if (error == 0 && (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL))
-            error = taskbench_failed("a child's death by SIGKILL", EPROTO);
+            error = bench_failed("a child's death by SIGKILL", EPROTO);
     }
     if (error == 0)
         error = handler_set(SIGCHLD, SIG_DFL);

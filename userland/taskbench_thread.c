@@ -19,7 +19,7 @@ int taskbench_need_futex(void)
     static int word;
     long result = machine_call3(SYS_futex, (long)&word, FUTEX_WAKE, 1);
 
-    return result >= 0 ? 0 : taskbench_failed("futex", (int)-result);
+    return result >= 0 ? 0 : bench_failed("futex", (int)-result);
 }
 
 static void join(struct thread *thread)
@@ -37,7 +37,7 @@ static void thread_nothing(struct thread *thread)
 
 static void thread_go(struct thread *thread)
 {
-    atomic_store(&thread->result, taskbench_move(HOW_USUAL, thread->index));
+    atomic_store(&thread->result, bench_move(HOW_USUAL, thread->index));
 }
 
 /* COUNT threads that run RUN, one after another on one stack, each begun and joined here. */
@@ -52,22 +52,22 @@ static int clones(uint32_t count, void (*run)(struct thread *), int index)
         bool started;
 
         if (i >= WARM_UP)
-            taskbench_begin();
+            bench_begin();
         started = (i == 0 ? thread_start : thread_again)(&thread, run);
         if (!started)
-            return taskbench_failed("clone", errno);
+            return bench_failed("clone", errno);
         join(&thread);
         if (i >= WARM_UP)
-            taskbench_end();
+            bench_end();
         if (atomic_load(&thread.result) != 0)
-            return taskbench_failed("a thread's move", (int)atomic_load(&thread.result));
+            return bench_failed("a thread's move", (int)atomic_load(&thread.result));
     }
-    return thread_join(&thread) ? 0 : taskbench_failed("ending a thread", ETIMEDOUT);
+    return thread_join(&thread) ? 0 : bench_failed("ending a thread", ETIMEDOUT);
 }
 
 int taskbench_run_clone_join(const struct taskbench_case *bench, uint32_t count)
 {
-    int error = taskbench_bind_here();
+    int error = bench_bind_here();
 
     (void)bench;
     return error != 0 ? error : clones(count, thread_nothing, 0);
@@ -75,7 +75,7 @@ int taskbench_run_clone_join(const struct taskbench_case *bench, uint32_t count)
 
 int taskbench_run_clone_move_join(const struct taskbench_case *bench, uint32_t count)
 {
-    return clones(count, thread_go, taskbench_place(bench->where));
+    return clones(count, thread_go, bench_place_of(bench->where));
 }
 
 static void *pthread_nothing(void *argument)
@@ -89,19 +89,19 @@ int taskbench_run_pthread_join(const struct taskbench_case *bench, uint32_t coun
 
     (void)bench;
     if (error == 0)
-        error = taskbench_bind_here();
+        error = bench_bind_here();
     for (uint32_t i = 0; i < count + WARM_UP && error == 0; i++) {
         pthread_t thread;
 
         if (i >= WARM_UP)
-            taskbench_begin();
+            bench_begin();
         error = pthread_create(&thread, NULL, pthread_nothing, NULL);
         if (error == 0)
             error = pthread_join(thread, NULL);
         if (error != 0)
-            return taskbench_failed("pthread_create and pthread_join", error);
+            return bench_failed("pthread_create and pthread_join", error);
         if (i >= WARM_UP)
-            taskbench_end();
+            bench_end();
     }
     return error;
 }
@@ -115,28 +115,28 @@ static void thread_travel(struct thread *thread)
     long error = 0;
 
     for (int i = first; i <= last && error == 0; i++)
-        error = taskbench_move(HOW_USUAL, i);
+        error = bench_move(HOW_USUAL, i);
     if (error == 0)
-        error = taskbench_move(HOW_USUAL, 0);
+        error = bench_move(HOW_USUAL, 0);
     atomic_store(&thread->result, error);
-    taskbench_rest(ASLEEP_NS); /* for the joining thread to fall asleep */
-    taskbench_begin();
+    bench_rest(ASLEEP_NS); /* for the joining thread to fall asleep */
+    bench_begin();
 }
 
 int taskbench_run_thread_exit(const struct taskbench_case *bench, uint32_t count)
 {
-    struct thread thread = {.index = bench->where == WHERE_ALL ? taskbench_machine.count - 1
-                                                               : -taskbench_place(bench->where)};
+    struct thread thread = {.index = bench->where == WHERE_ALL ? bench_machine.count - 1
+                                                               : -bench_place_of(bench->where)};
     int error = taskbench_need_futex();
 
     for (uint32_t i = 0; i < count && error == 0; i++) {
         if (!(i == 0 ? thread_start : thread_again)(&thread, thread_travel))
-            return taskbench_failed("clone", errno);
+            return bench_failed("clone", errno);
         join(&thread);
-        taskbench_end();
+        bench_end();
         error = (int)atomic_load(&thread.result);
         if (error != 0)
-            taskbench_failed("a thread's move", error);
+            bench_failed("a thread's move", error);
     }
-    return error != 0 || thread_join(&thread) ? error : taskbench_failed("ending a thread", ETIMEDOUT);
+    return error != 0 || thread_join(&thread) ? error : bench_failed("ending a thread", ETIMEDOUT);
 }

@@ -1,20 +1,22 @@
-/* taskbench: the places where threads can be. On Kettle with several kernels a place is a kernel; else it is a CPU. */
+/* Places where the threads of a benchmark can be. userland/bench_place.h is the contract. */
+#include "userland/bench_place.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "kernel/abi/kettle.h"
-#include "userland/taskbench.h"
+#include "userland/bench_measure.h"
 #include "userland/tests/machine.h"
 
 #define CPU_WORDS 16
 #define WORD_BITS (8 * (int)sizeof(unsigned long))
 
-struct taskbench_machine taskbench_machine;
+struct bench_machine bench_machine;
 
-/* Sets of CPUs, made beforehand: taskbench_move may not write memory by vector registers. */
+/* Sets of CPUs, made beforehand: bench_move may not write memory by vector registers. */
 static unsigned long allowed[CPU_WORDS]; /* at the program's start */
-static unsigned long only[TASKBENCH_PLACES_MAX][CPU_WORDS];
+static unsigned long only[BENCH_PLACES_MAX][CPU_WORDS];
 static long allowed_bytes;
 static bool bound; /* the first thread has been bound to a CPU on Kettle */
 
@@ -34,16 +36,15 @@ static void cpu_here(int *cpu, int *node)
 
 static void place_set_cpu(int place, int cpu)
 {
-    taskbench_machine.places[place].cpu = cpu;
+    bench_machine.places[place].cpu = cpu;
     memset(only[place], 0, sizeof(only[place]));
     only[place][cpu / WORD_BITS] = 1ul << cpu % WORD_BITS;
 }
 
 static void place_add(int kernel, int node)
 {
-    if (taskbench_machine.count < TASKBENCH_PLACES_MAX)
-        taskbench_machine.places[taskbench_machine.count++] = (struct taskbench_place){
-            .kernel = kernel, .cpu = -1, .node = node};
+    if (bench_machine.count < BENCH_PLACES_MAX)
+        bench_machine.places[bench_machine.count++] = (struct bench_place){.kernel = kernel, .cpu = -1, .node = node};
 }
 
 /* Finds the started kernels, this one first. */
@@ -62,8 +63,8 @@ static void kernels_find(int here)
  * Where a thread cannot be bound, this CPU is the only place. */
 static void cpus_find(void)
 {
-    for (int cpu = 0; cpu < CPU_WORDS * WORD_BITS && taskbench_machine.count < TASKBENCH_PLACES_MAX; cpu++) {
-        int place = taskbench_machine.count;
+    for (int cpu = 0; cpu < CPU_WORDS * WORD_BITS && bench_machine.count < BENCH_PLACES_MAX; cpu++) {
+        int place = bench_machine.count;
         int here;
         int node;
 
@@ -76,7 +77,7 @@ static void cpus_find(void)
         place_add(0, node);
         place_set_cpu(place, here);
     }
-    if (taskbench_machine.count == 0) {
+    if (bench_machine.count == 0) {
         int cpu;
         int node;
 
@@ -88,12 +89,12 @@ static void cpus_find(void)
     }
 }
 
-void taskbench_machine_find(void)
+void bench_machine_find(void)
 {
-    struct taskbench_machine *machine = &taskbench_machine;
+    struct bench_machine *machine = &bench_machine;
     long here = machine_call0(KETTLE_CALL_KERNEL);
 
-    *machine = (struct taskbench_machine){.kettle = here != -ENOSYS, .same = -1, .other = -1};
+    *machine = (struct bench_machine){.kettle = here != -ENOSYS, .same = -1, .other = -1};
     allowed_bytes = machine_call3(SYS_sched_getaffinity, 0, sizeof(allowed), (long)allowed);
     machine->usual = HOW_AFFINITY;
     if (machine->kettle) {
@@ -116,15 +117,40 @@ void taskbench_machine_find(void)
     }
 }
 
-int taskbench_place(enum taskbench_where where)
+int bench_place_of(enum bench_where where)
 {
-    return where == WHERE_SAME ? taskbench_machine.same : where == WHERE_OTHER ? taskbench_machine.other : 0;
+    return where == WHERE_SAME ? bench_machine.same : where == WHERE_OTHER ? bench_machine.other : 0;
+}
+
+const char *bench_where_refusal(enum bench_where where)
+{
+    if (where == WHERE_SAME && bench_machine.same < 0)
+        return "needs another kernel or CPU on the same node";
+    if (where == WHERE_OTHER && bench_machine.other < 0)
+        return "needs a kernel or CPU on another node";
+    return NULL;
+}
+
+const char *bench_where_name(enum bench_where where)
+{
+    static const char *const names[] = {
+        [WHERE_LOCAL] = "home", [WHERE_SAME] = "same node", [WHERE_OTHER] = "other node", [WHERE_ALL] = "everywhere"};
+
+    return names[where];
+}
+
+const char *bench_where_word(enum bench_where where)
+{
+    static const char *const words[] = {
+        [WHERE_LOCAL] = "local", [WHERE_SAME] = "same", [WHERE_OTHER] = "other", [WHERE_ALL] = "all"};
+
+    return words[where];
 }
 
 /* The choice of a call and nothing else: it lies between the markers. */
-int taskbench_move(enum taskbench_how how, int place)
+int bench_move(enum bench_how how, int place)
 {
-    struct taskbench_machine *machine = &taskbench_machine;
+    struct bench_machine *machine = &bench_machine;
 
     machine->places[place].visited = true;
     if (how == HOW_USUAL)
@@ -133,85 +159,85 @@ int taskbench_move(enum taskbench_how how, int place)
                                      : affinity_set(only[place]));
 }
 
-bool taskbench_is_at(enum taskbench_how how, int place)
+bool bench_is_at(enum bench_how how, int place)
 {
     int cpu;
     int node;
 
-    if (how == HOW_MIGRATE || (how == HOW_USUAL && taskbench_machine.usual == HOW_MIGRATE))
-        return machine_call0(KETTLE_CALL_KERNEL) == taskbench_machine.places[place].kernel;
+    if (how == HOW_MIGRATE || (how == HOW_USUAL && bench_machine.usual == HOW_MIGRATE))
+        return machine_call0(KETTLE_CALL_KERNEL) == bench_machine.places[place].kernel;
     cpu_here(&cpu, &node);
-    return cpu == taskbench_machine.places[place].cpu;
+    return cpu == bench_machine.places[place].cpu;
 }
 
-int taskbench_go(int place)
+int bench_go(int place)
 {
-    int error = taskbench_move(HOW_USUAL, place);
+    int error = bench_move(HOW_USUAL, place);
 
-    return error == 0 ? 0 : taskbench_failed("going to another place", error);
+    return error == 0 ? 0 : bench_failed("going to another place", error);
 }
 
-int taskbench_go_home(void)
+int bench_go_home(void)
 {
-    if (bound && taskbench_machine.usual == HOW_MIGRATE) {
+    if (bound && bench_machine.usual == HOW_MIGRATE) {
         bound = false;
         if (affinity_set(allowed) != 0)
-            return taskbench_failed("sched_setaffinity to every CPU", EINVAL);
+            return bench_failed("sched_setaffinity to every CPU", EINVAL);
     }
-    return taskbench_go(0);
+    return bench_go(0);
 }
 
-int taskbench_bind_here(void)
+int bench_bind_here(void)
 {
     unsigned long here[CPU_WORDS] = {0};
     int cpu;
     int node;
     long result;
 
-    if (taskbench_machine.usual != HOW_MIGRATE)
+    if (bench_machine.usual != HOW_MIGRATE)
         return 0;
     cpu_here(&cpu, &node);
     here[cpu / WORD_BITS] = 1ul << cpu % WORD_BITS;
     result = affinity_set(here);
     bound = true;
-    return result == 0 ? 0 : taskbench_failed("sched_setaffinity to this CPU", (int)-result);
+    return result == 0 ? 0 : bench_failed("sched_setaffinity to this CPU", (int)-result);
 }
 
-int taskbench_unbind(void)
+int bench_unbind(void)
 {
-    long result = taskbench_machine.usual == HOW_MIGRATE ? affinity_set(allowed) : 0;
+    long result = bench_machine.usual == HOW_MIGRATE ? affinity_set(allowed) : 0;
 
-    return result == 0 ? 0 : taskbench_failed("sched_setaffinity to every CPU", (int)-result);
+    return result == 0 ? 0 : bench_failed("sched_setaffinity to every CPU", (int)-result);
 }
 
-int taskbench_visit_all(void)
+int bench_visit_all(void)
 {
-    for (int i = 0; i < taskbench_machine.count; i++) {
-        int error = taskbench_go(i);
+    for (int i = 0; i < bench_machine.count; i++) {
+        int error = bench_go(i);
 
         if (error != 0)
             return error;
     }
-    return taskbench_go(0);
+    return bench_go(0);
 }
 
-int taskbench_cpus_find(int place)
+int bench_cpus_find(int place)
 {
     int wanted[] = {place, 0};
     long result = affinity_set(allowed);
 
     if (result != 0)
-        return taskbench_failed("sched_setaffinity", (int)-result);
+        return bench_failed("sched_setaffinity", (int)-result);
     bound = true;
     for (int i = 0; i < 2; i++) {
-        int error = taskbench_go(wanted[i]);
+        int error = bench_go(wanted[i]);
         int cpu;
         int node;
 
         if (error != 0)
             return error;
         cpu_here(&cpu, &node);
-        if (taskbench_machine.places[wanted[i]].cpu < 0)
+        if (bench_machine.places[wanted[i]].cpu < 0)
             place_set_cpu(wanted[i], cpu);
     }
     return 0;

@@ -19,6 +19,7 @@ struct measure {
     uint64_t samples[BENCH_COUNT_MAX];
     size_t sample_count;
     uint64_t operation_count;
+    uint32_t room; /* samples that the case has asked for */
     char failure[96];
 };
 
@@ -35,16 +36,22 @@ bool bench_measure_share(void)
     return true;
 }
 
+static void forget(void)
+{
+    measure->sample_count = 0;
+    measure->operation_count = 0;
+    for (size_t i = 0; i < measure->room; i++)
+        measure->samples[i] = 0; /* touched now, not while measuring */
+}
+
 bool bench_measure_prepare(unsigned region, uint32_t count)
 {
     if (count > BENCH_COUNT_MAX)
         return false;
     measure->region = region;
-    measure->sample_count = 0;
-    measure->operation_count = 0;
     measure->marked = false;
-    for (size_t i = 0; i < count; i++)
-        measure->samples[i] = 0; /* touched now, not while measuring */
+    measure->room = count;
+    forget();
     return true;
 }
 
@@ -100,12 +107,22 @@ void bench_operations_add(uint64_t operations)
     measure->operation_count += operations;
 }
 
+void bench_measure_warm_up(void)
+{
+    unsigned region = measure->region;
+
+    measure->region = 0;
+    bench_begin();
+    bench_end();
+    measure->region = region;
+    forget();
+}
+
 void bench_measure_abandon(void)
 {
     if (measure->marked)
         bench_unmark();
-    measure->sample_count = 0;
-    measure->operation_count = 0;
+    forget();
 }
 
 uint64_t *bench_samples(size_t *count, uint64_t *operations)

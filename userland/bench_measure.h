@@ -39,6 +39,11 @@ void bench_begun_elsewhere(uint64_t time);
 void bench_sample_add(uint64_t ns);
 void bench_operations_add(uint64_t operations);
 
+/* Brings what measuring touches to where the calling thread is, and begins the case anew. Markers of region 0 are
+ * passed.
+ */
+void bench_measure_warm_up(void);
+
 /* Forgets an operation that failed, so that the region is closed. */
 void bench_measure_abandon(void);
 

@@ -108,6 +108,7 @@ int vmbench_run_sequence(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_touch(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_map(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_protect_part(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect_whole(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_race(const struct vmbench_case *bench, uint32_t count);
 

@@ -94,8 +94,10 @@ static void add_ranges(struct table *table)
     static const uint32_t sizes[] = {1, 16, 512};
     static const uint32_t counts[] = {MANY, SOME, FEW};
     static const uint32_t team_counts[] = {SOME, FEW, FEW / 2};
-    static const struct range_operation operations[] = {
-        {"touch", vmbench_run_touch}, {"map", vmbench_run_map}, {"protect", vmbench_run_protect}};
+    static const struct range_operation operations[] = {{"touch", vmbench_run_touch},
+                                                        {"map", vmbench_run_map},
+                                                        {"protect", vmbench_run_protect},
+                                                        {"protect_part", vmbench_run_protect_part}};
 
     for (size_t i = 0; i < COUNT_OF(operations); i++) {
         for (size_t j = 0; j < COUNT_OF(sizes); j++) {
@@ -103,6 +105,8 @@ static void add_ranges(struct table *table)
                 .operation = operations[i].name, .pages = sizes[j], .row.count = counts[j], .run = operations[i].run};
 
             add(table, alone, "%s.%u.local", operations[i].name, sizes[j]);
+            if (operations[i].run == vmbench_run_protect_part)
+                continue;
             for (enum vmbench_shape shape = SHAPE_THREADS; shape <= SHAPE_SHARED; shape++)
                 add_team(table, &operations[i], sizes[j], shape, team_counts[j]);
         }

@@ -87,6 +87,18 @@ static int own_prepare(struct vmbench_member *member)
     return error;
 }
 
+/* Of a longer range, so that its area is cut in three, and made one again. */
+static int part_prepare(struct vmbench_member *member)
+{
+    char *range = map(member->pages + 2);
+
+    if (range == NULL)
+        return ENOMEM;
+    touch(range, member->pages + 2);
+    member->range = range + BENCH_PAGE;
+    return 0;
+}
+
 static int own_protect(struct vmbench_member *member, uint32_t round)
 {
     (void)round;
@@ -225,6 +237,13 @@ int vmbench_run_protect(const struct vmbench_case *bench, uint32_t count)
                : bench->shape == SHAPE_APART ? &apart
                                              : &together,
                count);
+}
+
+int vmbench_run_protect_part(const struct vmbench_case *bench, uint32_t count)
+{
+    static const struct vmbench_work own = {.prepare = part_prepare, .operate = own_protect};
+
+    return run(bench, &own, &own, count);
 }
 
 /* Of a range that nobody has touched. */

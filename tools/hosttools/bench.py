@@ -25,13 +25,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import bench_messages, bench_plots, bench_tasks
+from hosttools import bench_messages, bench_plots, bench_tasks, bench_vm
 from hosttools.bench_runs import Report, Run
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT, build_dir
 from hosttools.qemu import CPU_MODEL, PROGRAM
 
-BENCHMARKS: dict[str, ModuleType] = {"messages": bench_messages, "tasks": bench_tasks}
+BENCHMARKS: dict[str, ModuleType] = {"messages": bench_messages, "tasks": bench_tasks, "vm": bench_vm}
 RAW = "raw.json"
 STATUS_FAILED = 1
 
@@ -98,9 +98,16 @@ def _begin(options: argparse.Namespace) -> Json:
 
 def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = None) -> None:
     """Makes RUNS one after another, appends each to DATA, and writes DATA to RAW after each."""
+    refused: dict[str, str] = {}  # by mode
     for number, run in enumerate(runs, 1):
         print(f"[{number}/{len(runs)}] {run.name}", file=sys.stderr, flush=True)
-        result = execute_run(run, launch or _launch)
+        if run.mode in refused:
+            result = {**_result(run, _arguments(run)), "refused": refused[run.mode]}
+        else:
+            result = execute_run(run, launch or _launch)
+        if result.get("refused"):
+            refused[run.mode] = result["refused"]
+            print(f"kettle: bench: {run.name}: left out: {result['refused']}", file=sys.stderr)
         if result["problem"]:
             print(f"kettle: bench: {run.name}: {result['problem'].splitlines()[0]}", file=sys.stderr)
         data["runs"].append(result)
@@ -116,11 +123,19 @@ def _launch(arguments: Sequence[str]) -> tuple[int, str, str]:
 
 
 def execute_run(run: Run, launch: Launch) -> Json:
-    """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty."""
-    arguments = ["run", "--json", "--timeout", str(run.limit), *run.machine, "--", *run.program]
-    result: Json = {"name": run.name, "command": shlex.join(["tools/kettle", *arguments]), "qemu_command": None,
-                    "status": None, "seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
-    result["status"], stdout, stderr = launch(arguments)
+    """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty; `refused` is
+    there if the kernel has said that it does not have the run's mode, whose figures are then another mode's."""
+    arguments = _arguments(run)
+    result = _result(run, arguments)
+    if run.mode:
+        with tempfile.TemporaryDirectory(prefix="kettle-") as folder:
+            log = Path(folder) / "log"
+            result["status"], stdout, stderr = launch([arguments[0], "--log", str(log), *arguments[1:]])
+            result["refused"] = _refusal(log, run.mode)
+        if result["refused"]:
+            return result
+    else:
+        result["status"], stdout, stderr = launch(arguments)
     try:
         told = json.loads(stdout)
     except ValueError:
@@ -139,6 +154,24 @@ def execute_run(run: Run, launch: Launch) -> Json:
     if unpaired and not result["problem"]:
         result["problem"] = f"markers do not pair, so counts are wrong: region {', '.join(unpaired)}"
     return result
+
+
+def _arguments(run: Run) -> list[str]:
+    mode = ("--append", run.mode) if run.mode else ()
+    return ["run", "--json", "--timeout", str(run.limit), *run.machine, *mode, "--", *run.program]
+
+
+def _result(run: Run, arguments: Sequence[str]) -> Json:
+    return {"name": run.name, "command": shlex.join(["tools/kettle", *arguments]), "qemu_command": None, "status": None,
+            "seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
+
+
+def _refusal(log: Path, mode: str) -> str:
+    """The line of LOG by which the kernel says that it does not have MODE, or nothing."""
+    value = mode.partition("=")[2]
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    said = next((line for line in lines if "there is no" in line and f"'{value}'" in line), "")
+    return re.sub(r"^\[[^]]*\] ", "", said.strip())
 
 
 def _object(line: str) -> Json | None:
@@ -160,8 +193,8 @@ def write_report(title: str, report: Report, data: Json, folder: Path) -> None:
     """Writes the report's plots, and FOLDER/BENCHMARK.md with its text, the plots and all command lines."""
     pictures = [f"![{plot.title}]({path.name})\n" for plot in report.plots
                 if (path := bench_plots.draw(plot, folder)) is not None]
-    parts = [f"# {title}\n", _conditions(data), report.targets, *pictures, *report.tables, _failures(data["runs"]),
-             _commands(data["runs"])]
+    parts = [f"# {title}\n", _conditions(data), report.targets, *pictures, *report.tables, _refused(data["runs"]),
+             _failures(data["runs"]), _commands(data["runs"])]
     (folder / f"{data['benchmark']}.md").write_text("\n".join(part for part in parts if part))
 
 
@@ -177,6 +210,15 @@ def _conditions(data: Json) -> str:
 def _failures(runs: Sequence[Json]) -> str:
     lines = [f"- {run['name']}: {run['problem'].splitlines()[0]}" for run in runs if run["problem"]]
     return "## Runs that failed\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _refused(runs: Sequence[Json]) -> str:
+    names: dict[str, list[str]] = {}
+    for run in runs:
+        if run.get("refused"):
+            names.setdefault(run["refused"], []).append(run["name"])
+    lines = [f"- {', '.join(runs)}: {words}" for words, runs in names.items()]
+    return "## Runs left out\n\nThe kernel has said why:\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
 def _commands(runs: Sequence[Json]) -> str:

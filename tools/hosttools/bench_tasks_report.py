@@ -5,9 +5,9 @@ from typing import Any, Iterator, Sequence
 
 from hosttools.bench_pairs import Value, median_us, pair_values, work
 from hosttools.bench_plots import Plot
-from hosttools.bench_runs import Measured, find, measured
+from hosttools.bench_runs import Measured, find
 from hosttools.bench_stats import Spread, figure, percentile, ratios, spread, table
-from hosttools.count import IDLE_PREFIX
+from hosttools.bench_tables import absent, absent_cell, absent_table, profile_table
 
 KERNELS = (1, 2, 4, 8, 16)
 PLACES = (("same", "same node"), ("other", "other node"))
@@ -15,7 +15,6 @@ CALLERS = (("local", "home"), *PLACES)
 MOVES = (("move_first", "first move"), ("move_back", "move back"), ("ping_pong", "to and fro, one move"))
 HOWS = (("migrate", "kettle_migrate"), ("affinity", "sched_setaffinity"))
 GROUPS = (2, 4, 8, 16, 32, 64)
-PROFILE_ROWS = 8
 
 Json = dict[str, Any]
 Row = tuple[str, str]  # title and case
@@ -54,19 +53,6 @@ def compare(data: Json, series: str, case: str, value: Value) -> Comparison:
 
 def _spread(values: Sequence[float | None]) -> Spread | None:
     return spread([value for value in values if value is not None])
-
-
-def absent(data: Json) -> dict[str, str]:
-    """The rows that Kettle has in no run, with what is missing."""
-    lacking: dict[str, str] = {}
-    present = set()
-    for run in data["runs"]:
-        for case in run["output"] if not run["name"].endswith("-linux") else ():
-            if case["absent"]:
-                lacking.setdefault(case["case"], case["absent"])
-            else:
-                present.add(case["case"])
-    return {case: what for case, what in lacking.items() if case not in present}
 
 
 # --- the rows, by kind ---
@@ -121,10 +107,6 @@ KINDS = (("Moves", _moves), ("Processes", _processes), ("Threads", _threads), ("
 
 # --- beside Linux ---
 
-def _absent(what: str) -> str:
-    return f"absent: {what}" if what else "-"
-
-
 def _pair_tables(data: Json, series: str, value: Value, digits: int, what: str) -> str:
     head = ["", "Kettle", *(["idle"] if series == "work" else []), "Linux", "ratio"]
     parts = []
@@ -133,7 +115,7 @@ def _pair_tables(data: Json, series: str, value: Value, digits: int, what: str) 
         for title, case in names():
             found = compare(data, series, case, value)
             if found.kettle or found.linux or found.absent:
-                rows.append([title, found.kettle.text(digits) if found.kettle else _absent(found.absent),
+                rows.append([title, found.kettle.text(digits) if found.kettle else absent_cell(found.absent),
                              *([figure(found.idle)] if series == "work" else []),
                              found.linux.text(digits) if found.linux else "-",
                              found.ratio.text(3) if found.ratio else "-"])
@@ -230,7 +212,7 @@ def _popcorn_table(data: Json) -> str:
             item = find(data, "import-4", case)
             cost = spread([item.cost.work]) if item and item.cost else None
         if cost or found.linux or found.absent:
-            rows.append([title, cycles, figure(cost.median) if cost else _absent(found.absent),
+            rows.append([title, cycles, figure(cost.median) if cost else absent_cell(found.absent),
                          figure(found.linux.median if found.linux else None), f"`{case}`: {meaning}"])
     if not rows:
         return ""
@@ -240,37 +222,12 @@ def _popcorn_table(data: Json) -> str:
             + table(["", "Popcorn, cycles", "Kettle", "Linux", "operation"], rows))
 
 
-# --- where instructions go, and what is not there ---
-
-def _profile_table(data: Json) -> str:
-    rows = []
-    for run in data["runs"]:
-        item = next(measured(data, run["name"]), None) if run["name"].startswith("profile-") else None
-        if item is None or not item.case["count"] or not run.get("profile"):
-            continue
-        functions = [row for row in run["profile"] if not row["function"].startswith(IDLE_PREFIX)]
-        rows.append([f"`{item.case['case']}`", figure(sum(row["instructions"] for row in functions) / item.case["count"]),
-                     ", ".join(f"{row['function']} {row['instructions'] / item.case['count']:,.0f}"
-                               for row in functions[:PROFILE_ROWS])])
-    return ("## Where the kernels' instructions go\n\nOf one operation, on four kernels of two nodes, without the looking "
-            f"for work: the {PROFILE_ROWS} functions that execute the most.\n\n"
-            + table(["", "kernel", "functions"], rows)) if rows else ""
-
-
-def _absent_table(data: Json) -> str:
-    by_call: dict[str, list[str]] = {}
-    for case, what in absent(data).items():
-        by_call.setdefault(what, []).append(case)
-    if not by_call:
-        return ""
-    lines = [f"- {what}: {', '.join(f'`{case}`' for case in cases)}" for what, cases in sorted(by_call.items())]
-    return "## Rows that are absent on Kettle\n\nBy what answered ENOSYS:\n\n" + "\n".join(lines) + "\n"
-
+# --- all of them ---
 
 def tables(data: Json) -> list[str]:
     """All tables of DATA that have rows."""
     return [part for part in (_work_tables(data), _time_tables(data), _tail_table(data), _kernels_table(data),
-                              _popcorn_table(data), _profile_table(data), _absent_table(data)) if part]
+                              _popcorn_table(data), profile_table(data), absent_table(data)) if part]
 
 
 # --- plots ---

@@ -12,8 +12,8 @@
 #define LONG_NS 3600000000000
 #define WARM_UP 2
 
-/* Pages that are measured lie so far apart that an answer which brings neighbours along brings none of them. Of the
- * pages that one page table maps, this one is touched before, so that no table is made while measuring. */
+/* Pages that are measured lie apart, so that they are no run, which one answer might bring along. Of the pages between
+ * them some are touched before, so that no page table is made while measuring. */
 #define STRIDE 128
 #define TABLE 512
 #define TABLE_FIRST 48
@@ -94,7 +94,7 @@ int vmbench_run_fault_new(const struct vmbench_case *bench, uint32_t count)
     return pages_measure(&pages);
 }
 
-/* Of pages that were touched at home; one after another, and so that neighbours do not come along, by STRIDE. */
+/* Of pages that were touched at home, STRIDE apart: 1 is one after another, and makes their page tables, too. */
 static int fetch(const struct vmbench_case *bench, uint32_t count, uint32_t stride)
 {
     struct pages pages;

@@ -98,15 +98,16 @@ def _begin(options: argparse.Namespace) -> Json:
 
 def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = None) -> None:
     """Makes RUNS one after another, appends each to DATA, and writes DATA to RAW after each."""
-    refused: dict[str, str] = {}  # by mode
+    refused: dict[str, str] = {}  # what the kernel said, by option
     for number, run in enumerate(runs, 1):
         print(f"[{number}/{len(runs)}] {run.name}", file=sys.stderr, flush=True)
-        if run.mode in refused:
-            result = {**_result(run, _arguments(run)), "refused": refused[run.mode]}
+        known = next((option for option in run.options if option in refused), None)
+        if known is not None:
+            result = {**_result(run, _arguments(run)), "refused": refused[known]}
         else:
             result = execute_run(run, launch or _launch)
         if result.get("refused"):
-            refused[run.mode] = result["refused"]
+            refused[result["refused"].partition(":")[0]] = result["refused"]
             print(f"kettle: bench: {run.name}: left out: {result['refused']}", file=sys.stderr)
         if result["problem"]:
             print(f"kettle: bench: {run.name}: {result['problem'].splitlines()[0]}", file=sys.stderr)
@@ -124,14 +125,14 @@ def _launch(arguments: Sequence[str]) -> tuple[int, str, str]:
 
 def execute_run(run: Run, launch: Launch) -> Json:
     """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty; `refused` is
-    there if the kernel has said that it does not have the run's mode, whose figures are then another mode's."""
+    there, and says OPTION: WORDS, if the kernel has left out an option of the run, whose figures then mean nothing."""
     arguments = _arguments(run)
     result = _result(run, arguments)
-    if run.mode:
+    if run.options:
         with tempfile.TemporaryDirectory(prefix="kettle-") as folder:
             log = Path(folder) / "log"
             result["status"], stdout, stderr = launch([arguments[0], "--log", str(log), *arguments[1:]])
-            result["refused"] = _refusal(log, run.mode)
+            result["refused"] = _refusal(log, run.options)
         if result["refused"]:
             return result
     else:
@@ -157,8 +158,8 @@ def execute_run(run: Run, launch: Launch) -> Json:
 
 
 def _arguments(run: Run) -> list[str]:
-    mode = ("--append", run.mode) if run.mode else ()
-    return ["run", "--json", "--timeout", str(run.limit), *run.machine, *mode, "--", *run.program]
+    options = [word for option in run.options for word in ("--append", option)]
+    return ["run", "--json", "--timeout", str(run.limit), *run.machine, *options, "--", *run.program]
 
 
 def _result(run: Run, arguments: Sequence[str]) -> Json:
@@ -166,12 +167,14 @@ def _result(run: Run, arguments: Sequence[str]) -> Json:
             "seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
 
 
-def _refusal(log: Path, mode: str) -> str:
-    """The line of LOG by which the kernel says that it does not have MODE, or nothing."""
-    value = mode.partition("=")[2]
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    said = next((line for line in lines if "there is no" in line and f"'{value}'" in line), "")
-    return re.sub(r"^\[[^]]*\] ", "", said.strip())
+def _refusal(log: Path, options: Sequence[str]) -> str:
+    """The first of OPTIONS that the kernel left out, with the words of LOG by which it says so, or nothing."""
+    text = log.read_text(errors="replace") if log.exists() else ""
+    for option in options:
+        name = option.partition("=")[0]
+        if found := re.search(rf"(\w+: {re.escape(name)}= makes no sense.*?)\s*$", text, re.M):
+            return f"{option}: {found[1]}"
+    return ""
 
 
 def _object(line: str) -> Json | None:

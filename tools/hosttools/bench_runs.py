@@ -18,7 +18,7 @@ class Run:
     machine: tuple[str, ...]  # options of `kettle run`
     program: tuple[str, ...]
     limit: int = RUN_LIMIT
-    mode: str = ""  # NAME=VALUE, a boot option that the kernel may say it does not have: then the run has no figures
+    options: tuple[str, ...] = ()  # NAME=VALUE at boot; if the kernel says that it leaves one out, the run has no figures
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ SIDES = ("kettle", "smp", "linux")
 SIDE_NAMES = {"kettle": "Kettle", "smp": "one kernel", "linux": "Linux"}
 KERNELS = (1, 2, 4, 8, 16)
 MODES = ("home", "members", "broadcast", "chain")
-PREFETCH = (1, 4, 8, 32)
+PREFETCH = (0, 1, 4, 8, 32)
 SIZES = (1, 16, 512)
 MIB_PAGES = 256
 NEAR = 1.02  # costs that are nearer to each other than this are told as equal
@@ -264,20 +264,20 @@ def _retrieve_tables(data: Json) -> str:
     if not work and not sent:
         return ""
     published = ["as published: 5(N-1)", *(figure(5 * (kernels - 1), 1) for kernels in KERNELS[1:]), "15.00"]
-    return ("## Faults by the retrieval strategy\n\nOf a thread on another node whose process is on all kernels; counted "
-            "exactly. Instructions of program and kernels:\n\n" + table(head, work)
+    return ("## Faults by the retrieval strategy\n\nOf a thread on another node whose process is on all kernels, without "
+            "prefetch; counted exactly. Instructions of program and kernels:\n\n" + table(head, work)
             + "\nMessages, replies among them; the thesis (6.7.4) gives those of a fetch by broadcast under Lamport's lock:\n\n"
             + table(head, [*sent, published]))
 
 
-def prefetch_cell(data: Json, mode: str, pages: int, value: Value, digits: int) -> str:
-    """VALUE of a page when answers may have PAGES pages; if no message is saved the option had no effect."""
-    item = find(data, f"prefetch-{mode}-{pages}", "sequence.other")
+def prefetch_cell(data: Json, mode: str, count: int, value: Value, digits: int) -> str:
+    """VALUE of a page when answers may bring COUNT runs along; if no message is saved the option had no effect."""
+    item = find(data, f"prefetch-{mode}-{count}", "sequence.other")
     found = None if item is None else value(item)
     if item is None or found is None:
         return "-"
     sent, base = messages(item), messages_of(data, f"prefetch-{mode}-{PREFETCH[0]}", "sequence.other")
-    if pages > PREFETCH[0] and sent is not None and base is not None and sent >= base / NEAR:
+    if count > PREFETCH[0] and sent is not None and base is not None and sent >= base / NEAR:
         return "no effect"
     return figure(found, digits)
 
@@ -286,10 +286,10 @@ def _prefetch_table(data: Json) -> str:
     rows = []
     for mode in MODES:
         for words, value, digits in (("instructions", cost, 0), ("messages", messages, 2)):
-            cells = [prefetch_cell(data, mode, pages, value, digits) for pages in PREFETCH]
+            cells = [prefetch_cell(data, mode, count, value, digits) for count in PREFETCH]
             if any(cell != "-" for cell in cells):
                 rows.append([f"`{mode}`: {words}", *cells])
-    return ("## Pages in order, by what an answer may bring\n\nOf each of 512 pages that home has touched, on another node, "
+    return ("## Pages in order, by the runs that an answer may bring along\n\nOf each of 512 pages that home has touched, on another node, "
             "with `prefetch=` as given. No effect: the option saved no message.\n\n"
             + table(["", *map(str, PREFETCH)], rows)) if rows else ""
 

@@ -278,6 +278,27 @@ uint32_t frame_spaces(uint64_t frame)
     return spaces;
 }
 
+bool frame_is_free(uint64_t frame)
+{
+    const struct range *range = range_of(frame);
+    bool free = false;
+
+    if (range == NULL)
+        return false;
+    spin_lock(&lock);
+    for (uint32_t order = 0; order <= FRAME_ORDER_MAX && !free; order++) {
+        uint64_t head = frame & ~((PAGE_SIZE << order) - 1); /* of the block of that order that it would lie in */
+        const struct frame *block;
+
+        if (head < range->base)
+            break;
+        block = &range->frames[(head - range->base) / PAGE_SIZE];
+        free = block->state == STATE_FREE && block->order >= order;
+    }
+    spin_unlock(&lock);
+    return free;
+}
+
 void frame_lend(uint64_t frame)
 {
     struct range *range = range_of(frame);

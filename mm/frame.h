@@ -32,6 +32,9 @@ void frame_release(uint64_t frame);
 /* How many spaces have FRAME; 0 when none has, or it is not a frame of this instance. */
 uint32_t frame_spaces(uint64_t frame);
 
+/* FRAME is one of this instance that nobody has: part of a free block. */
+bool frame_is_free(uint64_t frame);
+
 /* The first frame from FROM on that some space has, and how many have it; 0: there is none. Nobody allocates or frees
  * frames of programs meanwhile. */
 uint64_t frame_next_shared(uint64_t from, uint32_t *spaces);

@@ -43,6 +43,9 @@ void space_copy_frame(uint64_t to, uint64_t from);
 /* Calls EACH for every space here that messages find. Programs stand still: none comes or goes; EACH may wait. */
 void space_each(void (*each)(struct space *space, void *context), void *context);
 
+/* The space here, that messages find, with the lowest id from ID on; with a reference, or NULL. */
+struct space *space_next(uint64_t id);
+
 /* What this kernel has at PAGE, as an answer to a fetch; an own frame counts as lent once more. */
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer);
 /* Maps FRAME at PAGE with its area's protection; HELD: with the space's reference, which is counted now. -EFAULT: no

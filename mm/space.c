@@ -115,6 +115,25 @@ struct space *space_get(uint64_t id)
     return found;
 }
 
+struct space *space_next(uint64_t id)
+{
+    struct space *found = NULL;
+
+    spin_lock(&table_lock);
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &table[i]) {
+            struct space *space = container_of(node, struct space, node);
+
+            if (space->id >= id && (found == NULL || space->id < found->id))
+                found = space;
+        }
+    }
+    if (found != NULL)
+        found->references++;
+    spin_unlock(&table_lock);
+    return found;
+}
+
 uint64_t space_count(void)
 {
     return __atomic_load_n(&space_total, __ATOMIC_RELAXED);

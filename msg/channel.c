@@ -91,6 +91,20 @@ static void peer_open(uint32_t kernel, uint32_t slots)
     msg_peers[kernel] = peer;
 }
 
+bool msg_maps(uint64_t va, uint64_t pa, bool write)
+{
+    uint64_t bytes = rings_size(ring_slots(instance.cmdline)), rings = sizeof(struct channel_head);
+    uint64_t kernel = (va - RING_BASE) / RING_WINDOW, offset = (va - RING_BASE) % RING_WINDOW;
+    uint64_t base;
+
+    if (va < RING_BASE || kernel >= instance.kernels || kernel == instance.kernel || offset >= rings + bytes)
+        return false;
+    base = instance.plan.kernels[kernel].chunk + instance.layout.channel;
+    if (offset < rings)
+        return pa == base + offset && (!write || offset < PAGE_SIZE);
+    return pa == base + instance.kernel * bytes + offset;
+}
+
 void msg_init(const struct msg_memory *memory)
 {
     uint32_t slots = ring_slots(instance.cmdline);

@@ -29,6 +29,9 @@ void msg_init(const struct msg_memory *memory);
  * reaches the handler, or the asker. REPLY_SIZE of a notice is 0. */
 void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size);
 
+/* The channel to a peer is mapped at VA as physical address PA, and if WRITE may be written there. */
+bool msg_maps(uint64_t va, uint64_t pa, bool write);
+
 /* From now on KERNEL may be sent to: it has opened its rings. */
 void msg_peer_reach(uint32_t kernel);
 bool msg_peer_reachable(uint32_t kernel);

@@ -324,6 +324,7 @@ TEST(frame_spaces_wrong, "a release too many, a free while a space has the frame
     memset(&lock, 0, sizeof(lock));
     CHECK_EQ(frame_spaces(frame), 0);
     CHECK_EQ(frame_spaces(frame + 1), 0);
+    CHECK(!frame_is_free(BASE + ARENA));
     CHECK_EQ(frame_spaces(BASE + ARENA), 0);
 }
 
@@ -387,8 +388,12 @@ TEST(frame_random, "random blocks over three ranges agree with a map of pages, a
         if (step % 1000 == 0) {
             uint64_t used = 0;
 
-            for (uint64_t i = 0; i < FRAMES; i++)
+            for (uint64_t i = 0; i < FRAMES; i++) {
+                const struct range *range = range_of(BASE + i * PAGE_SIZE);
+
                 used += owner[i] != 0;
+                CHECK_EQ(frame_is_free(BASE + i * PAGE_SIZE), range != NULL && owner[i] == 0);
+            }
             CHECK_EQ(free_pages(), pages - used);
         }
     }

@@ -429,6 +429,15 @@ static uint32_t successor_of(uint32_t kernel, kernel_set running)
     return best;
 }
 
+static void end_of_stop(int result)
+{
+    spin_lock(&lock);
+    results[last_ticket % RESULTS] = result;
+    busy = false;
+    spin_unlock(&lock);
+    watch_event(&ended);
+}
+
 static void run_stop(struct work *work)
 {
     struct stop *stop = container_of(work, struct stop, work);
@@ -447,12 +456,37 @@ static void run_stop(struct work *work)
     }
     log_line("kernel: stop of kernel %u: %d", stop->kernel, error);
     start_release();
-    spin_lock(&lock);
-    results[last_ticket % RESULTS] = error;
-    busy = false;
-    spin_unlock(&lock);
     heap_free(stop, sizeof(*stop));
-    watch_event(&ended);
+    end_of_stop(error);
+}
+
+int stand_still(void (*what)(kernel_set running, void *context), void *context)
+{
+    struct stop stop = {.deadline = clock_now() + DRAIN_TIMEOUT};
+    kernel_set running;
+    bool still = false;
+
+    spin_lock(&lock);
+    if (busy) {
+        spin_unlock(&lock);
+        return -EAGAIN;
+    }
+    busy = true;
+    last_ticket++; /* nobody's: those of earlier stops are told how theirs ended */
+    spin_unlock(&lock);
+    start_exclude();
+    running = start_running();
+    while (!still && clock_now() < stop.deadline) {
+        still = freeze_all(&stop, running);
+        if (still)
+            what(running, context);
+        thaw(&stop, running);
+        if (!still)
+            wait_a_moment();
+    }
+    start_release();
+    end_of_stop(still ? 0 : -EBUSY);
+    return still ? 0 : -EBUSY;
 }
 
 /* Kernel 0. */

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "msg/message.h"
+
 void stop_kernel_init(void);
 
 /* Begins to stop KERNEL; any kernel may ask, kernel 0 does it. *TICKET names the stop. 0; -EINVAL: no such kernel;
@@ -17,5 +19,10 @@ int stop_kernel_begin(uint32_t kernel, uint64_t *ticket);
 int stop_kernel_result(uint64_t ticket);
 /* Waits until no kernel is being stopped. 0, -ERESTARTSYS. */
 int stop_wait(void);
+
+/* Kernel 0, in a work item: calls WHAT while all programs of the machine stand still and nothing of theirs is under
+ * way; it may wait, and changes nothing. RUNNING: the kernels that run. 0; -EAGAIN: a kernel is being stopped, see
+ * stop_wait; -EBUSY: programs do not stand still within ten seconds. */
+int stand_still(void (*what)(kernel_set running, void *context), void *context);
 
 #endif

@@ -124,7 +124,6 @@ static void end_elsewhere(struct group *group)
 void exit_leave_host(struct group *group)
 {
     struct group *host;
-    bool answer;
 
     spin_lock(&group->lock);
     host = group->host;
@@ -135,6 +134,40 @@ void exit_leave_host(struct group *group)
     spin_unlock(&group->lock);
     if (host == NULL)
         return;
+    group_leave(host);
+}
+
+int group_lodge(struct group *group, struct group **host_out)
+{
+    struct group *host;
+    int error = -ESRCH;
+
+    spin_lock(&group->lock);
+    host = group->host != NULL ? group->host : group;
+    if (!group->exiting && group->space != NULL)
+        error = 0;
+    if (error == 0)
+        group_get(host);
+    spin_unlock(&group->lock);
+    if (error != 0)
+        return error;
+    spin_lock(&host->lock);
+    if (host->exiting || host->space == NULL ||
+        (host->process != NULL && (host->process->pruning || host->process->replacing)))
+        error = -ESRCH;
+    else
+        host->count++;
+    spin_unlock(&host->lock);
+    if (error != 0)
+        group_put(host);
+    *host_out = host;
+    return error;
+}
+
+void group_leave(struct group *host)
+{
+    bool answer;
+
     spin_lock(&host->lock);
     group_count_down_locked(host, &answer);
     spin_unlock(&host->lock);
@@ -207,6 +240,7 @@ int exit_others(void)
     completion_init(&group->quiet);
     group->quiet_count = 0;
     end = group->exiting;
+    process->replacing = !end;
     self->visited = 1ull << instance.kernel;
     if (group->host == NULL) {
         spin_lock(&group->space->lock);

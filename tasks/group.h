@@ -89,6 +89,11 @@ void group_put(struct group *group);
 /* Takes the group out of the table. */
 void group_forget(struct group *group);
 
+/* Keeps the memory of GROUP on this kernel, and the group that has it, until group_leave of *HOST_OUT:
+ * its end, and exec, wait. -ESRCH: it ends, begins another program, or has no memory any more. */
+int group_lodge(struct group *group, struct group **host_out);
+void group_leave(struct group *host);
+
 /* The kernels that host it, as this one knows them; none while it uses its parent's memory. Its lock is held. */
 kernel_set group_members_locked(struct group *group);
 struct space *group_space(struct group *group);

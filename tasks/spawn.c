@@ -167,6 +167,9 @@ int spawn_exec(const struct spawn_program *program)
     if (!lodged)
         space_destroy(old);
     space_publish(space);
+    spin_lock(&group->lock);
+    group->process->replacing = false;
+    spin_unlock(&group->lock);
     exit_leave_host(group);
     if (group->files != NULL)
         group_hooks.exec_files(group->files);

@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/audit.h"
 #include "kernel/calls/calls.h"
 #include "kernel/dev/serial.h"
 #include "kernel/fs/file.h"
@@ -17,6 +18,7 @@
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
 #include "kernel/stop.h"
+#include "mm/audit.h"
 #include "mm/evacuate.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
@@ -259,10 +261,12 @@ void kernel_main(void *unused)
     futex_init();
     start_init();
     evacuate_init();
+    audit_init();
     handover_init();
     move_init();
     stop_kernel_init();
     control_init();
+    audit_calls_init();
     file_init();
     boot_cpu.online = true;
     start_own_cpus();

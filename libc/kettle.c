@@ -156,6 +156,11 @@ int kettle_tally(int from, struct kettle_tally *tally)
     return (int)syscall(KETTLE_CALL_TALLY, (long)from, tally);
 }
 
+int kettle_audit(pid_t pid, char *report, size_t size)
+{
+    return (int)syscall(KETTLE_CALL_AUDIT, (long)pid, report, size);
+}
+
 int kettle_control(const char *words)
 {
     return (int)syscall(KETTLE_CALL_CONTROL, words);

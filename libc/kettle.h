@@ -92,10 +92,24 @@ int kettle_tally(int from, struct kettle_tally *tally);
 
 /* Changes options of the channel on every started kernel, as boot options of the same names; WORDS are separated by
  * blanks: poll=N|always (how often an idle CPU looks for messages before it halts), trace=on|off|clear, inject=off or
- * inject=seed:N,rate:PERCENT,delay:US,peer:K,type:NAME,hold:US,slow:US (msg/PROTOCOL.md); with kernel=K on
- * that kernel alone. EINVAL: words that make no
- * sense; then nothing has changed. ENOMEM, EFAULT, ENOSYS. Waits for the other kernels. */
+ * inject=seed:N,rate:PERCENT,delay:US,peer:K,type:NAME,hold:US,slow:US (msg/PROTOCOL.md),
+ * audit=off|WORD (tell audits something wrong: mm/audit.md); with kernel=K on that kernel alone. EINVAL: words that
+ * make no sense; then nothing has changed. ENOMEM, EFAULT, ENOSYS. Waits for the other kernels. */
 int kettle_control(const char *words);
+
+#define KETTLE_AUDIT_OWN 0
+#define KETTLE_AUDIT_MACHINE (-1)
+
+/* Checks that all kernels agree on the memory of process PID, or of the caller's (KETTLE_AUDIT_OWN): one frame for each
+ * page, equal protection, every area known at home, and what else mm/audit.md lists. Faults and changes of that memory
+ * wait meanwhile. KETTLE_AUDIT_MACHINE: of all processes, and that no kernel maps memory that is not its own or lent to
+ * it, and every frame has as many holders as its owner counts; all programs stand still meanwhile.
+ *
+ * Returns the number of violations, 0 when all is as it should be, and in REPORT, SIZE bytes and always with a NUL,
+ * what was looked at and a line for each violation as far as there is room. ESRCH: no such process, or it is just
+ * ending or beginning another program. EBUSY: programs do not come to rest within ten seconds. ENOMEM, EFAULT; EINTR: a
+ * signal handler has run. ENOSYS: this is no Kettle. Waits for the other kernels. */
+int kettle_audit(pid_t pid, char *report, size_t size);
 
 #ifdef __cplusplus
 }

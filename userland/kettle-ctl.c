@@ -1,6 +1,7 @@
 /* kettle-ctl: starts and stops kernels and shows what the machine says about itself. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libc/kettle.h"
@@ -15,6 +16,7 @@
 static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]\n"
                             "       kettle-ctl stop LIST\n"
                             "       kettle-ctl set WORD...\n"
+                            "       kettle-ctl audit [PID]\n"
                             "       kettle-ctl kernels | plan | messages | trace | syscalls | objects\n"
                             "\n"
                             "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
@@ -24,6 +26,8 @@ static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]
                             "  set       change options of the channel on every kernel, or with kernel=K on one:\n"
                             "            poll=N|always  trace=on|off|clear  inject=off|seed:N[,rate:PERCENT]\n"
                             "            [,delay:US][,peer:K][,type:NAME][,hold:US][,slow:US]\n"
+                            "  audit     check that all kernels agree on the memory of process PID, or of all, and\n"
+                            "            that none maps what is not its own; exit status 1 if they do not\n"
                             "  kernels   the kernels and their state\n"
                             "  plan      which kernel owns which CPUs and memory\n"
                             "  messages  messages between kernels, by type\n"
@@ -91,6 +95,29 @@ static int set(int argc, char **argv)
     return STATUS_FAILED;
 }
 
+static int audit(int argc, char **argv)
+{
+    static char report[32768];
+    pid_t pid = KETTLE_AUDIT_MACHINE;
+    char *end = NULL;
+    int violations;
+
+    if (argc > 3)
+        return usage_error("one argument too many", argv[3]);
+    if (argc == 3) {
+        pid = (pid_t)strtol(argv[2], &end, 10);
+        if (*end != '\0' || pid <= 0)
+            return usage_error("no process id", argv[2]);
+    }
+    violations = kettle_audit(pid, report, sizeof(report));
+    if (violations < 0) {
+        perror("kettle-ctl: audit");
+        return STATUS_USAGE;
+    }
+    fputs(report, stdout);
+    return violations == 0 ? 0 : STATUS_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     if (help_asked(argc, argv, usage))
@@ -103,6 +130,8 @@ int main(int argc, char **argv)
         return stop(argc, argv);
     if (strcmp(argv[1], "set") == 0)
         return set(argc, argv);
+    if (strcmp(argv[1], "audit") == 0)
+        return audit(argc, argv);
     if (!proc_file_known(argv[1]))
         return usage_error("no such command", argv[1]);
     if (argc > 2)

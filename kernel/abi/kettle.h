@@ -18,7 +18,8 @@
 #define KETTLE_CALL_TALLY 0x4b08    /* (int from, struct kettle_tally *) -> 0 */
 #define KETTLE_CALL_CONTROL 0x4b09  /* (const char *words) -> 0 */
 #define KETTLE_CALL_STOP 0x4b0a     /* (int kernel) -> 0 when it does not run any more */
-#define KETTLE_CALL_COUNT 11
+#define KETTLE_CALL_AUDIT 0x4b0b    /* (process id, char *report, size_t size) -> violations */
+#define KETTLE_CALL_COUNT 12
 
 #include <stdint.h>
 

@@ -30,6 +30,7 @@ static const call_function kettle_functions[KETTLE_CALL_COUNT] = {
     [KETTLE_CALL_TALLY - KETTLE_CALL_BASE] = call_kettle_tally,
     [KETTLE_CALL_CONTROL - KETTLE_CALL_BASE] = call_kettle_control,
     [KETTLE_CALL_STOP - KETTLE_CALL_BASE] = call_kettle_stop,
+    [KETTLE_CALL_AUDIT - KETTLE_CALL_BASE] = call_kettle_audit,
 };
 
 static volatile uint64_t absent[CALLS_MAX]; /* [a] calls answered ENOSYS */

@@ -1,7 +1,9 @@
 /* Kettle's own system calls. libc/kettle.h documents them. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/audit.h"
 #include "kernel/calls/calls.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
 #include "kernel/stop.h"
@@ -13,6 +15,7 @@
 
 #define SAMPLES_MAX 512u /* of an exercise, taken to the program at a time */
 #define WORDS_MAX 512u
+#define AUDIT_TEXT 32768u /* bytes of a report that a program gets at most */
 
 /* The move itself is the first thing on the way out; what the call returns is in the frame before. */
 int64_t call_kettle_migrate(struct call *c)
@@ -170,4 +173,43 @@ int64_t call_kettle_control(struct call *c)
     if (length < 0)
         return length == -ENAMETOOLONG ? -EINVAL : length;
     return control_everywhere(words);
+}
+
+/* The first line says what was looked at: an audit that saw nothing would be none. */
+static int64_t write_audit(uint64_t to, uint64_t size, const struct audit_report *report)
+{
+    const struct audit_counts *counts = &report->counts;
+    char line[256];
+    uint64_t length, rest;
+
+    length = (uint64_t)snprintf(
+        line, sizeof(line), "%lu violations (%lu told): %lu spaces, %lu areas, %lu pages in %lu entries, %lu frames\n",
+        (unsigned long)counts->violations, (unsigned long)counts->told, (unsigned long)counts->spaces,
+        (unsigned long)counts->areas, (unsigned long)counts->pages, (unsigned long)counts->entries,
+        (unsigned long)counts->frames);
+    if (size == 0)
+        return 0;
+    length = length < size - 1 ? length : size - 1;
+    rest = report->length < size - 1 - length ? report->length : size - 1 - length;
+    if (user_write(to, line, length) != 0 || user_write(to + length, report->text, rest) != 0 ||
+        user_write(to + length + rest, "", 1) != 0)
+        return -EFAULT;
+    return 0;
+}
+
+int64_t call_kettle_audit(struct call *c)
+{
+    struct audit_report *report = heap_alloc(AUDIT_TEXT);
+    int64_t result;
+
+    if (report == NULL)
+        return -ENOMEM;
+    report->room = AUDIT_TEXT - (uint32_t)sizeof(*report);
+    result = audit_process((int32_t)c->a[0], report);
+    if (result == 0)
+        result = write_audit(c->a[1], c->a[2], report);
+    if (result == 0)
+        result = report->counts.violations < INT32_MAX ? (int64_t)report->counts.violations : INT32_MAX;
+    heap_free(report, AUDIT_TEXT);
+    return result;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "userland/tests/audit.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/place.h"
 #include "userland/tests/tap.h"
@@ -31,13 +32,6 @@ static int batches = -1; /* as many as there is time for */
 static int pages = -1;   /* of the race for frames; as many as there is time for */
 static bool want_all;
 static long began, ends; /* of the running test */
-
-/* What the kernel's own check of its bookkeeping finds: that all members of the space agree, that each page has one
- * frame, and that every frame is counted as often as it is used. A kernel that has no such check passes. */
-static bool audit(void)
-{
-    return true;
-}
 
 /* A number that depends on the seed and what it is for. */
 static uint64_t derive(int batch, int purpose)
@@ -123,7 +117,7 @@ static void test_batches(void)
         atomic_store(&vm_run.batch, batch);
         if (!crew_run(job_batch, derive(batch, 2000) & derive(batch, 2001)))
             break;
-        if (!EXPECT(audit(), "batch %d", batch))
+        if (!EXPECT(audit_own(), "batch %d", batch))
             return;
         if (batch % 4 == 3)
             vm_try(quiet_fork, batch);
@@ -146,7 +140,7 @@ static void rounds(const char *name, bool (*round)(int number), int share)
     begin(share);
     while (!time_over(done)) {
         atomic_store(&vm_run.batch, done);
-        if (!round(done) || !EXPECT(audit(), "round %d", done))
+        if (!round(done) || !EXPECT(audit_own(), "round %d", done))
             break;
         done++;
     }

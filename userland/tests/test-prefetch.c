@@ -24,8 +24,10 @@ static unsigned long figure(int here, const char *name)
     char line[512], start[32];
     unsigned long value = 0;
 
-    if (!EXPECT(file != NULL, "%s", strerror(errno)))
+    if (file == NULL) {
+        EXPECT(false, "/proc/self/kettle: %s", strerror(errno));
         return 0;
+    }
     snprintf(start, sizeof(start), "kernel %d ", here);
     while (fgets(line, sizeof(line), file) != NULL) {
         const char *at = strncmp(line, start, strlen(start)) == 0 ? strstr(line, name) : NULL;

@@ -463,6 +463,7 @@ static void run_stop(struct work *work)
 int stand_still(void (*what)(kernel_set running, void *context), void *context)
 {
     struct stop stop = {.deadline = clock_now() + DRAIN_TIMEOUT};
+    uint64_t began = 0, ended_at;
     kernel_set running;
     bool still = false;
 
@@ -477,6 +478,7 @@ int stand_still(void (*what)(kernel_set running, void *context), void *context)
     start_exclude();
     running = start_running();
     while (!still && clock_now() < stop.deadline) {
+        began = clock_now();
         still = freeze_all(&stop, running);
         if (still)
             what(running, context);
@@ -485,6 +487,8 @@ int stand_still(void (*what)(kernel_set running, void *context), void *context)
             wait_a_moment();
     }
     start_release();
+    for (ended_at = clock_now(); clock_now() - ended_at < ended_at - began;)
+        wait_a_moment(); /* whoever asks again and again leaves the programs half of the time */
     end_of_stop(still ? 0 : -EBUSY);
     return still ? 0 : -EBUSY;
 }

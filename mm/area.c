@@ -230,6 +230,27 @@ int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot
     return 0;
 }
 
+struct area *area_reserve(void)
+{
+    return heap_alloc(sizeof(struct area));
+}
+
+void area_unreserve(struct area *area)
+{
+    heap_free(area, sizeof(*area));
+}
+
+void area_set_reserved(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct area *behind = area_next(list, start);
+
+    *area = (struct area){.start = start, .end = end, .prot = prot};
+    area_tree_insert(list, area, behind);
+    if (behind != NULL)
+        join(list, behind);
+    join(list, area);
+}
+
 int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
     struct area *area;

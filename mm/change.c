@@ -92,6 +92,7 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
             paging_visit(&space->tables, area->start > start ? area->start : start, area->end < end ? area->end : end,
                          rewrite_entry, &rewrite);
     }
+    space->stats.prefetch_used += rewrite.prefetch_used;
     if (rewrite.flush)
         space_flush(space, start, end);
     return rewrite.holds;
@@ -329,7 +330,9 @@ static void handle_settle(const struct msg *m)
     int error = 0;
 
     if (space != NULL) {
-        error = change_valid(change) ? space_settle(space, change->start, change->start + change->length) : -EPROTO;
+        error = change_valid(change) && change->operation != SPACE_BREAK
+                    ? space_settle(space, change->start, change->start + change->length)
+                    : -EPROTO;
         space_put(space);
     }
     if (error != 0)
@@ -553,8 +556,11 @@ static uint64_t break_shared(struct space *space, uint64_t wanted)
         return (uint64_t)now;
     change.start = wanted;
     result = ask_home(space, &change); /* refused below its start: then nothing is unmapped */
-    if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end)
-        unmap_everywhere(space, range.start, range.end - range.start, SPACE_UNMAP);
+    if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end &&
+        unmap_everywhere(space, range.start, range.end - range.start, SPACE_UNMAP) != 0) {
+        change.start = (uint64_t)now; /* somebody may still have the pages: they are not to come back as new ones */
+        result = ask_home(space, &change);
+    }
     if (range.start != range.end)
         space_release(space, range);
     return result < 0 ? (uint64_t)now : (uint64_t)result;

@@ -109,16 +109,16 @@ static void note_held(void *context, uint32_t kernel, const void *reply, int len
         letting->held = true;
 }
 
-/* Somebody had no memory to let go: the page stays COW, with FRAME, which is held here if somebody held it. */
+/* Somebody had no memory to let go: the page stays COW, with FRAME, which is held here if somebody who has let go held
+ * it. */
 static void take_back(struct space *space, uint64_t page, uint64_t frame, bool held)
 {
     uint64_t *entry;
 
     spin_lock(&space->lock);
     entry = paging_entry(&space->tables, page, false);
-    if (held)
-        *entry = frame | space_page_flags(area_find(&space->areas, page)->prot, true) | PAGING_SOFT_HELD |
-                 (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    *entry = frame | space_page_flags(area_find(&space->areas, page)->prot, true) | (held ? PAGING_SOFT_HELD : 0) |
+             (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
     spin_unlock(&space->lock);
 }
 
@@ -170,19 +170,20 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     if (space->retrieval->home_knows)
         others &= ~(1ull << space->home);
     msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), note_held, &letting, "copy of a page", page);
+    if (letting.error == 0 && space->retrieval->home_knows && space->home != instance.kernel) {
+        /* Now the home is the only one left with the old frame. From here on others may get the new one. */
+        struct msg_space_held answer;
+        int length;
+
+        message.frame = new;
+        length = msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
+                          "copy of a page", page);
+        note_held(&letting, space->home, &answer, length);
+    }
     if (letting.error != 0) {
         take_back(space, page, frame, letting.held);
         frame_free(new, 0);
         return letting.error;
-    }
-    if (space->retrieval->home_knows && space->home != instance.kernel) {
-        /* Now the home is the only one left with the old frame. From here on others may get the new one. */
-        struct msg_space_held answer;
-
-        message.frame = new;
-        if (msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
-                     "copy of a page", page) == (int)sizeof(answer))
-            letting.held = letting.held || answer.held != 0;
     }
     if (space_install(space, page, new, true) != 0)
         panic("mm: no room for the copy of page %lx", (unsigned long)page);
@@ -248,7 +249,7 @@ static void handle_switch(const struct msg *m)
     const struct msg_space_record *message = m->data;
     struct space *space = space_get(message->space);
     struct msg_space_held answer = {0};
-    int deferred = space != NULL ? defer_switch(space, m) : 0;
+    int deferred = space == NULL ? 0 : message->page < USER_END ? defer_switch(space, m) : -EPROTO;
 
     if (deferred != 0) {
         space_put(space);

@@ -13,6 +13,7 @@
 #include "mm/frame.h"
 #include "mm/get.h"
 #include "mm/internal.h"
+#include "mm/reference.h"
 #include "mm/space.h"
 
 #define FETCH_NS_MAX 1000000000ull
@@ -189,6 +190,7 @@ uint64_t space_fetch_ns(void)
 /* With the page's distributed lock held: nobody else changes what any kernel has there. */
 static int fault_shared(struct space *space, uint64_t page, uint32_t access)
 {
+    int error;
     uint64_t began;
     struct msg_space_mapping answer;
     struct area *area;
@@ -210,8 +212,12 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
         return space_cow_break(space, page, here & PAGING_FRAME);
 
     began = clock_now();
-    space->retrieval->fetch(space, page, &answer);
+    error = space->retrieval->fetch(space, page, &answer);
     note_fetch(clock_now() - began);
+    if (answer.kind == SPACE_FRAME) /* whoever could not answer has the same, or nothing */
+        error = (answer.frame & ~PAGING_FRAME) != 0 || frame_owner(answer.frame) == KERNELS_MAX ? -EPROTO : 0;
+    if (error != 0)
+        return -ENOMEM;
 
     spin_lock(&space->lock);
     space->stats.fetches++;
@@ -248,10 +254,13 @@ static int resolve(struct space *space, uint64_t page, uint32_t access)
 {
     int result;
 
+    bool complete;
+
     spin_lock(&space->lock);
-    result = resolve_locked(space, page, access, complete_locked(space, page));
+    complete = complete_locked(space, page);
+    result = resolve_locked(space, page, access, complete);
     spin_unlock(&space->lock);
-    return result;
+    return result == -EACCES && !complete ? NEEDS_LOCK : result; /* a change may be under way that allows it */
 }
 
 static int get_timed(struct space *space, uint64_t page, uint32_t access)
@@ -274,9 +283,8 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
         return -EFAULT;
     result = resolve(space, page, access);
     if (result == NOT_KNOWN && space->retrieval->fills && !space->filled && space->home != instance.kernel) {
-        result = space_fill(space);
-        if (result == 0)
-            result = resolve(space, page, access);
+        space_fill(space); /* as much as there is memory for: the rest is asked for page by page */
+        result = resolve(space, page, access);
     }
     if (result == NOT_KNOWN && space_get_possible(space))
         result = get_timed(space, page, access);
@@ -285,6 +293,7 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
     result = space_acquire(space, (struct space_range){page, page + PAGE_SIZE});
     if (result != 0)
         return result;
+    space_gets_await(space, (struct space_range){page, page + PAGE_SIZE}); /* later ones bring nothing of the page */
     result = fault_shared(space, page, access);
     space_release(space, (struct space_range){page, page + PAGE_SIZE});
     return result;

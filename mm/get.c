@@ -7,7 +7,7 @@
 #include "boot/window.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/lib/panic.h"
+#include "kernel/lib/log.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/reference.h"
@@ -21,12 +21,13 @@ static bool overlap(uint64_t a_start, uint64_t a_end, uint64_t b_start, uint64_t
 
 /* --- what waits for answers --- */
 
-static bool asked_locked(const struct space *space, uint64_t start, uint64_t end)
+/* One of the first NUMBER questions that overlaps the range is under way. */
+static bool asked_locked(const struct space *space, uint64_t start, uint64_t end, uint64_t number)
 {
     list_for_each(node, &space->gets) {
         const struct space_get *get = container_of(node, const struct space_get, node);
 
-        if (overlap(get->start, get->end, start, end))
+        if (get->number <= number && overlap(get->start, get->end, start, end))
             return true;
     }
     return false;
@@ -34,7 +35,8 @@ static bool asked_locked(const struct space *space, uint64_t start, uint64_t end
 
 bool space_defer_locked(struct space *space, struct space_deferred *deferred)
 {
-    if (list_empty(&space->gets) || !asked_locked(space, deferred->start, deferred->end))
+    deferred->number = space->get_count;
+    if (list_empty(&space->gets) || !asked_locked(space, deferred->start, deferred->end, deferred->number))
         return false;
     list_append(&space->deferred, &deferred->node);
     return true;
@@ -46,7 +48,7 @@ static void collect_ready_locked(struct space *space, struct list *ready)
     list_for_each_safe(node, &space->deferred) {
         struct space_deferred *deferred = container_of(node, struct space_deferred, node);
 
-        if (asked_locked(space, deferred->start, deferred->end))
+        if (asked_locked(space, deferred->start, deferred->end, deferred->number))
             continue;
         list_remove(&deferred->node);
         list_append(ready, &deferred->node);
@@ -96,13 +98,33 @@ bool space_get_possible(struct space *space)
 }
 
 /* What the page is allowed here, as the answer says: only the page, for what lies around it may be changing. */
-static struct area *note_area_locked(struct space *space, uint64_t page, uint32_t prot)
+static void note_area_locked(struct space_get *get, uint32_t prot)
 {
-    struct area *area = area_find(&space->areas, page);
+    struct area_list *areas = &get->space->areas;
 
-    if (area == NULL && area_set(&space->areas, page, page + PAGE_SIZE, prot) == 0)
-        area = area_find(&space->areas, page);
-    return area;
+    if (area_find(areas, get->page) != NULL)
+        return;
+    area_set_reserved(areas, get->area, get->page, get->page + PAGE_SIZE, prot);
+    get->area = NULL;
+}
+
+/* The answer makes sense. */
+static bool answer_valid(const struct space_get *get, const struct msg_space_got *answer, uint64_t entry)
+{
+    if (answer->kind == SPACE_TAKEN)
+        return get->spare != 0 && (entry == 0 || (entry & PAGING_FRAME) == get->spare);
+    if (answer->kind == SPACE_FRAME)
+        return (answer->frame & ~PAGING_FRAME) == 0 && frame_owner(answer->frame) != KERNELS_MAX;
+    return answer->kind == SPACE_NONE || answer->kind == SPACE_AREA || answer->kind == SPACE_BUSY;
+}
+
+/* The spare frame is the page's, and ours to hold. */
+static void hold_spare_locked(struct space_get *get, uint64_t *entry, uint64_t flags)
+{
+    frame_share(get->spare);
+    *entry = get->spare | flags | PAGING_SOFT_HELD;
+    get->spare = 0;
+    get->space->stats.fetched_area++;
 }
 
 /* 0, a negative errno, or 1: take the long way. The page's table is there. */
@@ -110,30 +132,24 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
 {
     struct space *space = get->space;
     uint64_t *entry = paging_entry(&space->tables, get->page, false);
-    const struct area *area;
     uint64_t flags;
 
-    if (answer->kind == SPACE_BUSY || (*entry & PAGING_SOFT_LIMBO) != 0)
+    if (!answer_valid(get, answer, *entry) || answer->kind == SPACE_BUSY)
         return 1;
     if (answer->kind == SPACE_NONE) {
         space->stats.fetched_none++;
         return -EFAULT;
     }
-    area = note_area_locked(space, get->page, answer->prot);
-    if (!area_allows(answer->prot, get->access) && answer->kind != SPACE_TAKEN)
-        return area != NULL ? -EACCES : 1;
-    if (answer->kind == SPACE_AREA)
-        return 1;
+    note_area_locked(get, answer->prot);
     flags = space_page_flags(answer->prot, answer->cow != 0);
-    if (answer->kind == SPACE_TAKEN) {
-        assert(*entry == 0 || (*entry & PAGING_FRAME) == get->spare);
-        frame_share(get->spare);
-        *entry = get->spare | flags | PAGING_SOFT_HELD;
-        get->spare = 0;
-        space->stats.fetched_area++;
-        return area != NULL ? 0 : -ENOMEM;
+    if (answer->kind == SPACE_TAKEN ||
+        (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* the answer that said so was lost */
+        hold_spare_locked(get, entry, flags);
+        return 0;
     }
-    if (area == NULL)
+    if (!area_allows(answer->prot, get->access))
+        return -EACCES;
+    if (answer->kind == SPACE_AREA || (*entry & PAGING_SOFT_LIMBO) != 0)
         return 1;
     if (*entry == 0)
         *entry = answer->frame | flags | (window_owns(answer->frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
@@ -162,8 +178,9 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     list_init(&ready);
     spin_lock(&space->lock);
     space->stats.fetches++;
-    get->result = answer_whole(reply, length) ? take_answer_locked(get, reply) : 1;
-    if (space->retrieval->adapts && get->result <= 0)
+    get->lost = !answer_whole(reply, length);
+    get->result = get->lost ? 1 : take_answer_locked(get, reply);
+    if (space->retrieval->adapts && !get->lost && get->result <= 0)
         space_adapt_answer_locked(space, reply, get->page);
     list_remove(&get->node);
     if (!list_empty(&space->deferred))
@@ -173,32 +190,58 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     completion_signal(&get->done); /* now the task may end, and the space with it */
 }
 
-int space_get_page(struct space *space, uint64_t page, uint32_t access)
+/* Asks once, with RUNS. */
+static void question(struct space_get *get, uint32_t runs)
 {
-    uint32_t runs = space->prefetch; /* read once: it may change */
-    struct space_get get = {.space = space,
-                            .page = page,
-                            .start = runs != 0 ? page & ~(LEAF_SIZE - 1) : page,
-                            .access = access,
-                            .spare = frame_alloc_zeroed()};
-    struct msg_space_get ask = {.space = space->id, .page = page, .spare = get.spare, .access = access, .runs = runs};
-    struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = page};
+    struct space *space = get->space;
+    struct msg_space_get ask = {
+        .space = space->id, .page = get->page, .spare = get->spare, .access = get->access, .runs = runs};
+    struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = get->page};
     struct msg_asking asking;
 
-    get.end = get.start + (runs != 0 ? LEAF_SIZE : PAGE_SIZE);
-    completion_init(&get.done);
+    get->start = runs != 0 ? get->page & ~(LEAF_SIZE - 1) : get->page;
+    get->end = get->start + (runs != 0 ? LEAF_SIZE : PAGE_SIZE);
+    completion_init(&get->done);
     spin_lock(&space->lock);
-    if (paging_entry(&space->tables, page, true) == NULL) {
-        spin_unlock(&space->lock);
-        if (get.spare != 0)
-            frame_free_zeroed(get.spare);
-        return -ENOMEM;
-    }
-    list_append(&space->gets, &get.node);
+    get->number = ++space->get_count;
+    list_append(&space->gets, &get->node);
     spin_unlock(&space->lock);
-    msg_ask(&asking, space->home, ask.runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),
-            take_answer, &get);
-    msg_wait(&get.done, &reason);
+    msg_ask(&asking, space->home, runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),
+            take_answer, get);
+    msg_wait(&get->done, &reason);
+}
+
+/* What an answer needs. */
+static bool prepare(struct space_get *get)
+{
+    struct space *space = get->space;
+    bool table;
+
+    get->area = area_reserve();
+    spin_lock(&space->lock);
+    table = paging_entry(&space->tables, get->page, true) != NULL;
+    spin_unlock(&space->lock);
+    return table && get->area != NULL;
+}
+
+int space_get_page(struct space *space, uint64_t page, uint32_t access)
+{
+    struct space_get get = {.space = space, .page = page, .access = access, .spare = frame_alloc_zeroed()};
+    uint32_t runs = space->prefetch; /* read once: it may change */
+
+    get.result = -ENOMEM;
+    if (prepare(&get)) {
+        question(&get, runs);
+        if (get.lost && runs > SPACE_RUNS_SHORT) {
+            question(&get, 0); /* an answer of one slot needs no memory here */
+            if (get.lost) {
+                log_line("mm: frame %lx is lost: there is no memory to ask who has it", (unsigned long)get.spare);
+                get.spare = 0;
+                get.result = -ENOMEM;
+            }
+        }
+    }
+    area_unreserve(get.area);
     if (get.spare != 0)
         frame_free_zeroed(get.spare);
     return get.result;

@@ -12,26 +12,30 @@
 struct space_get {
     struct list node; /* [k] space->lock: in space->gets */
     struct space *space;
+    uint64_t number; /* later ones are greater */
     uint64_t page;
     uint64_t start, end; /* what the answer may bring */
     uint32_t access;
+    struct area *area; /* memory for the page's, or NULL: it has been used */
     uint64_t
         spare; /* a zeroed frame of ours that the page gets if it has none; 0: it has been taken, or there is none */
+    bool lost; /* the answer: what the home has done is not known */
     int result;
     struct completion done;
 };
 
-/* What has to wait for questions that overlap [START, END). */
+/* What has to wait for questions that overlap [START, END). Later ones find the range locked. */
 struct space_deferred {
     struct list node; /* [k] space->lock: in space->deferred */
     uint64_t start, end;
+    uint64_t number;                              /* of the last question when it was put off */
     void (*run)(struct space_deferred *deferred); /* in a handler, without locks: it must not wait */
 };
 
 /* True when faults of SPACE may be answered so. */
 bool space_get_possible(struct space *space);
-/* Makes PAGE usable for ACCESS. 0, -EFAULT, -ENOMEM as space_fault; 1: the home cannot say it without the page's lock.
- * Waits for the home. */
+/* Makes PAGE usable for ACCESS. 0, -EFAULT, -EACCES, -ENOMEM as space_fault; 1: the home cannot say it without the
+ * page's lock. Waits for the home. */
 int space_get_page(struct space *space, uint64_t page, uint32_t access);
 
 /* space->lock is held: puts DEFERRED, whose range is set, off if a question under way overlaps it. */

@@ -54,12 +54,17 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool held)
 /* The mode of a new space: what the options say. */
 void space_mode_start(struct space *space);
 
-/* For strategies. Takes an answer to SPACE_FETCH into the struct msg_space_mapping at CONTEXT, if it is better. */
+/* For strategies: the best answer so far, and an errno of one who could not. */
+struct space_fetching {
+    struct msg_space_mapping *answer;
+    int error;
+};
+/* Takes an answer to SPACE_FETCH into the struct space_fetching at CONTEXT. */
 void space_take_mapping(void *context, uint32_t kernel, const void *reply, int length);
 /* What this kernel knows of the area is an answer too. */
 void space_add_own_area(struct space *space, uint64_t page, struct msg_space_mapping *answer);
 /* Where the home's page tables are the directory. */
-void space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer);
+int space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer);
 int space_record_home(struct space *space, uint64_t page, uint64_t frame);
 int space_record_many_home(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
 /* For strategy adaptive: an answer has come for PAGE. */

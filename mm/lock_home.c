@@ -110,7 +110,8 @@ static bool request_remove(struct space *space, struct space_range range, uint32
         }
     }
     spin_unlock(&space->lock);
-    request_free(found);
+    if (found != NULL)
+        request_free(found);
     return found != NULL;
 }
 

@@ -7,14 +7,16 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
-static void broadcast_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+static int broadcast_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     struct msg_space_fetch ask = {space->id, page};
+    struct space_fetching fetching = {.answer = answer};
 
     memset(answer, 0, sizeof(*answer));
-    msg_gather(msg_peers_reachable(), MSG_SPACE_FETCH, &ask, sizeof(ask), space_take_mapping, answer, "mapping fetch",
-               page);
+    msg_gather(msg_peers_reachable(), MSG_SPACE_FETCH, &ask, sizeof(ask), space_take_mapping, &fetching,
+               "mapping fetch", page);
     space_add_own_area(space, page, answer);
+    return fetching.error;
 }
 
 const struct space_retrieval space_retrieve_broadcast = {.name = "broadcast",

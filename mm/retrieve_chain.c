@@ -146,7 +146,7 @@ static void handle_found(const struct msg *m)
     space_put(space);
 }
 
-static void chain_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+static int chain_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     struct msg_space_query query = {.space = space->id, .page = page, .asker = (uint8_t)instance.kernel};
     struct wait_reason reason = {.what = "mapping fetch", .kernel = -1, .key = page};
@@ -165,6 +165,7 @@ static void chain_fetch(struct space *space, uint64_t page, struct msg_space_map
         msg_wait(&asked.done, &reason);
     }
     space_add_own_area(space, page, answer);
+    return 0;
 }
 
 void space_retrieve_chain_init(void)

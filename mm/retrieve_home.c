@@ -9,18 +9,21 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
-void space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+int space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     struct msg_space_fetch ask = {space->id, page};
+    int length;
 
     memset(answer, 0, sizeof(*answer));
     if (space->home == instance.kernel) {
         space_answer(space, page, answer); /* what we do not have, nobody has */
-        return;
+        return 0;
     }
-    if (msg_call(space->home, MSG_SPACE_FETCH, &ask, sizeof(ask), answer, sizeof(*answer), "mapping fetch", page) !=
-        (int)sizeof(*answer))
-        memset(answer, 0, sizeof(*answer));
+    length = msg_call(space->home, MSG_SPACE_FETCH, &ask, sizeof(ask), answer, sizeof(*answer), "mapping fetch", page);
+    if (length == (int)sizeof(*answer))
+        return 0;
+    memset(answer, 0, sizeof(*answer));
+    return length < 0 ? length : -EPROTO;
 }
 
 int space_record_home(struct space *space, uint64_t page, uint64_t frame)

@@ -1,6 +1,7 @@
 /* Retrieval strategy `members`: asks every kernel that hosts the group, at once, what it maps at the page. Answers take
  * precedence as published (Popcorn thesis 5.7.3): a frame before an area, an area before nothing. */
 #include "boot/instance.h"
+#include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "mm/internal.h"
 #include "mm/space.h"
@@ -8,15 +9,17 @@
 
 void space_take_mapping(void *context, uint32_t kernel, const void *reply, int length)
 {
-    struct msg_space_mapping *best = context;
+    struct space_fetching *fetching = context;
     struct msg_space_mapping answer;
 
     (void)kernel;
-    if (length != (int)sizeof(answer))
-        return; /* an error: that kernel has nothing for us */
+    if (length != (int)sizeof(answer)) {
+        fetching->error = length < 0 ? length : -EPROTO;
+        return;
+    }
     memcpy(&answer, reply, sizeof(answer));
-    if (answer.kind > best->kind && answer.kind <= SPACE_FRAME)
-        *best = answer;
+    if (answer.kind > fetching->answer->kind && answer.kind <= SPACE_FRAME)
+        *fetching->answer = answer;
 }
 
 void space_add_own_area(struct space *space, uint64_t page, struct msg_space_mapping *answer)
@@ -33,17 +36,19 @@ void space_add_own_area(struct space *space, uint64_t page, struct msg_space_map
     spin_unlock(&space->lock);
 }
 
-static void members_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+static int members_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     struct msg_space_fetch ask = {space->id, page};
+    struct space_fetching fetching = {.answer = answer};
     kernel_set others;
 
     memset(answer, 0, sizeof(*answer));
     spin_lock(&space->lock);
     others = space->members & ~(1ull << instance.kernel);
     spin_unlock(&space->lock);
-    msg_multicast(others, MSG_SPACE_FETCH, &ask, sizeof(ask), space_take_mapping, answer, "mapping fetch", page);
+    msg_multicast(others, MSG_SPACE_FETCH, &ask, sizeof(ask), space_take_mapping, &fetching, "mapping fetch", page);
     space_add_own_area(space, page, answer);
+    return fetching.error;
 }
 
 int space_record_nothing(struct space *space, uint64_t page, uint64_t frame)

@@ -67,6 +67,7 @@ struct space {
     uint64_t break_start;   /* [i] home only */
     uint64_t break_now;     /* [k] home only */
     struct list locks;      /* [k] home only: requests of the lock manager in order of arrival */
+    uint64_t get_count;     /* [k] questions so far */
     struct list gets;       /* [k] questions under way: mm/get.h */
     struct list deferred;   /* [k] what waits for their answers */
     struct list queries;    /* [k] of strategy chain: under way */
@@ -82,8 +83,9 @@ struct space {
 /* How a page is found on other kernels, by space, and how concurrent operations are ordered, chosen once at boot. */
 struct space_retrieval {
     const char *name;
-    /* Asks other members what they map at PAGE, which the caller has locked. Waits. */
-    void (*fetch)(struct space *space, uint64_t page, struct msg_space_mapping *answer);
+    /* Asks other members what they map at PAGE, which the caller has locked. An errno: somebody could not answer, and
+     * what he has may be missing. Waits. */
+    int (*fetch)(struct space *space, uint64_t page, struct msg_space_mapping *answer);
     /* PAGE, still locked, is to have FRAME, which is this kernel's and new: whoever has to know is told before it is
      * mapped. Waits. On an error the frame is not used. */
     int (*record)(struct space *space, uint64_t page, uint64_t frame);

@@ -176,6 +176,11 @@ kernel_set msg_peers_reachable(void)
     return set;
 }
 
+uint64_t msg_time(void)
+{
+    return msg_clock_tick();
+}
+
 void msg_peer_start(uint32_t kernel)
 {
     if (msg_peer(kernel) != NULL)

@@ -43,6 +43,10 @@ bool msg_peer_started(uint32_t kernel);
 /* Programs do not go there any more; it may still be sent to. */
 void msg_peer_leave(uint32_t kernel);
 
+/* A time after every one that was sent or seen here before: the channel's clock (msg/PROTOCOL.md, Time), in units of 32
+ * counts. Any context. */
+uint64_t msg_time(void);
+
 /* Sends a notice. Waits while the ring is full: tasks only. -EAGAIN: the kernel cannot be reached yet; -EINVAL: no such
  * kernel, or ourselves. */
 int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length);

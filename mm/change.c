@@ -434,6 +434,22 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
     return alone;
 }
 
+/* The home finds room where nobody has anything, or changes anything: what is locked says so, but not when that is
+ * everything. The others learn of the area when they fault in it. */
+static int64_t map_anywhere(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result;
+
+    if (space_ranges)
+        return ask_home(space, change);
+    result = space_acquire(space, SPACE_HEAVY);
+    if (result != 0)
+        return result;
+    result = ask_home(space, change);
+    space_release(space, SPACE_HEAVY);
+    return result;
+}
+
 int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed)
 {
     struct msg_space_change change = {.space = space->id,
@@ -453,7 +469,7 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
         return result;
     count_change(space);
     if (!fixed)
-        return ask_home(space, &change); /* it finds room where nobody has anything: the others learn of it by faults */
+        return map_anywhere(space, &change);
     result = space_acquire(space, range_of(&change));
     if (result != 0)
         return result;
@@ -538,7 +554,8 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
     return (int)result;
 }
 
-/* The lock of the break is held. Sets it to WANTED, 0 asks for it; shrinking unmaps what lies between everywhere. */
+/* The lock of the break is held. Sets it to WANTED, 0 asks for it; shrinking
+ * unmaps what lies between everywhere. */
 static uint64_t break_shared(struct space *space, uint64_t wanted)
 {
     struct msg_space_change change = {.space = space->id, .operation = SPACE_BREAK};

@@ -27,6 +27,8 @@ bool space_alone_locked(const struct space *space);
 /* The other kernels that host the space, as far as is known here. */
 kernel_set space_others(struct space *space);
 
+/* [i] False, with ranges=off: tasks lock one page or, for all that is more, all of them, as published. */
+extern bool space_ranges;
 /* The distributed lock of RANGE, by the strategy. While a task here has one or waits, nobody is alone. */
 int space_acquire(struct space *space, struct space_range range);
 void space_release(struct space *space, struct space_range range);

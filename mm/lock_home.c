@@ -27,14 +27,14 @@ static void request_free(struct lock_request *request)
     heap_free(request, sizeof(*request));
 }
 
-uint64_t space_lock_count(void)
+static uint64_t home_count(void)
 {
     return __atomic_load_n(&requests, __ATOMIC_RELAXED);
 }
 
 static bool excludes(const struct lock_request *a, const struct lock_request *b)
 {
-    return a->range.start < b->range.end && b->range.start < a->range.end;
+    return range_overlaps(a->range, b->range);
 }
 
 static bool grant_if_first_locked(const struct space *space, struct lock_request *request)
@@ -175,6 +175,16 @@ static bool home_taken_locked(const struct space *space, uint64_t start, uint64_
     return false;
 }
 
+static void home_begin(struct space *space)
+{
+    list_init(&space->locks);
+}
+
+static void home_end(struct space *space)
+{
+    assert(list_empty(&space->locks));
+}
+
 static void handle_lock(const struct msg *m)
 {
     const struct msg_space_lock *ask = m->data;
@@ -201,10 +211,17 @@ static void handle_unlock(const struct msg *m)
     space_put(space);
 }
 
-void space_lock_init(void)
+void space_lock_home_init(void)
 {
     msg_register(MSG_SPACE_LOCK, handle_lock, sizeof(struct msg_space_lock), sizeof(struct msg_space_granted));
     msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock), 0);
 }
 
-const struct space_locking space_lock_home = {"home", home_acquire, home_release, home_busy_locked, home_taken_locked};
+const struct space_locking space_lock_home = {.name = "home",
+                                              .acquire = home_acquire,
+                                              .release = home_release,
+                                              .busy_locked = home_busy_locked,
+                                              .taken_locked = home_taken_locked,
+                                              .begin = home_begin,
+                                              .end = home_end,
+                                              .count = home_count};

@@ -26,13 +26,40 @@ static struct spinlock table_lock;
 static struct list table[BUCKETS]; /* [k] table_lock */
 static uint64_t space_total;       /* [a] spaces, published or not */
 
-const struct space_locking *space_locking = &space_lock_home;
+const struct space_locking *space_locking;
+bool space_ranges;
+
+/* Which of COUNT names the boot option OPTION has. A name that is not there is said, and the first is meant. */
+static size_t choose(const char *option, const char *const *names, size_t count)
+{
+    char name[16];
+
+    if (!option_find(instance.cmdline, option, name, sizeof(name)))
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0)
+            return i;
+    }
+    log_line("mm: %s= makes no sense: %s is used", option, names[0]);
+    return 0;
+}
+
+static void choose_locking(void)
+{
+    static const struct space_locking *const lockings[] = {&space_lock_home};
+    static const char *const switches[] = {"on", "off"};
+    const char *const names[] = {lockings[0]->name};
+
+    space_locking = lockings[choose("lock", names, 1)];
+    space_ranges = choose("ranges", switches, 2) == 0;
+}
 
 void space_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
-    space_lock_init();
+    choose_locking();
+    space_lock_home_init();
     space_retrieve_init();
     space_get_init();
     space_change_init();
@@ -74,7 +101,7 @@ struct space *space_create(uint64_t id, uint32_t home)
     memcpy((uint8_t *)window_direct(root) + PAGE_SIZE / 2, (uint8_t *)window_direct(window_tables.root) + PAGE_SIZE / 2,
            PAGE_SIZE / 2);
     area_list_init(&space->areas);
-    list_init(&space->locks);
+    space_locking->begin(space);
     list_init(&space->gets);
     list_init(&space->deferred);
     list_init(&space->queries);
@@ -137,6 +164,11 @@ struct space *space_next(uint64_t id)
 uint64_t space_count(void)
 {
     return __atomic_load_n(&space_total, __ATOMIC_RELAXED);
+}
+
+uint64_t space_lock_count(void)
+{
+    return space_locking->count();
 }
 
 void space_put(struct space *space)
@@ -212,7 +244,8 @@ void space_destroy(struct space *space)
         return;
     while (__atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1)
         cpu_relax(); /* a handler on another CPU is at work with it, and never waits */
-    assert(list_empty(&space->locks) && list_empty(&space->gets) && list_empty(&space->deferred));
+    assert(list_empty(&space->gets) && list_empty(&space->deferred));
+    space_locking->end(space);
     release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);
@@ -248,6 +281,11 @@ static void slow_end(struct space *space)
     spin_unlock(&space->lock);
 }
 
+static struct space_range wide(struct space_range range)
+{
+    return space_ranges || range.end - range.start <= PAGE_SIZE ? range : SPACE_HEAVY;
+}
+
 int space_acquire(struct space *space, struct space_range range)
 {
     int error;
@@ -255,7 +293,7 @@ int space_acquire(struct space *space, struct space_range range)
     spin_lock(&space->lock);
     space->slow++;
     spin_unlock(&space->lock);
-    error = space_locking->acquire(space, range);
+    error = space_locking->acquire(space, wide(range));
     if (error != 0)
         slow_end(space);
     return error;
@@ -263,7 +301,7 @@ int space_acquire(struct space *space, struct space_range range)
 
 void space_release(struct space *space, struct space_range range)
 {
-    space_locking->release(space, range);
+    space_locking->release(space, wide(range));
     slow_end(space);
 }
 

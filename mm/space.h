@@ -14,18 +14,9 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "mm/adapt.h"
 #include "mm/area.h"
+#include "mm/range.h"
 #include "mm/wire.h"
 #include "msg/call.h"
-
-/* What a task can have for itself in the whole machine: the pages of [start, end), or what lies above USER_END and
- * stands for something else. */
-struct space_range {
-    uint64_t start, end;
-};
-/* All pages of a space. The program break has a lock that this one does not overlap: whoever moves the break locks it
- * and then the pages between, and would wait for a lock of everything that waits for the first. */
-#define SPACE_HEAVY ((struct space_range){0, USER_END + 1})
-#define SPACE_BREAK_LOCK ((struct space_range){USER_END + PAGE_SIZE, USER_END + 2 * PAGE_SIZE})
 
 struct space_stats {
     uint64_t faults_local;  /* answered here alone */
@@ -66,7 +57,7 @@ struct space {
     kernel_set members;     /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
     uint64_t break_start;   /* [i] home only */
     uint64_t break_now;     /* [k] home only */
-    struct list locks;      /* [k] home only: requests of the lock manager in order of arrival */
+    struct list locks;      /* [k] home only, lock=home: requests of the lock manager in order of arrival */
     uint64_t get_count;     /* [k] questions so far */
     struct list gets;       /* [k] questions under way: mm/get.h */
     struct list deferred;   /* [k] what waits for their answers */
@@ -107,6 +98,11 @@ struct space_locking {
     uint64_t (*busy_locked)(const struct space *space, uint64_t start, uint64_t end);
     /* The same, and there is one, for the whole space perhaps. */
     bool (*taken_locked)(const struct space *space, uint64_t start, uint64_t end);
+    /* SPACE begins and, with no task here and found by no message any more, ends. */
+    void (*begin)(struct space *space);
+    void (*end)(struct space *space);
+    /* Requests that this kernel keeps, granted or not, over all spaces. */
+    uint64_t (*count)(void);
 };
 extern const struct space_retrieval space_retrieve_home;
 extern const struct space_retrieval space_retrieve_members;
@@ -118,7 +114,7 @@ extern const struct space_locking space_lock_home;
 extern const struct space_locking *space_locking; /* [i] */
 
 /* Registers the message handlers and chooses the strategies: boot options retrieve=, of which kettle_control changes
- * what new spaces have, and lock=. Once. */
+ * what new spaces have, lock= and ranges=. Once. */
 void space_init(void);
 
 /* Makes the space ID on this kernel, for one user; HOME is the home of its group. Nobody finds it before it is
@@ -173,8 +169,7 @@ struct space_pages {
     uint64_t prefetch_used; /* pages that came with others' answers and were touched since */
 };
 void space_count_pages(struct space *space, struct space_pages *out);
-/* How many spaces are here; and how many requests for distributed locks this kernel keeps as the home, granted or not.
- */
+/* How many spaces are here; and how many requests for distributed locks this kernel keeps, granted or not. */
 uint64_t space_count(void);
 uint64_t space_lock_count(void);
 
@@ -190,7 +185,7 @@ void space_load(struct space *space);
  * of it, try again). */
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
 int space_settle(struct space *space, uint64_t start, uint64_t end);
-void space_lock_init(void);
+void space_lock_home_init(void);
 void space_retrieve_init(void);
 void space_retrieve_members_init(void);
 void space_retrieve_home_init(void);

@@ -66,8 +66,7 @@ static bool check_group(struct group *group, void *context)
     if (group->host != NULL || group->joining || group->stop_waits ||
         (group->exiting && (process == NULL || !process->zombie)) ||
         (process != NULL && (process->pruning || process->vfork_done != NULL)) ||
-        (group->space != NULL &&
-         (group->space->users != 1 || group->space->slow != 0 || !list_empty(&group->space->locks))))
+        (group->space != NULL && (group->space->users != 1 || group->space->slow != 0)))
         *error = -EBUSY;
     list_for_each(node, &group->threads) {
         const struct thread *thread = container_of(node, const struct thread, group_node);
@@ -81,7 +80,7 @@ static bool check_group(struct group *group, void *context)
 
 int handover_check(void)
 {
-    int error = 0;
+    int error = space_lock_count() != 0 ? -EBUSY : 0;
 
     group_each_still(check_group, &error);
     return error;

@@ -46,11 +46,11 @@ static size_t choose(const char *option, const char *const *names, size_t count)
 
 static void choose_locking(void)
 {
-    static const struct space_locking *const lockings[] = {&space_lock_home};
+    static const struct space_locking *const lockings[] = {&space_lock_home, &space_lock_lamport};
     static const char *const switches[] = {"on", "off"};
-    const char *const names[] = {lockings[0]->name};
+    const char *const names[] = {lockings[0]->name, lockings[1]->name};
 
-    space_locking = lockings[choose("lock", names, 1)];
+    space_locking = lockings[choose("lock", names, 2)];
     space_ranges = choose("ranges", switches, 2) == 0;
 }
 
@@ -60,6 +60,7 @@ void space_init(void)
         list_init(&table[i]);
     choose_locking();
     space_lock_home_init();
+    space_lock_lamport_init();
     space_retrieve_init();
     space_get_init();
     space_change_init();
@@ -213,7 +214,7 @@ static void release_tables(struct space *space)
 }
 
 /* Whoever had a lock on another kernel has given it back before it died, but its word is in the ring of urgent messages
- * and may be behind that of the death: takes messages until it has come. */
+ * and may be behind that of the death: takes messages until it has come. With lock=lamport nobody is waited for. */
 static void await_unlocks(struct space *space)
 {
     for (;;) {

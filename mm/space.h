@@ -14,6 +14,7 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "mm/adapt.h"
 #include "mm/area.h"
+#include "mm/lamport_queue.h"
 #include "mm/range.h"
 #include "mm/wire.h"
 #include "msg/call.h"
@@ -43,6 +44,13 @@ struct space_adapting {
     uint64_t sample[ADAPT_WINDOW]; /* pages that came along */
 };
 
+/* lock=lamport: what a kernel knows of who wants what of a space. */
+struct space_lamport {
+    struct lamport_queues queues; /* every request, of tasks here and of other kernels */
+    struct list own;              /* those of tasks here */
+    struct list held;             /* those of other kernels that are not answered yet */
+};
+
 struct space {
     struct list node;          /* in the table of spaces */
     uint32_t references;       /* [k] table lock: the creator's one, and one for each handler at work */
@@ -58,15 +66,16 @@ struct space {
     uint64_t break_start;   /* [i] home only */
     uint64_t break_now;     /* [k] home only */
     struct list locks;      /* [k] home only, lock=home: requests of the lock manager in order of arrival */
-    uint64_t get_count;     /* [k] questions so far */
-    struct list gets;       /* [k] questions under way: mm/get.h */
-    struct list deferred;   /* [k] what waits for their answers */
-    struct list queries;    /* [k] of strategy chain: under way */
-    uint64_t query_count;   /* [k] so far */
-    uint64_t mode;          /* [k] names the strategy: mm/retrieve.c */
-    bool filled;            /* [k] strategy upfront: this kernel has got what there was when it began */
-    struct space_adapting adapting;          /* [k] */
-    uint32_t prefetch;                       /* [k] runs of pages that an answer may bring along */
+    struct space_lamport lamport;   /* [k] lock=lamport */
+    uint64_t get_count;             /* [k] questions so far */
+    struct list gets;               /* [k] questions under way: mm/get.h */
+    struct list deferred;           /* [k] what waits for their answers */
+    struct list queries;            /* [k] of strategy chain: under way */
+    uint64_t query_count;           /* [k] so far */
+    uint64_t mode;                  /* [k] names the strategy: mm/retrieve.c */
+    bool filled;                    /* [k] strategy upfront: this kernel has got what there was when it began */
+    struct space_adapting adapting; /* [k] */
+    uint32_t prefetch;              /* [k] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
 };
@@ -111,6 +120,7 @@ extern const struct space_retrieval space_retrieve_chain;
 extern const struct space_retrieval space_retrieve_upfront;
 extern const struct space_retrieval space_retrieve_adaptive;
 extern const struct space_locking space_lock_home;
+extern const struct space_locking space_lock_lamport;
 extern const struct space_locking *space_locking; /* [i] */
 
 /* Registers the message handlers and chooses the strategies: boot options retrieve=, of which kettle_control changes
@@ -169,7 +179,8 @@ struct space_pages {
     uint64_t prefetch_used; /* pages that came with others' answers and were touched since */
 };
 void space_count_pages(struct space *space, struct space_pages *out);
-/* How many spaces are here; and how many requests for distributed locks this kernel keeps, granted or not. */
+/* How many spaces are here; and how many requests for distributed locks this kernel keeps, granted or not: as the home,
+ * or with lock=lamport as whoever asks or hosts the space. */
 uint64_t space_count(void);
 uint64_t space_lock_count(void);
 
@@ -186,6 +197,7 @@ void space_load(struct space *space);
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
 int space_settle(struct space *space, uint64_t start, uint64_t end);
 void space_lock_home_init(void);
+void space_lock_lamport_init(void);
 void space_retrieve_init(void);
 void space_retrieve_members_init(void);
 void space_retrieve_home_init(void);

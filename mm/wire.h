@@ -16,6 +16,18 @@ struct msg_space_granted {
     uint64_t members; /* kernels that host the space now */
 };
 
+/* SPACE_REQUEST, SPACE_FREED */
+struct msg_space_request {
+    uint64_t space;
+    uint64_t start, end; /* as above */
+    uint64_t time;       /* when it was made: with the asking kernel its name */
+};
+
+struct msg_space_queued {
+    uint64_t queued;  /* 1: the space is here, and the request in its queues; 0: it is not */
+    uint64_t members; /* kernels that host the space, from its home; else 0 */
+};
+
 /* SPACE_FETCH */
 struct msg_space_fetch {
     uint64_t space;
@@ -173,6 +185,7 @@ struct msg_space_changed {
 };
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
+_Static_assert(sizeof(struct msg_space_request) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_query) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_found) == 40, "wire format");

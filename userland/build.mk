@@ -12,7 +12,7 @@ Q ?= @
 USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench vmbench
 # one line for what belongs together: a program is added at the end of its line
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin interrupted \
-	test-libc test-memory test-fork-memory test-migrate test-registers test-threads test-files \
+	test-libc test-memory test-fork-memory test-newcomer test-migrate test-registers test-threads test-files \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched test-balance \
 	test-pipes test-descriptors test-proc leak-tasks test-stop \
 	test-prefetch test-vm test-audit
@@ -42,6 +42,7 @@ USERLAND_PARTS_ps = kernel_cpus proc_file message_table
 USERLAND_PARTS_test-libc = tests/tap
 USERLAND_PARTS_test-memory = tests/tap
 USERLAND_PARTS_test-fork-memory = tests/tap tests/thread
+USERLAND_PARTS_test-newcomer = tests/tap tests/thread
 USERLAND_PARTS_test-migrate = tests/tap tests/visit $(addprefix tests/migrate_,mappings calls programs)
 USERLAND_PARTS_test-registers = tests/tap tests/registers tests/registers_random
 USERLAND_PARTS_test-threads = tests/tap tests/thread

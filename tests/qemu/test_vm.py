@@ -15,12 +15,12 @@ MACHINES = {
     "8-kernels-4-nodes": ("--cpus", "8", "--nodes", "4"),
     "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node"),
 }
-RETRIEVE = ["home", "members"]
-ALL = [(machine, retrieve) for machine in MACHINES for retrieve in RETRIEVE]
+OPTIONS = ["retrieve=home", "retrieve=members", "retrieve=broadcast", "retrieve=chain", "prefetch=8"]
+ALL = [(machine, option) for machine in MACHINES for option in OPTIONS]
 # Not every machine with every option each time: one of each half of the list, and together they come to all.
-CHOSEN = ALL if long_run() else [*in_turn(ALL[:5], 0), *in_turn(ALL[5:], 2)]
+CHOSEN = ALL if long_run() else [*in_turn(ALL[:13], 0), *in_turn(ALL[13:], 5)]
 HELD_BACK = [case for case in ALL if case[0] != "1-kernel"]
-WORK = ("seconds=60",) if long_run() else ("batches=2", "pages=640")
+WORK = ("seconds=60",) if long_run() else ("batches=6", "pages=640")
 PAGES = 1000000 if long_run() else 3000
 TIMEOUT = 7200 if long_run() else 400
 
@@ -30,21 +30,21 @@ def passed(done):
     assert not problems and done.status == 0, "\n".join(problems) + "\n" + done.explain()
 
 
-@pytest.mark.parametrize("machine, retrieve", CHOSEN)
-def test_memory_is_as_the_model_says(run, machine, retrieve):
-    passed(run(*MACHINES[machine], "--append", f"retrieve={retrieve}", "--", "test-vm", f"seed={TURN}", *WORK,
+@pytest.mark.parametrize("machine, option", CHOSEN)
+def test_memory_is_as_the_model_says(run, machine, option):
+    passed(run(*MACHINES[machine], "--append", option, "--", "test-vm", f"seed={TURN}", *WORK,
                timeout=TIMEOUT))
 
 
-@pytest.mark.parametrize("machine, retrieve", in_turn(HELD_BACK, 1))
-def test_memory_is_as_the_model_says_with_messages_held_back(run, machine, retrieve):
-    passed(run(*MACHINES[machine], "--append", f"retrieve={retrieve}", "--inject", f"seed={TURN}", "--",
+@pytest.mark.parametrize("machine, option", in_turn(HELD_BACK, 1))
+def test_memory_is_as_the_model_says_with_messages_held_back(run, machine, option):
+    passed(run(*MACHINES[machine], "--append", option, "--inject", f"seed={TURN}", "--",
                "test-vm", f"seed={TURN + 1}", *WORK, timeout=TIMEOUT))
 
 
-@pytest.mark.parametrize("retrieve", in_turn(RETRIEVE, 0))
-def test_threads_of_eight_kernels_get_one_frame(run, retrieve):
-    passed(run(*MACHINES["8-kernels-4-nodes"], "--append", f"retrieve={retrieve}", "--",
+@pytest.mark.parametrize("option", in_turn(OPTIONS, 0))
+def test_threads_of_eight_kernels_get_one_frame(run, option):
+    passed(run(*MACHINES["8-kernels-4-nodes"], "--append", option, "--",
                "test-vm", f"seed={TURN}", "batches=0", f"pages={PAGES}", timeout=TIMEOUT))
 
 
@@ -52,4 +52,4 @@ def test_threads_of_eight_kernels_get_one_frame(run, retrieve):
 def test_linux_keeps_to_the_model(run):
     """Else the model is wrong. All calls are there."""
     passed(run("--os", "linux", "--cpus", "2", "--", "test-vm", "all", f"seed={TURN}",
-               *(WORK if long_run() else ("batches=1", "pages=96")), timeout=TIMEOUT))
+               *(WORK if long_run() else ("batches=3", "pages=96")), timeout=TIMEOUT))

@@ -21,7 +21,8 @@
 #include "userland/tests/vm_operation.h"
 #include "userland/tests/vm_race.h"
 
-#define OPERATIONS 14 /* on each region in a batch */
+#define OPERATIONS 6        /* on each region in a batch */
+#define BATCHES_PER_ROUND 3 /* when their number is given */
 #define THREADS_DEFAULT 8
 #define NOTE_SIZE 400
 
@@ -97,9 +98,10 @@ static bool skipped(void)
     return vm_failed();
 }
 
-static bool time_over(int done)
+/* LIMIT: that many, whatever the time; below 0: as many as there is time for. */
+static bool is_over(int done, int limit)
 {
-    return batches >= 0 ? done >= batches : thread_time() > ends;
+    return limit >= 0 ? done >= limit : thread_time() > ends;
 }
 
 static void begin(int share)
@@ -113,7 +115,7 @@ static void test_batches(void)
     int batch = 0;
 
     begin(60);
-    while (!time_over(batch)) {
+    while (!is_over(batch, batches)) {
         atomic_store(&vm_run.batch, batch);
         if (!crew_run(job_batch, derive(batch, 2000) & derive(batch, 2001)))
             break;
@@ -133,12 +135,13 @@ static void test_batches(void)
 /* Makes ROUND until the SHARE of the time is over, in percent. */
 static void rounds(const char *name, bool (*round)(int number), int share)
 {
+    int limit = batches >= 0 ? (batches + BATCHES_PER_ROUND - 1) / BATCHES_PER_ROUND : -1;
     int done = 0;
 
     if (skipped())
         return;
     begin(share);
-    while (!time_over(done)) {
+    while (!is_over(done, limit)) {
         atomic_store(&vm_run.batch, done);
         if (!round(done) || !EXPECT(audit_own(), "round %d", done))
             break;
@@ -232,7 +235,7 @@ static int usage(int status)
           "  seed=N     what is done; 1\n"
           "  seconds=S  how long; 10\n"
           "  threads=N  up to 64; 8, or as many as there are kernels\n"
-          "  batches=N  that many batches and rounds, however long they take\n"
+          "  batches=N  that many batches, and a third of it of each kind of round, however long they take\n"
           "  pages=N    that many pages in the race for frames\n"
           "  all        calls that the kernel lacks are failures\n",
           status == 0 ? stdout : stderr);

@@ -72,6 +72,7 @@ struct vm_actor {
     int place;    /* where it went last */
     bool quiet;   /* shared pages belong to the parent: they are not written */
     bool guarded; /* an access is under way that may raise a signal */
+    bool trying;  /* in vm_try: there is an ESCAPE */
     uint32_t serial;
     struct vm_outcome outcome;
     sigjmp_buf access; /* back from a signal */
@@ -95,7 +96,8 @@ bool vm_report_init(void);
  * finding then. */
 bool vm_try(void (*action)(int argument), int argument);
 
-/* Records a finding, if it is the first, and leaves the batch: a thread of the test by vm_try's return, a forked
+/* Records a finding, if it is the first, and leaves the batch: a thread of the test by vm_try's return (what is in none
+ * ends the program), a forked
  * process by its end. */
 _Noreturn void vm_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

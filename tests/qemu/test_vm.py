@@ -15,10 +15,11 @@ MACHINES = {
     "8-kernels-4-nodes": ("--cpus", "8", "--nodes", "4"),
     "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node"),
 }
-OPTIONS = ["retrieve=home", "retrieve=members", "retrieve=broadcast", "retrieve=chain", "prefetch=8"]
+OPTIONS = ["retrieve=home", "retrieve=members", "retrieve=broadcast", "retrieve=chain", "retrieve=upfront",
+           "retrieve=adaptive", "prefetch=8"]
 ALL = [(machine, option) for machine in MACHINES for option in OPTIONS]
 # Not every machine with every option each time: one of each half of the list, and together they come to all.
-CHOSEN = ALL if long_run() else [*in_turn(ALL[:13], 0), *in_turn(ALL[13:], 5)]
+CHOSEN = ALL if long_run() else [*in_turn(ALL[:18], 0), *in_turn(ALL[18:], 5)]
 HELD_BACK = [case for case in ALL if case[0] != "1-kernel"]
 WORK = ("seconds=60",) if long_run() else ("batches=6", "pages=640")
 PAGES = 1000000 if long_run() else 3000

@@ -90,7 +90,9 @@ void vm_operation_fork(struct vm_region *region)
         child_run(region, random);
     vm_expect(region, all, "fork", 0, child < 0 ? child : 0, 0);
     vm_model_forked(region);
-    /* Meanwhile: what the child has of these pages must not change. */
+    /* Meanwhile: what the child has of these pages must not change, wherever they are written. */
+    if (vm_chance(region, 2) == 0)
+        vm_go(vm_chance(region, PLACE_MAX));
     for (int i = vm_chance(region, 12); i > 0; i--) {
         int page = vm_chance(region, VM_REGION_PAGES);
 

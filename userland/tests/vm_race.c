@@ -22,6 +22,7 @@
 #define PLACE_ROUNDS 4
 #define ANYWHERE_PAGES 5
 #define ORDER_FORKS 3
+#define ORDER_YIELDS 40
 
 /* A page of a round: all count in the first word, each thread has a word of its own. */
 struct race_page {
@@ -114,6 +115,14 @@ bool race_frames(int count, uint64_t random)
 /* Shared with the child: 1 when the parent's threads have written. */
 static atomic_int *written;
 
+/* Every place has the pages, and may write to them, when the fork comes. */
+static void job_touch(int index)
+{
+    (void)index;
+    for (int i = 0; i < CHUNK; i++)
+        atomic_fetch_add(&pages[i].sum, 0);
+}
+
 static _Noreturn void copies_child(void)
 {
     vm_me.depth++;
@@ -145,6 +154,8 @@ static void copies_round(int unused)
     map_pages(MAP_PRIVATE);
     for (int i = 0; i < CHUNK; i++)
         atomic_store(&pages[i].sum, base);
+    if ((base & 1) != 0 && !crew_run(job_touch, 0))
+        return;
     child = machine_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
     if (child == 0)
         copies_child();
@@ -221,16 +232,35 @@ bool race_places(void)
 
 static atomic_int order_over;
 
+static volatile uint64_t *order_first(int index)
+{
+    return &pages[index % (CHUNK / 2)].own[index];
+}
+
+static volatile uint64_t *order_second(int index)
+{
+    return &pages[CHUNK - 1 - index % (CHUNK / 2)].own[index];
+}
+
 static _Noreturn void order_child(void)
 {
+    uint64_t later[VM_THREADS_MAX], earlier[VM_THREADS_MAX];
+
     vm_me.depth++;
     for (int i = 1; i < vm_run.threads; i++) {
-        uint64_t later = *(volatile uint64_t *)&pages[CHUNK - 1 - i % (CHUNK / 2)].own[i];
-        uint64_t earlier = *(volatile uint64_t *)&pages[i % (CHUNK / 2)].own[i];
-
-        if (earlier < later)
+        later[i] = *order_second(i);
+        earlier[i] = *order_first(i);
+        if (earlier[i] < later[i])
             vm_fail("the child sees write %lu of thread %d, and of the page written before only %lu",
-                    (unsigned long)later, i, (unsigned long)earlier);
+                    (unsigned long)later[i], i, (unsigned long)earlier[i]);
+    }
+    for (int i = 0; i < ORDER_YIELDS; i++)
+        machine_call0(SYS_sched_yield);
+    for (int i = 1; i < vm_run.threads; i++) {
+        if (later[i] != *order_second(i) || earlier[i] != *order_first(i))
+            vm_fail("the child sees what thread %d wrote after the fork: %lu and %lu, before %lu and %lu", i,
+                    (unsigned long)*order_first(i), (unsigned long)*order_second(i), (unsigned long)earlier[i],
+                    (unsigned long)later[i]);
     }
     for (;;)
         machine_call1(SYS_exit_group, 0);
@@ -254,8 +284,8 @@ static void break_once(uint64_t number)
 
 static void job_order(int index)
 {
-    volatile uint64_t *first = &pages[index % (CHUNK / 2)].own[index];
-    volatile uint64_t *second = &pages[CHUNK - 1 - index % (CHUNK / 2)].own[index];
+    volatile uint64_t *first = order_first(index);
+    volatile uint64_t *second = order_second(index);
     uint64_t count = 0;
 
     crew_meet();

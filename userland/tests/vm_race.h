@@ -20,7 +20,8 @@ bool race_changes(uint64_t random);
 /* All threads map at once: one gets the place that all want, and places that the kernel chooses do not overlap. */
 bool race_places(void);
 
-/* A thread forks while one moves the break and others write: a child that sees a write sees all that came before it. */
+/* A thread forks while one moves the break and others write: a child that sees a write sees all that came before it,
+ * and none that comes later. */
 bool race_order(void);
 
 #endif

@@ -19,14 +19,6 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
-#define MAP_LOW 0x10000ull            /* as Linux's mmap_min_addr */
-#define MAP_TOP 0x00007fff00000000ull /* mappings grow down from here; the stack lies above */
-
-static uint64_t page_up(uint64_t bytes)
-{
-    return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-}
-
 static struct space_range range_of(const struct msg_space_change *change)
 {
     return (struct space_range){change->start, change->start + change->length};
@@ -137,34 +129,49 @@ int space_settle(struct space *space, uint64_t start, uint64_t end)
     return error;
 }
 
-/* The highest free range of LENGTH bytes that nobody is about to change either: an unmap of several kernels may have
- * left pages there that one of them still maps. 0: there is none. */
-static uint64_t find_room_locked(const struct space *space, uint64_t length)
-{
-    uint64_t high = MAP_TOP, start, busy;
-
-    while ((start = area_find_gap(&space->areas, length, MAP_LOW, high)) != 0) {
-        busy = space_locking->busy_locked(space, start, start + length);
-        if (busy == start + length)
-            return start;
-        high = busy;
-    }
-    return 0;
-}
-
 static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
 {
-    uint64_t start = change->start;
+    uint64_t start = change->start, end;
     int error;
 
-    if (space->home != instance.kernel && start == 0)
+    if (space->home != instance.kernel)
         return -EPROTO;
-    if (start == 0)
-        start = find_room_locked(space, change->length);
+    if (!space_promised(change->prot, change->length))
+        return -ENOMEM;
+    if ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
+        start = space_room_locked(space, start, change->length, (uint32_t)change->target);
     if (start == 0)
         return -ENOMEM;
-    error = area_set(&space->areas, start, start + change->length, change->prot);
+    end = start + change->length;
+    if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
+        return -EEXIST;
+    error = area_set(&space->areas, start, end, change->prot);
     return error != 0 ? error : (int64_t)start;
+}
+
+static int64_t apply_look_locked(const struct space *space, const struct msg_space_change *change)
+{
+    const struct area *area = area_next(&space->areas, change->start);
+
+    if (space->home != instance.kernel)
+        return -EPROTO;
+    if (area == NULL)
+        return -ENOMEM;
+    return (int64_t)((change->target == 0 ? area->start : area->end) | area->prot);
+}
+
+/* No area of the range becomes writable that is larger than what may be promised. */
+static bool protect_promised(const struct space *space, uint64_t start, uint64_t end, uint32_t prot)
+{
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        uint64_t from = area->start > start ? area->start : start, to = area->end < end ? area->end : end;
+
+        if ((area->prot & (AREA_WRITE | AREA_SHARED)) == 0 &&
+            !space_promised((area->prot & AREA_NORESERVE) | (prot & AREA_WRITE), to - from))
+            return false;
+    }
+    return true;
 }
 
 static int64_t apply_protect_locked(struct space *space, const struct msg_space_change *change)
@@ -172,6 +179,8 @@ static int64_t apply_protect_locked(struct space *space, const struct msg_space_
     uint64_t end = change->start + change->length;
     int error;
 
+    if (space->home == instance.kernel && !protect_promised(space, change->start, end, change->prot))
+        return -ENOMEM;
     if (space->home == instance.kernel)
         error = area_protect(&space->areas, change->start, end, change->prot);
     else
@@ -218,6 +227,11 @@ static int64_t apply_locked(struct space *space, const struct msg_space_change *
         return apply_protect_locked(space, change);
     case SPACE_BREAK:
         return space->home == instance.kernel ? apply_break_locked(space, change->start) : -EPROTO;
+    case SPACE_LOOK:
+        return apply_look_locked(space, change);
+    case SPACE_GROWTH:
+    case SPACE_GROW:
+        return space_apply_growth_locked(space, change);
     default:
         return -EPROTO;
     }
@@ -358,8 +372,7 @@ static void note_error(void *context, uint32_t kernel, const void *reply, int le
         *error = ((const struct msg_space_changed *)reply)->value != 0;
 }
 
-/* The range is locked: the home's word on a change that only it can decide. */
-static int64_t ask_home(struct space *space, const struct msg_space_change *change)
+int64_t space_ask_home(struct space *space, const struct msg_space_change *change)
 {
     struct msg_space_changed changed;
     int length;
@@ -441,31 +454,42 @@ static int64_t map_anywhere(struct space *space, const struct msg_space_change *
     int64_t result;
 
     if (space_ranges)
-        return ask_home(space, change);
+        return space_ask_home(space, change);
     result = space_acquire(space, SPACE_HEAVY);
     if (result != 0)
         return result;
-    result = ask_home(space, change);
+    result = space_ask_home(space, change);
     space_release(space, SPACE_HEAVY);
     return result;
 }
 
-int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed)
+int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how)
 {
+    bool fixed = (how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) != 0, replace = (how & SPACE_MAP_KEEP) == 0;
     struct msg_space_change change = {.space = space->id,
-                                      .start = fixed ? address : 0,
+                                      .start = address,
                                       .length = page_up(length),
                                       .operation = SPACE_MAP,
-                                      .prot = prot};
+                                      .prot = prot,
+                                      .target = how};
     int64_t result;
 
-    if (length == 0 || (fixed && (address & (PAGE_SIZE - 1)) != 0))
+    if (length == 0)
         return -EINVAL;
-    if (length > USER_END || change.start > USER_END || change.length > USER_END - change.start)
+    if (length > USER_END || (fixed && address > USER_END - change.length))
         return -ENOMEM;
+    if (fixed && (address & (PAGE_SIZE - 1)) != 0)
+        return -EINVAL;
     if (fixed && address < MAP_LOW)
         return -EPERM;
-    if (change_alone(space, &change, fixed, &result))
+    if (!fixed) {
+        change.start &= ~(PAGE_SIZE - 1);
+        if (change.start > USER_END - change.length)
+            change.start = 0;
+        else if (change.start != 0 && change.start < MAP_LOW)
+            change.start = MAP_LOW;
+    }
+    if (change_alone(space, &change, fixed && replace, &result))
         return result;
     count_change(space);
     if (!fixed)
@@ -473,9 +497,10 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
     result = space_acquire(space, range_of(&change));
     if (result != 0)
         return result;
-    result = unmap_everywhere(space, address, change.length, SPACE_UNMAP);
+    if (replace)
+        result = unmap_everywhere(space, address, change.length, SPACE_UNMAP);
     if (result == 0)
-        result = ask_home(space, &change);
+        result = space_ask_home(space, &change);
     space_release(space, range_of(&change));
     return result;
 }
@@ -520,6 +545,17 @@ int space_discard(struct space *space, uint64_t address, uint64_t length)
     return let_go(space, &change);
 }
 
+int64_t space_look(struct space *space, uint64_t address, bool end)
+{
+    struct msg_space_change change = {.space = space->id,
+                                      .start = address & ~(PAGE_SIZE - 1),
+                                      .length = PAGE_SIZE,
+                                      .operation = SPACE_LOOK,
+                                      .target = end ? 1 : 0};
+
+    return address < USER_END ? space_ask_home(space, &change) : -ENOMEM;
+}
+
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot)
 {
     struct msg_space_change change = {
@@ -538,7 +574,7 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
     if (result != 0)
         return (int)result;
     count_change(space);
-    result = ask_home(space, &change); /* it knows every area: it refuses before anything has changed */
+    result = space_ask_home(space, &change); /* it knows every area: it refuses before anything has changed */
     if (result == 0) {
         int error = 0;
 
@@ -559,7 +595,7 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
 static uint64_t break_shared(struct space *space, uint64_t wanted)
 {
     struct msg_space_change change = {.space = space->id, .operation = SPACE_BREAK};
-    int64_t now = ask_home(space, &change), result;
+    int64_t now = space_ask_home(space, &change), result;
     struct space_range range;
 
     if (now < 0)
@@ -572,11 +608,11 @@ static uint64_t break_shared(struct space *space, uint64_t wanted)
     if (range.start != range.end && space_acquire(space, range) != 0)
         return (uint64_t)now;
     change.start = wanted;
-    result = ask_home(space, &change); /* refused below its start: then nothing is unmapped */
+    result = space_ask_home(space, &change); /* refused below its start: then nothing is unmapped */
     if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end &&
         unmap_everywhere(space, range.start, range.end - range.start, SPACE_UNMAP) != 0) {
         change.start = (uint64_t)now; /* somebody may still have the pages: they are not to come back as new ones */
-        result = ask_home(space, &change);
+        result = space_ask_home(space, &change);
     }
     if (range.start != range.end)
         space_release(space, range);

@@ -15,8 +15,10 @@
 #include "mm/internal.h"
 #include "mm/reference.h"
 #include "mm/space.h"
+#include "msg/channel.h"
 
 #define FETCH_NS_MAX 1000000000ull
+#define TOUCHES_A_POLL 64u
 
 uint64_t space_entry_flags(uint32_t prot)
 {
@@ -274,13 +276,11 @@ static int get_timed(struct space *space, uint64_t page, uint32_t access)
     return result;
 }
 
-int space_fault(struct space *space, uint64_t address, uint32_t access)
+/* Without letting an area grow. */
+static int fault_within(struct space *space, uint64_t page, uint32_t access)
 {
-    uint64_t page = address & ~(PAGE_SIZE - 1);
     int result;
 
-    if (address >= USER_END)
-        return -EFAULT;
     result = resolve(space, page, access);
     if (result == NOT_KNOWN && space->retrieval->fills && !space->filled && space->home != instance.kernel) {
         space_fill(space); /* as much as there is memory for: the rest is asked for page by page */
@@ -297,6 +297,34 @@ int space_fault(struct space *space, uint64_t address, uint32_t access)
     result = fault_shared(space, page, access);
     space_release(space, (struct space_range){page, page + PAGE_SIZE});
     return result;
+}
+
+int space_fault(struct space *space, uint64_t address, uint32_t access)
+{
+    uint64_t page = address & ~(PAGE_SIZE - 1);
+    int result;
+
+    if (address >= USER_END)
+        return -EFAULT;
+    do {
+        result = fault_within(space, page, access);
+        if (result != -EFAULT)
+            return result;
+        result = space_grow(space, page, access);
+    } while (result == 0);
+    return result;
+}
+
+int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t access)
+{
+    int error = 0;
+
+    for (uint64_t page = start; page < end && error == 0; page += PAGE_SIZE) {
+        error = fault_within(space, page, access);
+        if (page / PAGE_SIZE % TOUCHES_A_POLL == 0)
+            msg_poll(); /* alone it waits for nothing */
+    }
+    return error;
 }
 
 int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot)

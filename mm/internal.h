@@ -7,6 +7,14 @@
 #define LEAF_ENTRIES 512u
 #define LEAF_SIZE (LEAF_ENTRIES * PAGE_SIZE)
 
+#define MAP_LOW 0x10000ull            /* as Linux's mmap_min_addr */
+#define MAP_TOP 0x00007fff00000000ull /* mappings grow down from here; the stack lies above */
+
+static inline uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+}
+
 /* Page table flags for an area's protection; 0 when it allows nothing. */
 uint64_t space_entry_flags(uint32_t prot);
 /* The same for a page's entry: COW ones are not writable. */
@@ -32,6 +40,24 @@ extern bool space_ranges;
 /* The distributed lock of RANGE, by the strategy. While a task here has one or waits, nobody is alone. */
 int space_acquire(struct space *space, struct space_range range);
 void space_release(struct space *space, struct space_range range);
+
+/* At the home: where LENGTH bytes go, HOW (SPACE_MAP_LOW) and, when HINT is not 0, there if it is free. Nobody has
+ * anything there or is about to change something, and areas that grow keep their distance. 0: there is no room. */
+uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t length, uint32_t how);
+/* LENGTH bytes with PROT (AREA_*) can be promised: not more than the whole machine has, as Linux's
+ * vm.overcommit_memory=0. */
+bool space_promised(uint32_t prot, uint64_t length);
+/* At the home: SPACE_GROWTH and SPACE_GROW. */
+int64_t space_apply_growth_locked(struct space *space, const struct msg_space_change *change);
+/* A fault that wants ACCESS found nothing that allows it at PAGE: lets an area that grows down come to it, if none is
+ * there. 0: look again; -EFAULT; -ENOMEM. Waits. */
+int space_grow(struct space *space, uint64_t page, uint32_t access);
+/* Makes the pages of [START, END) usable for ACCESS (AREA_*), one after the other, without letting an area grow.
+ * Stops at the first error: -EFAULT, -ENOMEM. Waits. */
+int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t access);
+
+/* The range of CHANGE is locked, if it has to be: the home's word on what only it can decide. */
+int64_t space_ask_home(struct space *space, const struct msg_space_change *change);
 
 /* A private page that is not writable because of PAGING_SOFT_COW is to be written. Locked: the space is alone. 0, or 1:
  * the frame's owner has to be asked, so take the page's lock; -ENOMEM. */

@@ -151,17 +151,27 @@ uint64_t space_join(struct space *space, uint32_t kernel);
 /* The space's mode at its home, when this kernel joined. */
 void space_mode_note(struct space *space, uint64_t mode);
 
-/* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel. 0; -EFAULT: nothing is mapped there;
- * -EACCES: it is, but may not be used so; -ENOMEM: no frame. Waits for other kernels. */
+/* The most that an area which grows down comes to. */
+#define SPACE_STACK_MAX (8ull << 20)
+/* And what it keeps free below itself. */
+#define SPACE_STACK_GAP (256 * PAGE_SIZE)
+
+/* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel, lets an area grow if need be. 0; -EFAULT:
+ * nothing is there; -EACCES: the program may not; -ENOMEM: no frame. Waits for other kernels. */
 int space_fault(struct space *space, uint64_t address, uint32_t access);
 
-/* As Linux's mmap (anonymous), munmap, mprotect and brk; arguments checked. They wait. FIXED replaces what is there.
- * PROT may have AREA_SHARED when mapping. space_discard is madvise's MADV_DONTNEED; shared pages keep what they have.
- */
-int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, bool fixed);
+/* As Linux's mmap (anonymous), munmap, mprotect and brk; arguments checked. They wait. HOW: enum space_map_how; without
+ * a fixed place ADDRESS is a hint. PROT may have more than AREA_PROT when mapping. space_discard is madvise's
+ * MADV_DONTNEED; shared pages keep what they have. */
+int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how);
+/* Gives the pages of [ADDRESS, ADDRESS + LENGTH), which has been mapped with PROT, frames as far as there are any. */
+void space_map_fill(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
 int space_unmap(struct space *space, uint64_t address, uint64_t length);
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
 int space_discard(struct space *space, uint64_t address, uint64_t length);
+/* The area that has ADDRESS or is the first behind it: its start, or END, and AREA_* in the low 12 bits. -ENOMEM: there
+ * is none. Waits for the home. */
+int64_t space_look(struct space *space, uint64_t address, bool end);
 uint64_t space_break(struct space *space, uint64_t address);
 
 /* For loading a program into a space that runs nowhere yet: maps [START, END) with PROT and frames at once. */

@@ -164,12 +164,22 @@ struct msg_frame_spaces {
 
 /* SPACE_CHANGE, SPACE_SETTLE */
 enum space_operation {
-    SPACE_MAP = 1,     /* home only: an area of LENGTH at START, or where there is room when START is 0 */
+    SPACE_MAP = 1,     /* home only: an area of LENGTH, at START or near it, as TARGET (enum space_map_how) says */
     SPACE_UNMAP = 2,   /* take [START, START + LENGTH) out; own frames wait for SPACE_SETTLE */
     SPACE_PROTECT = 3, /* PROT for [START, START + LENGTH); at the home all of it must be mapped */
     SPACE_BREAK = 4,   /* home only: set the program break to START, 0 asks for it; growth adds an area */
     SPACE_GUARD = 5,   /* for a fork: no private page is to be written any more without a look at its frame */
-    SPACE_DISCARD = 6  /* as SPACE_UNMAP for private pages, but the areas stay; at the home all of it must be mapped */
+    SPACE_DISCARD = 6, /* as SPACE_UNMAP for private pages, but the areas stay; at the home all of it must be mapped */
+    SPACE_GROWTH = 7,  /* home only: which growing area's start is to come down to START? */
+    SPACE_GROW = 8,    /* home only: the area behind comes down to START, by LENGTH */
+    SPACE_LOOK = 9     /* home only: the area that has START, or is the first behind it */
+};
+
+/* How a new area finds its place; bits. */
+enum space_map_how {
+    SPACE_MAP_FIXED = 1, /* at START, whatever is there */
+    SPACE_MAP_KEEP = 2,  /* at START, unless something is there */
+    SPACE_MAP_LOW = 4    /* in the second GiB, or at START below its end */
 };
 
 struct msg_space_change {
@@ -178,10 +188,13 @@ struct msg_space_change {
     uint64_t length; /* whole pages */
     uint32_t operation;
     uint32_t prot;
+    uint64_t target; /* as the operation says, or 0 */
 };
 
 struct msg_space_changed {
-    uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages */
+    uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages;
+                     * SPACE_GROWTH: the start of the area that grows; SPACE_LOOK: the area's start (TARGET 0) or end
+                     * (TARGET 1), and in the low bits its AREA_* */
 };
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
@@ -198,7 +211,7 @@ _Static_assert(sizeof(struct msg_space_listed) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_run) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_pair) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_change) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_change) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) <= MSG_SHORT, "a handler answers in one slot");
 
 #endif

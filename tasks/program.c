@@ -11,8 +11,8 @@
 #include "tasks/elf.h"
 
 #define STACK_TOP PROGRAM_STACK_TOP
-#define USER_STACK_SIZE PROGRAM_STACK_SIZE
 #define STACK_SLACK (4 * PAGE_SIZE) /* mapped at once below what the loader writes */
+#define STACK_FIRST (132ull << 10)  /* bytes of the area at first; then it grows */
 #define PIE_BASE 0x555555554000ull
 #define CLOCK_TICKS 100
 
@@ -137,6 +137,7 @@ static int build_stack(struct space *space, const struct elf_image *image, uint6
     uint64_t words = 1 + strings->argc + 1 + strings->envc + 1 + 2 * (sizeof(auxv) / sizeof(auxv[0]));
     struct stack_writer w = {.space = space, .at = (random_at - 8 * words) & ~15ull};
     uint64_t populated = (w.at - STACK_SLACK) & ~(PAGE_SIZE - 1);
+    uint64_t start = populated < STACK_TOP - STACK_FIRST ? populated : STACK_TOP - STACK_FIRST;
     int error;
 
     if (strings->argv_size + strings->envp_size + path_size > EXEC_STRINGS_MAX)
@@ -144,7 +145,7 @@ static int build_stack(struct space *space, const struct elf_image *image, uint6
     error = space_populate(space, populated, STACK_TOP, AREA_READ | AREA_WRITE);
     if (error == 0) {
         spin_lock(&space->lock);
-        error = area_set(&space->areas, STACK_TOP - USER_STACK_SIZE, STACK_TOP, AREA_READ | AREA_WRITE);
+        error = area_set(&space->areas, start, STACK_TOP, AREA_READ | AREA_WRITE | AREA_GROWS);
         spin_unlock(&space->lock);
     }
     if (error != 0)

@@ -12,7 +12,7 @@
 
 /* The first thread's stack, as an area. */
 #define PROGRAM_STACK_TOP USER_END
-#define PROGRAM_STACK_SIZE (8ull << 20)
+#define PROGRAM_STACK_SIZE SPACE_STACK_MAX
 
 /* Arguments and environment, NUL-terminated one after another. */
 struct exec_strings {

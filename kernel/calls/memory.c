@@ -10,7 +10,20 @@
 #define MAP_TYPE 0x0fu
 #define MAP_FIXED 0x10u
 #define MAP_ANONYMOUS 0x20u
+#define MAP_32BIT 0x40u
+#define MAP_GROWSDOWN 0x100u
+#define MAP_LOCKED 0x2000u
+#define MAP_NORESERVE 0x4000u
+#define MAP_POPULATE 0x8000u
+#define MAP_NONBLOCK 0x10000u
+#define MAP_HUGETLB 0x40000u
+#define MAP_FIXED_NOREPLACE 0x100000u
+#define MAP_HUGE_SHIFT 26u
+#define HUGE_2M 21u /* the logarithm of the one size of large pages */
 #define PROT_ALL 7u
+#define PROT_SEM 8u
+#define PROT_GROWSDOWN 0x01000000u
+#define PROT_GROWSUP 0x02000000u
 #define MADV_NORMAL 0u
 #define MADV_RANDOM 1u
 #define MADV_SEQUENTIAL 2u
@@ -22,18 +35,38 @@ static struct space *own_space(void)
     return group_space(thread_current()->group);
 }
 
+static uint32_t map_how(uint32_t flags)
+{
+    if ((flags & MAP_FIXED_NOREPLACE) != 0)
+        return SPACE_MAP_KEEP;
+    if ((flags & MAP_FIXED) != 0)
+        return SPACE_MAP_FIXED;
+    return (flags & MAP_32BIT) != 0 ? SPACE_MAP_LOW : 0;
+}
+
 int64_t call_mmap(struct call *c)
 {
-    uint32_t type = (uint32_t)c->a[3] & MAP_TYPE;
+    uint32_t flags = (uint32_t)c->a[3], prot = (uint32_t)c->a[2] & PROT_ALL, type = flags & MAP_TYPE;
+    int64_t address;
 
-    if ((c->a[2] & ~(uint64_t)PROT_ALL) != 0 || (type != MAP_PRIVATE && type != MAP_SHARED))
-        return -EINVAL;
     if ((c->a[5] & (PAGE_SIZE - 1)) != 0)
         return -EINVAL;
-    if ((c->a[3] & MAP_ANONYMOUS) == 0)
+    if ((flags & MAP_ANONYMOUS) == 0)
         return (int32_t)c->a[4] < 0 ? -EBADF : -ENODEV;
-    return space_map(own_space(), c->a[0], c->a[1], (uint32_t)c->a[2] | (type == MAP_SHARED ? AREA_SHARED : 0),
-                     (c->a[3] & MAP_FIXED) != 0);
+    if ((flags & MAP_HUGETLB) != 0 && flags >> MAP_HUGE_SHIFT != 0 && flags >> MAP_HUGE_SHIFT != HUGE_2M)
+        return -EINVAL;
+    if (c->a[1] == 0 || (type != MAP_PRIVATE && type != MAP_SHARED))
+        return -EINVAL;
+    if ((flags & MAP_HUGETLB) != 0)
+        return -ENOMEM; /* no large pages are set aside */
+    if (type == MAP_SHARED && (flags & MAP_GROWSDOWN) != 0)
+        return -EINVAL;
+    prot |= (type == MAP_SHARED ? AREA_SHARED : 0) | ((flags & MAP_GROWSDOWN) != 0 ? AREA_GROWS : 0) |
+            ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0);
+    address = space_map(own_space(), c->a[0], c->a[1], prot, map_how(flags));
+    if (address > 0 && ((flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE || (flags & MAP_LOCKED) != 0))
+        space_map_fill(own_space(), (uint64_t)address, c->a[1], prot);
+    return address;
 }
 
 int64_t call_munmap(struct call *c)
@@ -43,9 +76,29 @@ int64_t call_munmap(struct call *c)
 
 int64_t call_mprotect(struct call *c)
 {
-    if ((c->a[2] & ~(uint64_t)PROT_ALL) != 0)
+    uint64_t start = c->a[0], length = (c->a[1] + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+    uint32_t grows = (uint32_t)c->a[2] & (PROT_GROWSDOWN | PROT_GROWSUP);
+    uint64_t prot = c->a[2] & ~(uint64_t)(PROT_GROWSDOWN | PROT_GROWSUP);
+
+    if (grows == (PROT_GROWSDOWN | PROT_GROWSUP) || (start & (PAGE_SIZE - 1)) != 0)
         return -EINVAL;
-    return space_protect(own_space(), c->a[0], c->a[1], (uint32_t)c->a[2]);
+    if (c->a[1] == 0)
+        return 0;
+    if (start + length <= start)
+        return -ENOMEM;
+    if ((prot & ~(uint64_t)(PROT_ALL | PROT_SEM)) != 0)
+        return -EINVAL;
+    if (grows != 0) {
+        int64_t area = space_look(own_space(), start, false);
+
+        if (area < 0 || (uint64_t)area >= (grows == PROT_GROWSDOWN ? start + length : start + PAGE_SIZE))
+            return -ENOMEM;
+        if (grows == PROT_GROWSUP || ((uint64_t)area & AREA_GROWS) == 0)
+            return -EINVAL;
+        length += start - ((uint64_t)area & ~(PAGE_SIZE - 1));
+        start = (uint64_t)area & ~(PAGE_SIZE - 1);
+    }
+    return space_protect(own_space(), start, length, (uint32_t)prot & PROT_ALL);
 }
 
 int64_t call_madvise(struct call *c)

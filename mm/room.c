@@ -1,0 +1,53 @@
+/* Room for new mappings: where they go in an address space, and how much memory may be promised. */
+#include "boot/instance.h"
+#include "mm/internal.h"
+
+#define LOW_START 0x40000000ull /* of what MAP_32BIT asks for */
+#define LOW_END 0x80000000ull
+
+/* From what address down an area above END, which grows, wants nothing new; END: it does not mind. */
+static uint64_t growth_limit(const struct space *space, uint64_t end)
+{
+    const struct area *above = area_next(&space->areas, end);
+
+    if (above == NULL || (above->prot & AREA_GROWS) == 0 || above->start - end >= SPACE_STACK_GAP)
+        return end;
+    return above->start > SPACE_STACK_GAP ? above->start - SPACE_STACK_GAP : 0;
+}
+
+static bool is_free(const struct space *space, uint64_t start, uint64_t end)
+{
+    return !area_overlaps(&space->areas, start, end) && growth_limit(space, end) == end &&
+           space_locking->busy_locked(space, start, end) == end;
+}
+
+uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t length, uint32_t how)
+{
+    bool low = (how & SPACE_MAP_LOW) != 0;
+    uint64_t bottom = low ? LOW_START : MAP_LOW, high = low ? LOW_END : MAP_TOP;
+    uint64_t hint_end = low ? LOW_END : USER_END, start;
+
+    if (hint != 0 && length <= hint_end && hint <= hint_end - length && is_free(space, hint, hint + length))
+        return hint;
+    while ((start = area_find_gap(&space->areas, length, bottom, high)) != 0) {
+        uint64_t end = start + length;
+
+        high = growth_limit(space, end);
+        if (high == end)
+            high = space_locking->busy_locked(space, start, end);
+        if (high == end)
+            return start;
+    }
+    return 0;
+}
+
+bool space_promised(uint32_t prot, uint64_t length)
+{
+    uint64_t bytes = 0;
+
+    if ((prot & AREA_NORESERVE) != 0 || (prot & (AREA_WRITE | AREA_SHARED)) == 0)
+        return true;
+    for (uint32_t i = 0; i < instance.plan.kernel_count; i++)
+        bytes += instance.plan.kernels[i].memory;
+    return length <= bytes;
+}

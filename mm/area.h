@@ -23,6 +23,8 @@
 #define AREA_NO_HUGE 0x80u     /* large pages are not wanted (MADV_NOHUGEPAGE) */
 #define AREA_DONTFORK 0x100u   /* a child is not to have it (MADV_DONTFORK) */
 #define AREA_WIPEONFORK 0x200u /* a child is to find zeros in it (MADV_WIPEONFORK) */
+#define AREA_LOCKED 0x400u     /* pages are there before they are touched, and are not to be let go of (mlock) */
+#define AREA_MOVING 0x800u     /* is being moved elsewhere, or comes from elsewhere (mm/remap.md) */
 #define AREA_KEPT (~AREA_PROT)
 
 struct area {

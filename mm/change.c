@@ -1,4 +1,4 @@
-/* Changes of an address space: map, unmap, protect, break. See mm/retrieval.md.
+/* Changes of an address space: map, unmap, protect, discard. See mm/retrieval.md.
  *
  * A space that lives here alone changes in one critical section. Otherwise the lock of the range excludes every fault
  * and every other change of it in the machine, the other members apply the change first and answer, then we do (Popcorn
@@ -109,8 +109,7 @@ static void settle_entry(void *context, uint64_t va, uint64_t *entry, uint64_t s
         settle->error = -ENOMEM;
 }
 
-/* -ENOMEM: frames of other kernels are left, for there is no memory to tell the owners. */
-static int settle_locked(struct space *space, uint64_t start, uint64_t end)
+int space_settle_locked(struct space *space, uint64_t start, uint64_t end)
 {
     struct settle settle = {.error = 0};
 
@@ -124,7 +123,7 @@ int space_settle(struct space *space, uint64_t start, uint64_t end)
     int error;
 
     spin_lock(&space->lock);
-    error = settle_locked(space, start, end);
+    error = space_settle_locked(space, start, end);
     spin_unlock(&space->lock);
     return error;
 }
@@ -155,9 +154,9 @@ static int64_t apply_look_locked(const struct space *space, const struct msg_spa
 
     if (space->home != instance.kernel)
         return -EPROTO;
-    if (area == NULL)
+    if (area == NULL || (change->target == SPACE_LOOK_THERE && area->start > change->start))
         return -ENOMEM;
-    return (int64_t)((change->target == 0 ? area->start : area->end) | area->prot);
+    return (int64_t)((change->target == SPACE_LOOK_START ? area->start : area->end) | area->prot);
 }
 
 /* No area of the range becomes writable that is larger than what may be promised. */
@@ -190,22 +189,7 @@ static int64_t apply_protect_locked(struct space *space, const struct msg_space_
     return error;
 }
 
-/* Growth only: shrinking is an unmap first. Returns the break. */
-static int64_t apply_break_locked(struct space *space, uint64_t wanted)
-{
-    uint64_t old_end = page_up(space->break_now);
-    uint64_t new_end = page_up(wanted);
-
-    if (wanted < space->break_start || wanted >= MAP_TOP)
-        return (int64_t)space->break_now;
-    if (new_end > old_end && (area_overlaps(&space->areas, old_end, new_end + PAGE_SIZE) ||
-                              area_set(&space->areas, old_end, new_end, AREA_READ | AREA_WRITE) != 0))
-        return (int64_t)space->break_now;
-    space->break_now = wanted;
-    return (int64_t)wanted;
-}
-
-static int64_t apply_locked(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_locked(struct space *space, const struct msg_space_change *change)
 {
     switch (change->operation) {
     case SPACE_MAP:
@@ -226,9 +210,18 @@ static int64_t apply_locked(struct space *space, const struct msg_space_change *
     case SPACE_PROTECT:
         return apply_protect_locked(space, change);
     case SPACE_BREAK:
-        return space->home == instance.kernel ? apply_break_locked(space, change->start) : -EPROTO;
+        return space->home == instance.kernel ? space_apply_break_locked(space, change) : -EPROTO;
     case SPACE_LOOK:
         return apply_look_locked(space, change);
+    case SPACE_ROOM: {
+        uint64_t place = space_room_locked(space, change->start, change->length, 0);
+
+        return space->home != instance.kernel ? -EPROTO : place != 0 ? (int64_t)place : -ENOMEM;
+    }
+    case SPACE_PREPARE:
+    case SPACE_MOVE:
+    case SPACE_CANCEL:
+        return space_apply_move_locked(space, change);
     case SPACE_GROWTH:
     case SPACE_GROW:
         return space_apply_growth_locked(space, change);
@@ -242,9 +235,27 @@ int64_t space_apply(struct space *space, const struct msg_space_change *change)
     int64_t result;
 
     spin_lock(&space->lock);
-    result = apply_locked(space, change);
+    result = space_apply_locked(space, change);
     spin_unlock(&space->lock);
     return result;
+}
+
+static bool range_valid(uint64_t start, uint64_t length)
+{
+    return (start & (PAGE_SIZE - 1)) == 0 && (length & (PAGE_SIZE - 1)) == 0 && length > 0 && start <= USER_END &&
+           length <= USER_END - start;
+}
+
+static bool is_move(const struct msg_space_change *change)
+{
+    return change->operation >= SPACE_PREPARE && change->operation <= SPACE_CANCEL;
+}
+
+/* To another place, which may be larger, and does not touch the old one. */
+static bool move_valid(const struct msg_space_change *change)
+{
+    return range_valid(change->target, change->room) && change->room >= change->length &&
+           (change->start + change->length <= change->target || change->target + change->room <= change->start);
 }
 
 /* A peer's message is checked here once; what passes can be applied. */
@@ -252,8 +263,7 @@ static bool change_valid(const struct msg_space_change *change)
 {
     if (change->operation == SPACE_BREAK)
         return true;
-    return (change->start & (PAGE_SIZE - 1)) == 0 && (change->length & (PAGE_SIZE - 1)) == 0 && change->length > 0 &&
-           change->start <= USER_END && change->length <= USER_END - change->start;
+    return range_valid(change->start, change->length) && (!is_move(change) || move_valid(change));
 }
 
 /* A change that has to wait for answers to faults. */
@@ -290,7 +300,8 @@ static int defer_change(struct space *space, const struct msg *m)
     struct deferred_change *late;
     bool deferred;
 
-    if (list_empty(&space->gets)) /* one that comes now finds the range locked */
+    /* one that comes now finds the range locked, and so does one that comes after SPACE_PREPARE */
+    if (list_empty(&space->gets) || change->operation == SPACE_MOVE || change->operation == SPACE_CANCEL)
         return 0;
     late = heap_alloc(sizeof(*late));
     if (late == NULL)
@@ -326,7 +337,7 @@ static void handle_change(const struct msg *m)
         }
         space_put(space);
     } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT ||
-               change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD) {
+               change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD || is_move(change)) {
         value = 0; /* this kernel has joined, but nobody has arrived yet: it knows no areas and maps nothing */
     }
     if (value < 0) {
@@ -386,9 +397,24 @@ int64_t space_ask_home(struct space *space, const struct msg_space_change *chang
     return (int64_t)changed.value;
 }
 
-/* The range is locked: everyone lets go of the range by OPERATION, SPACE_UNMAP or SPACE_DISCARD; then the references
- * are let go of. */
-static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length, uint32_t operation)
+int space_apply_own(struct space *space, const struct msg_space_change *change)
+{
+    space_gets_await(space, range_of(change));
+    return (int)space_apply(space, change);
+}
+
+int space_apply_others(struct space *space, const struct msg_space_change *change, const char *why)
+{
+    int error = 0;
+
+    msg_multicast(space_others(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, change, sizeof(*change), note_error,
+                  &error, why, change->start);
+    if (space->home != instance.kernel && error == 0)
+        error = space_apply_own(space, change);
+    return error;
+}
+
+int space_unmap_everywhere(struct space *space, uint64_t start, uint64_t length, uint32_t operation)
 {
     struct msg_space_change change = {.space = space->id, .start = start, .length = length, .operation = operation};
     kernel_set others = space_others(space);
@@ -397,8 +423,7 @@ static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length
 
     msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_error, &error, "unmap", start);
     if (error >= 0) {
-        space_gets_await(space, range_of(&change));
-        own = (int)space_apply(space, &change);
+        own = space_apply_own(space, &change);
         error = own != 0 ? own : error;
     }
     if (error < 0)
@@ -411,7 +436,7 @@ static int unmap_everywhere(struct space *space, uint64_t start, uint64_t length
     return error != 0 ? error : own;
 }
 
-static void count_change(struct space *space)
+void space_count_change(struct space *space)
 {
     spin_lock(&space->lock);
     space->stats.changes++;
@@ -431,11 +456,11 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
         *result = 0;
         unmap.operation = SPACE_UNMAP;
         if (replace)
-            *result = apply_locked(space, &unmap);
+            *result = space_apply_locked(space, &unmap);
         if (*result == 0)
-            *result = apply_locked(space, change);
+            *result = space_apply_locked(space, change);
         if (replace || change->operation == SPACE_UNMAP || change->operation == SPACE_DISCARD) {
-            int error = settle_locked(space, change->start, change->start + change->length);
+            int error = space_settle_locked(space, change->start, change->start + change->length);
 
             if (error != 0)
                 *result = error;
@@ -491,14 +516,14 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
     }
     if (change_alone(space, &change, fixed && replace, &result))
         return result;
-    count_change(space);
+    space_count_change(space);
     if (!fixed)
         return map_anywhere(space, &change);
     result = space_acquire(space, range_of(&change));
     if (result != 0)
         return result;
     if (replace)
-        result = unmap_everywhere(space, address, change.length, SPACE_UNMAP);
+        result = space_unmap_everywhere(space, address, change.length, SPACE_UNMAP);
     if (result == 0)
         result = space_ask_home(space, &change);
     space_release(space, range_of(&change));
@@ -515,8 +540,8 @@ static int let_go(struct space *space, const struct msg_space_change *change)
     result = space_acquire(space, range_of(change));
     if (result != 0)
         return (int)result;
-    count_change(space);
-    result = unmap_everywhere(space, change->start, change->length, change->operation);
+    space_count_change(space);
+    result = space_unmap_everywhere(space, change->start, change->length, change->operation);
     space_release(space, range_of(change));
     return (int)result;
 }
@@ -545,13 +570,13 @@ int space_discard(struct space *space, uint64_t address, uint64_t length)
     return let_go(space, &change);
 }
 
-int64_t space_look(struct space *space, uint64_t address, bool end)
+int64_t space_look(struct space *space, uint64_t address, enum space_look_at what)
 {
     struct msg_space_change change = {.space = space->id,
                                       .start = address & ~(PAGE_SIZE - 1),
                                       .length = PAGE_SIZE,
                                       .operation = SPACE_LOOK,
-                                      .target = end ? 1 : 0};
+                                      .target = what};
 
     return address < USER_END ? space_ask_home(space, &change) : -ENOMEM;
 }
@@ -573,84 +598,10 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
     result = space_acquire(space, range_of(&change));
     if (result != 0)
         return (int)result;
-    count_change(space);
+    space_count_change(space);
     result = space_ask_home(space, &change); /* it knows every area: it refuses before anything has changed */
-    if (result == 0) {
-        int error = 0;
-
-        msg_multicast(space_others(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, &change, sizeof(change),
-                      note_error, &error, "protect", address);
-        if (space->home != instance.kernel && error == 0) {
-            space_gets_await(space, range_of(&change));
-            error = (int)space_apply(space, &change);
-        }
-        result = error;
-    }
+    if (result == 0)
+        result = space_apply_others(space, &change, "protect");
     space_release(space, range_of(&change));
     return (int)result;
-}
-
-/* The lock of the break is held. Sets it to WANTED, 0 asks for it; shrinking
- * unmaps what lies between everywhere. */
-static uint64_t break_shared(struct space *space, uint64_t wanted)
-{
-    struct msg_space_change change = {.space = space->id, .operation = SPACE_BREAK};
-    int64_t now = space_ask_home(space, &change), result;
-    struct space_range range;
-
-    if (now < 0)
-        return 0;
-    if (wanted == 0 || wanted >= MAP_TOP)
-        return (uint64_t)now;
-    range = (struct space_range){page_up((uint64_t)now), page_up(wanted)};
-    if (range.end < range.start)
-        range = (struct space_range){range.end, range.start};
-    if (range.start != range.end && space_acquire(space, range) != 0)
-        return (uint64_t)now;
-    change.start = wanted;
-    result = space_ask_home(space, &change); /* refused below its start: then nothing is unmapped */
-    if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end &&
-        unmap_everywhere(space, range.start, range.end - range.start, SPACE_UNMAP) != 0) {
-        change.start = (uint64_t)now; /* somebody may still have the pages: they are not to come back as new ones */
-        result = space_ask_home(space, &change);
-    }
-    if (range.start != range.end)
-        space_release(space, range);
-    return result < 0 ? (uint64_t)now : (uint64_t)result;
-}
-
-uint64_t space_break(struct space *space, uint64_t address)
-{
-    uint64_t result = 0;
-    bool alone;
-
-    spin_lock(&space->lock);
-    alone = space_alone_locked(space);
-    if (alone) {
-        uint64_t old = page_up(space->break_now);
-
-        result = (uint64_t)apply_break_locked(space, address);
-        if (page_up(result) < old) {
-            struct msg_space_change unmap = {
-                .start = page_up(result), .length = old - page_up(result), .operation = SPACE_UNMAP};
-
-            if (apply_locked(space, &unmap) == 0)
-                settle_locked(space, unmap.start, old);
-        }
-    }
-    spin_unlock(&space->lock);
-    if (alone)
-        return result;
-    if (space_acquire(space, SPACE_BREAK_LOCK) != 0)
-        return 0;
-    count_change(space);
-    result = break_shared(space, address);
-    space_release(space, SPACE_BREAK_LOCK);
-    return result;
-}
-
-void space_set_break(struct space *space, uint64_t start)
-{
-    space->break_start = start;
-    space->break_now = start;
 }

@@ -56,6 +56,30 @@ int space_grow(struct space *space, uint64_t page, uint32_t access);
  * Stops at the first error: -EFAULT, -ENOMEM. Waits. */
 int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t access);
 
+/* The ranges are locked, and every page of [FROM, FROM + LENGTH), which is shared, is mapped here: makes [TO, TO +
+ * ROOM) an area with PROT whose first pages have the same frames. -EAGAIN: one page is not mapped here; -EEXIST:
+ * something is at TO; -ENOMEM. Waits. */
+int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_t to, uint64_t room, uint32_t prot);
+
+/* At the home: SPACE_BREAK. */
+int64_t space_apply_break_locked(struct space *space, const struct msg_space_change *change);
+/* On every kernel, one after the other: SPACE_PREPARE and then SPACE_MOVE or SPACE_CANCEL. */
+int64_t space_apply_move_locked(struct space *space, const struct msg_space_change *change);
+/* An area that ends at END is not too near to one above it that grows. */
+bool space_gap_kept_locked(const struct space *space, uint64_t end);
+
+/* CHANGE on this kernel alone, and the end of what it has put in limbo (-ENOMEM: frames of other kernels are left, for
+ * there is no memory to tell the owners). */
+int64_t space_apply_locked(struct space *space, const struct msg_space_change *change);
+int space_settle_locked(struct space *space, uint64_t start, uint64_t end);
+/* The range is locked. CHANGE on this kernel; and on all but the home. 0 or an errno. They wait. */
+int space_apply_own(struct space *space, const struct msg_space_change *change);
+int space_apply_others(struct space *space, const struct msg_space_change *change, const char *why);
+/* The range is locked: everyone lets go of it by OPERATION, SPACE_UNMAP or SPACE_DISCARD; then the references are let
+ * go of. Waits. */
+int space_unmap_everywhere(struct space *space, uint64_t start, uint64_t length, uint32_t operation);
+void space_count_change(struct space *space);
+
 /* The range of CHANGE is locked, if it has to be: the home's word on what only it can decide. */
 int64_t space_ask_home(struct space *space, const struct msg_space_change *change);
 

@@ -8,14 +8,13 @@
 #include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/layout.h"
 
-/* The pages of [start, end), or what lies above USER_END and stands for something else. */
+/* The pages of [start, end). Who has a range asks for no second one: a fork that waits in between would wait for the
+ * first, and hold up the second. */
 struct space_range {
     uint64_t start, end;
 };
-/* All pages of a space. The program break has a lock that this one does not overlap: whoever moves the break locks it
- * and then the pages between, and would wait for a lock of everything that waits for the first. */
+/* All pages of a space. */
 #define SPACE_HEAVY ((struct space_range){0, USER_END + 1})
-#define SPACE_BREAK_LOCK ((struct space_range){USER_END + PAGE_SIZE, USER_END + 2 * PAGE_SIZE})
 
 static inline bool range_overlaps(struct space_range a, struct space_range b)
 {

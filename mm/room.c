@@ -15,9 +15,14 @@ static uint64_t growth_limit(const struct space *space, uint64_t end)
     return above->start > SPACE_STACK_GAP ? above->start - SPACE_STACK_GAP : 0;
 }
 
+bool space_gap_kept_locked(const struct space *space, uint64_t end)
+{
+    return growth_limit(space, end) == end;
+}
+
 static bool is_free(const struct space *space, uint64_t start, uint64_t end)
 {
-    return !area_overlaps(&space->areas, start, end) && growth_limit(space, end) == end &&
+    return !area_overlaps(&space->areas, start, end) && space_gap_kept_locked(space, end) &&
            space_locking->busy_locked(space, start, end) == end;
 }
 

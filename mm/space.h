@@ -169,9 +169,12 @@ void space_map_fill(struct space *space, uint64_t address, uint64_t length, uint
 int space_unmap(struct space *space, uint64_t address, uint64_t length);
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
 int space_discard(struct space *space, uint64_t address, uint64_t length);
-/* The area that has ADDRESS or is the first behind it: its start, or END, and AREA_* in the low 12 bits. -ENOMEM: there
- * is none. Waits for the home. */
-int64_t space_look(struct space *space, uint64_t address, bool end);
+/* The area that has ADDRESS or is the first behind it: WHAT of it, and AREA_* in the low 12 bits. -ENOMEM: there is
+ * none. Waits for the home. */
+int64_t space_look(struct space *space, uint64_t address, enum space_look_at what);
+/* As Linux's mremap; all arguments are checked. FLAGS: as there. */
+int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
+                    uint64_t new_address);
 uint64_t space_break(struct space *space, uint64_t address);
 
 /* For loading a program into a space that runs nowhere yet: maps [START, END) with PROT and frames at once. */

@@ -167,12 +167,23 @@ enum space_operation {
     SPACE_MAP = 1,     /* home only: an area of LENGTH, at START or near it, as TARGET (enum space_map_how) says */
     SPACE_UNMAP = 2,   /* take [START, START + LENGTH) out; own frames wait for SPACE_SETTLE */
     SPACE_PROTECT = 3, /* PROT for [START, START + LENGTH); at the home all of it must be mapped */
-    SPACE_BREAK = 4,   /* home only: set the program break to START, 0 asks for it; growth adds an area */
+    SPACE_BREAK = 4,   /* home only: set the program break, if it is TARGET, to START; 0 asks; growth adds an area */
     SPACE_GUARD = 5,   /* for a fork: no private page is to be written any more without a look at its frame */
     SPACE_DISCARD = 6, /* as SPACE_UNMAP for private pages, but the areas stay; at the home all of it must be mapped */
     SPACE_GROWTH = 7,  /* home only: which growing area's start is to come down to START? */
     SPACE_GROW = 8,    /* home only: the area behind comes down to START, by LENGTH */
-    SPACE_LOOK = 9     /* home only: the area that has START, or is the first behind it */
+    SPACE_LOOK = 9,  /* home only: the area that has START, or is the first behind it, as TARGET (space_look_at) says */
+    SPACE_ROOM = 10, /* home only: where SPACE_MAP would put LENGTH now, START being a hint */
+    SPACE_PREPARE = 11, /* the range is to move to TARGET, where ROOM bytes are to be: do all that may fail */
+    SPACE_MOVE = 12,    /* move its pages, and the area too unless PROT has AREA_MOVING: then it stays, empty */
+    SPACE_CANCEL = 13   /* as it was before SPACE_PREPARE */
+};
+
+/* What SPACE_LOOK answers; in the low bits it has the area's AREA_*. */
+enum space_look_at {
+    SPACE_LOOK_START = 0, /* of the area that has START or is the first behind it */
+    SPACE_LOOK_END = 1,   /* of that */
+    SPACE_LOOK_THERE = 2  /* the end of the area that has START, if one has */
 };
 
 /* How a new area finds its place; bits. */
@@ -189,12 +200,12 @@ struct msg_space_change {
     uint32_t operation;
     uint32_t prot;
     uint64_t target; /* as the operation says, or 0 */
+    uint64_t room;   /* the same */
 };
 
 struct msg_space_changed {
     uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages;
-                     * SPACE_GROWTH: the start of the area that grows; SPACE_LOOK: the area's start (TARGET 0) or end
-                     * (TARGET 1), and in the low bits its AREA_* */
+                     * SPACE_GROWTH: the start of the area that grows; SPACE_LOOK, SPACE_ROOM: an address */
 };
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
@@ -211,7 +222,7 @@ _Static_assert(sizeof(struct msg_space_listed) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_run) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_pair) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_change) == 40, "wire format");
+_Static_assert(sizeof(struct msg_space_change) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) <= MSG_SHORT, "a handler answers in one slot");
 
 #endif

@@ -69,6 +69,11 @@ int64_t call_mmap(struct call *c)
     return address;
 }
 
+int64_t call_mremap(struct call *c)
+{
+    return space_remap(own_space(), c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
+}
+
 int64_t call_munmap(struct call *c)
 {
     return space_unmap(own_space(), c->a[0], c->a[1]);
@@ -89,7 +94,7 @@ int64_t call_mprotect(struct call *c)
     if ((prot & ~(uint64_t)(PROT_ALL | PROT_SEM)) != 0)
         return -EINVAL;
     if (grows != 0) {
-        int64_t area = space_look(own_space(), start, false);
+        int64_t area = space_look(own_space(), start, SPACE_LOOK_START);
 
         if (area < 0 || (uint64_t)area >= (grows == PROT_GROWSDOWN ? start + length : start + PAGE_SIZE))
             return -ENOMEM;

@@ -81,16 +81,14 @@ TEST(heavy_in_page_queues, "a heavy request stands in the queues of its pages, t
     CHECK(lamport_before(&queues, &entries[4]) == &entries[1]);
 }
 
-TEST(whole_space, "the whole space excludes every page, but not the break; separate ranges do not exclude each other")
+TEST(whole_space, "the whole space excludes every page; separate ranges do not exclude each other")
 {
     lamport_init(&queues);
     add(0, pages(1, 2), 1, 0);
     add(1, pages(3, 2), 2, 0);
     add(2, SPACE_HEAVY, 3, 0);
-    add(3, SPACE_BREAK_LOCK, 4, 0);
     CHECK(lamport_before(&queues, &entries[1]) == NULL);
     CHECK(lamport_before(&queues, &entries[2]) == &entries[0]);
-    CHECK(lamport_before(&queues, &entries[3]) == NULL);
     lamport_remove(&entries[0]);
     lamport_remove(&entries[1]);
     CHECK(lamport_before(&queues, &entries[2]) == NULL);
@@ -139,7 +137,6 @@ TEST(taken, "a page or a range is taken when any request has a part of it, be it
     lamport_init(&queues);
     add(0, pages(50, 1), 2, 0);
     add(1, pages(20, 10), 3, 0);
-    add(2, SPACE_BREAK_LOCK, 4, 0);
     CHECK(lamport_taken(&queues, 50 * PAGE_SIZE, 51 * PAGE_SIZE));
     CHECK(!lamport_taken(&queues, (50 + LAMPORT_LISTS) * PAGE_SIZE, (51 + LAMPORT_LISTS) * PAGE_SIZE));
     CHECK(lamport_taken(&queues, 29 * PAGE_SIZE, 30 * PAGE_SIZE));

@@ -25,6 +25,8 @@
 #define AREA_WIPEONFORK 0x200u /* a child is to find zeros in it (MADV_WIPEONFORK) */
 #define AREA_LOCKED 0x400u     /* pages are there before they are touched, and are not to be let go of (mlock) */
 #define AREA_MOVING 0x800u     /* is being moved elsewhere, or comes from elsewhere (mm/remap.md) */
+/* A fork leaves the pages alone. */
+#define AREA_NOT_COPIED (AREA_DONTFORK | AREA_WIPEONFORK)
 #define AREA_KEPT (~AREA_PROT)
 
 struct area {

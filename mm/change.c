@@ -19,6 +19,8 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 
+#define MAP_FILL 1ull /* beside the address of a new area: it is to be filled */
+
 static struct space_range range_of(const struct msg_space_change *change)
 {
     return (struct space_range){change->start, change->start + change->length};
@@ -78,6 +80,8 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
 
     for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
+        if (kind == REWRITE_GUARD && (area->prot & AREA_NOT_COPIED) != 0)
+            continue;
         if ((area->prot & AREA_SHARED) != 0)
             rewrite.holds = true; /* perhaps: it is not looked at */
         else
@@ -144,8 +148,8 @@ static int64_t apply_map_locked(struct space *space, const struct msg_space_chan
     end = start + change->length;
     if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
-    error = area_set(&space->areas, start, end, change->prot);
-    return error != 0 ? error : (int64_t)start;
+    error = area_set(&space->areas, start, end, change->prot | space->later);
+    return error != 0 ? error : (int64_t)(start | (space->later != 0 ? MAP_FILL : 0));
 }
 
 static int64_t apply_look_locked(const struct space *space, const struct msg_space_change *change)
@@ -222,6 +226,11 @@ int64_t space_apply_locked(struct space *space, const struct msg_space_change *c
     case SPACE_MOVE:
     case SPACE_CANCEL:
         return space_apply_move_locked(space, change);
+    case SPACE_CHECK:
+    case SPACE_FLAG:
+    case SPACE_RESIDENT:
+    case SPACE_LATER:
+        return space_apply_advice_locked(space, change);
     case SPACE_GROWTH:
     case SPACE_GROW:
         return space_apply_growth_locked(space, change);
@@ -337,7 +346,8 @@ static void handle_change(const struct msg *m)
         }
         space_put(space);
     } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT ||
-               change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD || is_move(change)) {
+               change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD ||
+               change->operation == SPACE_FLAG || change->operation == SPACE_RESIDENT || is_move(change)) {
         value = 0; /* this kernel has joined, but nobody has arrived yet: it knows no areas and maps nothing */
     }
     if (value < 0) {
@@ -488,7 +498,7 @@ static int64_t map_anywhere(struct space *space, const struct msg_space_change *
     return result;
 }
 
-int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how)
+static int64_t map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how)
 {
     bool fixed = (how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) != 0, replace = (how & SPACE_MAP_KEEP) == 0;
     struct msg_space_change change = {.space = space->id,
@@ -528,6 +538,16 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
         result = space_ask_home(space, &change);
     space_release(space, range_of(&change));
     return result;
+}
+
+int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how)
+{
+    int64_t result = map(space, address, length, prot, how);
+
+    if (result < 0 || (result & MAP_FILL) == 0)
+        return result;
+    space_map_fill(space, (uint64_t)result & ~MAP_FILL, length, prot);
+    return result & ~(int64_t)MAP_FILL;
 }
 
 /* Here and everywhere the pages of CHANGE, SPACE_UNMAP or SPACE_DISCARD, are let go of. */

@@ -37,6 +37,21 @@ void space_copy_frame(uint64_t to, uint64_t from)
     invlpg(va);
 }
 
+void space_zero_frame(uint64_t frame)
+{
+    uint32_t cpu = cpu_index();
+    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
+
+    if (window_owns(frame, PAGE_SIZE)) {
+        memset(window_direct(frame), 0, PAGE_SIZE);
+        return;
+    }
+    copy_entries[cpu] = frame | PAGING_PRESENT | PAGING_WRITE | PAGING_NO_EXECUTE;
+    memset((void *)va, 0, PAGE_SIZE);
+    copy_entries[cpu] = 0;
+    invlpg(va);
+}
+
 int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot)
 {
     uint64_t old = *entry & PAGING_FRAME;

@@ -128,7 +128,7 @@ int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_
     }
     *d = (struct duplicate){.space = space, .from = from, .to = to, .prot = prot};
     spin_lock(&space->lock);
-    error = area_set(&space->areas, to, to + room, prot);
+    error = area_set(&space->areas, to, to + room, prot); /* as the home has it, but for AREA_LOCKED perhaps */
     spin_unlock(&space->lock);
     if (error == 0)
         error = copy_pages(d, length);

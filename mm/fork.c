@@ -65,6 +65,12 @@ static bool buffers(struct fork *fork)
 
 /* --- areas --- */
 
+/* What the parent has there the child gets, if it is to have it. */
+static int append_area(struct space *child, uint64_t start, uint64_t end, uint32_t prot)
+{
+    return (prot & AREA_DONTFORK) != 0 ? 0 : area_append(&child->areas, start, end, prot & ~AREA_LOCKED);
+}
+
 static int copy_areas_here(struct space *parent, struct space *child)
 {
     int error = 0;
@@ -75,7 +81,7 @@ static int copy_areas_here(struct space *parent, struct space *child)
     list_for_each(node, &parent->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
 
-        error = area_append(&child->areas, area->start, area->end, area->prot);
+        error = append_area(child, area->start, area->end, area->prot);
         if (error != 0)
             break;
     }
@@ -103,7 +109,7 @@ static int copy_areas(struct fork *fork)
         if (length < 0)
             return length;
         for (size_t i = 0; i < ((size_t)length - sizeof(*answer)) / sizeof(*areas) && error == 0; i++)
-            error = area_append(&fork->child->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
+            error = append_area(fork->child, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
         fork->child->break_start = answer->break_start;
         fork->child->break_now = answer->break_now;
         if (error == 0 && answer->next != 0 && answer->next <= ask.page)
@@ -265,6 +271,8 @@ static int copy_own(struct fork *fork)
         const struct area *area = container_of(node, const struct area, node);
         uint64_t *leaf;
 
+        if ((area->prot & AREA_NOT_COPIED) != 0)
+            continue;
         for (uint64_t va = area->start;
              error == 0 && (leaf = paging_next_leaf(&parent->tables, &va, area->end)) != NULL; va += LEAF_SIZE) {
             uint64_t start = va > area->start ? va : area->start;
@@ -316,6 +324,7 @@ static int take_from(struct fork *fork, uint32_t kernel)
 static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_taken *head)
 {
     struct msg_space_pair *pairs = (struct msg_space_pair *)(head + 1);
+    const struct area *area = NULL;
     uint32_t count = 0;
     uint64_t *leaf;
 
@@ -330,6 +339,10 @@ static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_t
             uint64_t entry = leaf[i];
 
             if ((entry & PAGING_SOFT_HELD) == 0 || (entry & PAGING_SOFT_LIMBO) != 0)
+                continue;
+            if (area == NULL || area->end <= va + i * PAGE_SIZE)
+                area = area_next(&space->areas, va + i * PAGE_SIZE);
+            if (area != NULL && area->start <= va + i * PAGE_SIZE && (area->prot & AREA_NOT_COPIED) != 0)
                 continue;
             pairs[count++] = (struct msg_space_pair){va + i * PAGE_SIZE, entry & PAGING_FRAME};
             if ((entry & PAGING_SOFT_BORROWED) == 0)

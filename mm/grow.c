@@ -25,7 +25,8 @@ static struct area *growing_locked(const struct space *space, uint64_t page)
     return area;
 }
 
-/* At the home: 1: AREA, which it sets, is to come down to PAGE for ACCESS; 0: somebody was faster; -EFAULT. */
+/* At the home: 1: AREA, which it sets, is to come down to PAGE for ACCESS; 0: somebody was faster; -EACCES: and it
+ * allows no such access; -EFAULT: none. */
 static int look_locked(struct space *space, uint64_t page, uint32_t access, struct area **area)
 {
     const struct area *there = area_find(&space->areas, page);
@@ -89,12 +90,4 @@ int space_grow(struct space *space, uint64_t page, uint32_t access)
         }
     }
     return result == -EAGAIN ? 0 : (int)result;
-}
-
-void space_map_fill(struct space *space, uint64_t address, uint64_t length, uint32_t prot)
-{
-    bool write = (prot & (AREA_WRITE | AREA_SHARED)) == AREA_WRITE;
-
-    if ((prot & AREA_PROT) != 0)
-        space_touch(space, address, address + page_up(length), write ? AREA_WRITE : AREA_READ);
 }

@@ -49,11 +49,11 @@ uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t le
 bool space_promised(uint32_t prot, uint64_t length);
 /* At the home: SPACE_GROWTH and SPACE_GROW. */
 int64_t space_apply_growth_locked(struct space *space, const struct msg_space_change *change);
-/* A fault that wants ACCESS found nothing that allows it at PAGE: lets an area that grows down come to it, if none is
- * there. 0: look again; -EFAULT; -ENOMEM. Waits. */
+/* A fault that wants ACCESS found nothing at PAGE: lets an area that grows down come to it. 0: look again; -EFAULT,
+ * -EACCES, -ENOMEM. Waits. */
 int space_grow(struct space *space, uint64_t page, uint32_t access);
 /* Makes the pages of [START, END) usable for ACCESS (AREA_*), one after the other, without letting an area grow.
- * Stops at the first error: -EFAULT, -ENOMEM. Waits. */
+ * Stops at the first error: -EFAULT, -EACCES, -ENOMEM. Waits. */
 int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t access);
 
 /* The ranges are locked, and every page of [FROM, FROM + LENGTH), which is shared, is mapped here: makes [TO, TO +
@@ -61,6 +61,8 @@ int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t acce
  * something is at TO; -ENOMEM. Waits. */
 int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_t to, uint64_t room, uint32_t prot);
 
+/* SPACE_CHECK, SPACE_FLAG, SPACE_RESIDENT, SPACE_LATER. */
+int64_t space_apply_advice_locked(struct space *space, const struct msg_space_change *change);
 /* At the home: SPACE_BREAK. */
 int64_t space_apply_break_locked(struct space *space, const struct msg_space_change *change);
 /* On every kernel, one after the other: SPACE_PREPARE and then SPACE_MOVE or SPACE_CANCEL. */
@@ -91,6 +93,8 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame);
 
 /* Copies a page from FROM, which may be a peer's memory, to TO, which is ours. */
 void space_copy_frame(uint64_t to, uint64_t from);
+/* Fills a page, which may be a peer's memory, with zeros. */
+void space_zero_frame(uint64_t frame);
 
 /* Calls EACH for every space here that messages find. Programs stand still: none comes or goes; EACH may wait. */
 void space_each(void (*each)(struct space *space, void *context), void *context);

@@ -80,7 +80,7 @@ static int64_t extend(struct remap *r)
     if (result == 0)
         result = space_ask_home(r->space, &map);
     space_release(r->space, range);
-    return result < 0 ? result : (int64_t)r->from;
+    return result < 0 ? result : (int64_t)r->from; /* AREA_LOCKED, if it is so, is the whole area's: see space_remap */
 }
 
 static int let_target_go(const struct remap *r)

@@ -65,6 +65,7 @@ struct space {
     kernel_set members;     /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
     uint64_t break_start;   /* [i] home only */
     uint64_t break_now;     /* [k] home only */
+    uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */
     struct list locks;      /* [k] home only, lock=home: requests of the lock manager in order of arrival */
     struct space_lamport lamport;   /* [k] lock=lamport */
     uint64_t get_count;             /* [k] questions so far */
@@ -172,6 +173,22 @@ int space_discard(struct space *space, uint64_t address, uint64_t length);
 /* The area that has ADDRESS or is the first behind it: WHAT of it, and AREA_* in the low 12 bits. -ENOMEM: there is
  * none. Waits for the home. */
 int64_t space_look(struct space *space, uint64_t address, enum space_look_at what);
+/* All areas in [START, END) lack the bits FORBIDDEN and have the bits NEEDED (AREA_*): 0, or 1 when a part is in no
+ * area; -EINVAL. */
+int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
+/* The areas in [START, END) lose the bits CLEAR, of AREA_KEPT, and get the bits SET. -ENOMEM. Waits. */
+int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
+/* New areas get AREA_LOCKED and are filled, or not, from now on. */
+int space_lock_later(struct space *space, bool lock);
+/* Gives the pages of [START, END) frames, for writing or reading. -EINVAL: an area forbids that; -ENOMEM: a part is in
+ * no area, or there is no memory. BEST: as each area allows; -EFAULT: one allows nothing. Waits. */
+enum space_fill { SPACE_FILL_READ, SPACE_FILL_WRITE, SPACE_FILL_BEST };
+int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how);
+/* Which of the pages from START on, COUNT of them, 32 at most, have a frame: a bit for each. Negative: an errno. */
+int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count);
+/* The pages of [START, END), which is shared, are filled with zeros for all who share them. -ENOMEM: they cannot all be
+ * had here, or a part is in no area any more. Waits. */
+int space_empty(struct space *space, uint64_t start, uint64_t end);
 /* As Linux's mremap; all arguments are checked. FLAGS: as there. */
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address);

@@ -176,7 +176,12 @@ enum space_operation {
     SPACE_ROOM = 10, /* home only: where SPACE_MAP would put LENGTH now, START being a hint */
     SPACE_PREPARE = 11, /* the range is to move to TARGET, where ROOM bytes are to be: do all that may fail */
     SPACE_MOVE = 12,    /* move its pages, and the area too unless PROT has AREA_MOVING: then it stays, empty */
-    SPACE_CANCEL = 13   /* as it was before SPACE_PREPARE */
+    SPACE_CANCEL = 13,  /* as it was before SPACE_PREPARE */
+    SPACE_CHECK = 14,   /* home only: EINVAL when an area of the range has a bit of PROT, or not all of TARGET; 1 when a
+                         * part is in no area, else 0 */
+    SPACE_FLAG = 15,    /* areas of the range lose the bits TARGET and get the bits PROT */
+    SPACE_RESIDENT = 16, /* which of the first 32 pages of the range are mapped here: a bit for each */
+    SPACE_LATER = 17     /* home only: areas made from now on get the bits PROT, of AREA_LOCKED */
 };
 
 /* What SPACE_LOOK answers; in the low bits it has the area's AREA_*. */
@@ -205,7 +210,8 @@ struct msg_space_change {
 
 struct msg_space_changed {
     uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages;
-                     * SPACE_GROWTH: the start of the area that grows; SPACE_LOOK, SPACE_ROOM: an address */
+                     * SPACE_GROWTH: the start of the area that grows; SPACE_LOOK, SPACE_ROOM: an address;
+                     * SPACE_CHECK, SPACE_RESIDENT: see there */
 };
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");

@@ -1,4 +1,5 @@
-/* System calls on memory: anonymous mappings and the break. */
+/* System calls on memory: anonymous mappings and the break. What a program says of its memory is in
+ * kernel/calls/advice.c. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "mm/space.h"
@@ -24,11 +25,6 @@
 #define PROT_SEM 8u
 #define PROT_GROWSDOWN 0x01000000u
 #define PROT_GROWSUP 0x02000000u
-#define MADV_NORMAL 0u
-#define MADV_RANDOM 1u
-#define MADV_SEQUENTIAL 2u
-#define MADV_WILLNEED 3u
-#define MADV_DONTNEED 4u
 
 static struct space *own_space(void)
 {
@@ -104,23 +100,6 @@ int64_t call_mprotect(struct call *c)
         start = (uint64_t)area & ~(PAGE_SIZE - 1);
     }
     return space_protect(own_space(), start, length, (uint32_t)prot & PROT_ALL);
-}
-
-int64_t call_madvise(struct call *c)
-{
-    if ((c->a[0] & (PAGE_SIZE - 1)) != 0)
-        return -EINVAL;
-    switch (c->a[2]) {
-    case MADV_DONTNEED:
-        return space_discard(own_space(), c->a[0], c->a[1]);
-    case MADV_NORMAL:
-    case MADV_RANDOM:
-    case MADV_SEQUENTIAL:
-    case MADV_WILLNEED:
-        return 0; /* hints about what is done anyway or not at all */
-    default:
-        return -EINVAL;
-    }
 }
 
 int64_t call_brk(struct call *c)

@@ -34,12 +34,23 @@ static bool room_behind(const struct vm_region *region, struct vm_span span, int
     return vm_mapped(region, (struct vm_span){after, end - after}) == 0;
 }
 
-/* More pages for shared memory than its object has are for kernels that know objects. */
-static bool may_reach(struct vm_region *region, int page, int count)
+/* More pages for shared memory than the HELD ones are for kernels that know objects: what lies behind may be there, and
+ * mapped nowhere or elsewhere, or not be there. */
+static bool may_reach(struct vm_region *region, int page, int held, int count)
 {
     const struct vm_page *p = &region->pages[page];
 
-    return !p->mapped || !p->shared || vm_has(VM_OBJECT) || p->offset + count <= region->objects[p->object].size;
+    return !p->mapped || !p->shared || vm_has(VM_OBJECT) || count <= held;
+}
+
+/* How many pages from PAGE on are in one area for sure, COUNT at most. */
+static int held_from(struct vm_region *region, int page, int count)
+{
+    int held = count < VM_REGION_PAGES - page ? count : VM_REGION_PAGES - page;
+
+    while (held > 1 && vm_whole(region, (struct vm_span){page, held}) != VM_ONE)
+        held--;
+    return held;
 }
 
 /* SPAN, cut where it stops to be in one area for sure or, one time in eight, as it is. */
@@ -103,7 +114,7 @@ void vm_operation_grow(struct vm_region *region)
     long result, expected;
     char *start = vm_address(region, span.first);
 
-    if (total == span.count || !may_reach(region, span.first, total))
+    if (total == span.count || !may_reach(region, span.first, span.count, total))
         return;
     room = room_behind(region, span, span.first + total);
     result = remap(start, span.count, total, flags, NULL);
@@ -136,7 +147,7 @@ void vm_operation_move(struct vm_region *region)
     }
     if (!overlap && whole != VM_ONE && (to.count <= from.count || vm_mapped(region, to) > 0))
         return;
-    if (!may_reach(region, from.first, to.count))
+    if (!may_reach(region, from.first, from.count, to.count))
         return;
     result = remap(vm_address(region, from.first), from.count, to.count, MREMAP_MAYMOVE | MREMAP_FIXED, target);
     /* What is not mapped is told before or after the overlap. */
@@ -169,7 +180,8 @@ void vm_operation_duplicate(struct vm_region *region)
         vm_expect(region, (struct vm_span){from, 1}, "mremap of old size 0, private", 0, result, -EINVAL);
         return;
     }
-    if ((from >= to.first && from < to.first + to.count) || !may_reach(region, from, to.count))
+    if ((from >= to.first && from < to.first + to.count) ||
+        !may_reach(region, from, held_from(region, from, to.count), to.count))
         return;
     result = remap(vm_address(region, from), 0, to.count, MREMAP_MAYMOVE | MREMAP_FIXED, target);
     vm_expect(region, to, "mremap of old size 0 to here", (uint64_t)from, result, (long)target);

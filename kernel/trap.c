@@ -10,6 +10,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/printf.h"
 #include "kernel/machine.h"
+#include "mm/frame.h"
 #include "mm/space.h"
 #include "msg/channel.h"
 #include "tasks/exit.h"
@@ -98,6 +99,20 @@ static bool in_user_copy(const struct trap_frame *frame)
     return frame->rip >= (uint64_t)user_copy_start && frame->rip < (uint64_t)user_copy_end;
 }
 
+static void log_no_memory(const struct thread *thread)
+{
+    struct frame_stats stats;
+    struct space_pages pages;
+
+    frame_stats(&stats);
+    space_count_pages(group_space(thread->group), &pages);
+    log_line(
+        "mm: no kernel has memory for process %u (%s), which is killed: kernel %u has %lu of %lu KiB left, and the "
+        "process %lu KiB through it",
+        thread->group->id, thread->context.name, machine_kernel(), (unsigned long)(stats.free * PAGE_SIZE / 1024),
+        (unsigned long)(stats.total * PAGE_SIZE / 1024), (unsigned long)(pages.held * PAGE_SIZE / 1024));
+}
+
 static void page_fault(struct trap_frame *frame)
 {
     uint64_t address = read_cr2();
@@ -113,7 +128,7 @@ static void page_fault(struct trap_frame *frame)
     }
     error = space_fault(group_space(thread->group), address, access_of(frame->error));
     if (error == -ENOMEM) {
-        log_line("mm: kernel %u is out of memory: the program that asked for more is killed", machine_kernel());
+        log_no_memory(thread);
         exit_group_killed(EXIT_SIGNAL(SIGKILL));
     }
     if (error != 0) {

@@ -79,7 +79,8 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t set, 
                                       .operation = SPACE_FLAG,
                                       .prot = set,
                                       .target = clear};
-    struct space_range range = {start, end};
+    /* all of it is not locked as a range: nobody could map anything meanwhile */
+    struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
     int error = space_acquire(space, range);
 
     if (error != 0)

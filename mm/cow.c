@@ -12,6 +12,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/get.h"
+#include "mm/give.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
@@ -65,7 +66,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
         space->stats.cow_upgrades++;
         return 0; /* a TLB that knows it as read-only faults once, and finds it so */
     }
-    new = frame_alloc(0);
+    new = frame_alloc_page(false);
     if (new == 0)
         return -ENOMEM;
     space_copy_frame(new, old);
@@ -167,6 +168,17 @@ static bool room_for(struct space *space, uint64_t page)
     return room;
 }
 
+/* Nobody writes to FRAME: all entries for it, in all spaces, are COW. */
+static uint64_t copy_of(uint64_t frame)
+{
+    uint64_t new = frame_alloc_page(false);
+
+    if (new == 0)
+        return frame_from_peer(frame);
+    space_copy_frame(new, frame);
+    return new;
+}
+
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
 {
     struct msg_space_record message = {.space = space->id, .page = page};
@@ -176,10 +188,9 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
 
     if (frame_is_sole(frame)) /* and stays so: a fork needs the whole space */
         return upgrade(space, page, frame);
-    new = room_for(space, page) ? frame_alloc(0) : 0;
+    new = room_for(space, page) ? copy_of(frame) : 0;
     if (new == 0)
         return -ENOMEM;
-    space_copy_frame(new, frame); /* nobody writes to it: all entries for it, in all spaces, are COW */
     space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
     letting.held = switch_page(space, page, 0);
     if (space->retrieval->home_knows)
@@ -197,7 +208,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     }
     if (letting.error != 0) {
         take_back(space, page, frame, letting.held);
-        frame_free(new, 0);
+        space_drop_new(new);
         return letting.error;
     }
     if (space_install(space, page, new, true) != 0)

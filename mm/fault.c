@@ -12,6 +12,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/get.h"
+#include "mm/give.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
 #include "mm/space.h"
@@ -28,8 +29,8 @@ uint64_t space_entry_flags(uint32_t prot)
            ((prot & AREA_EXEC) != 0 ? 0 : PAGING_NO_EXECUTE);
 }
 
-/* Puts FRAME at PAGE. Frames of other kernels are marked. HELD: with the space's reference, counted now; an own frame.
- */
+/* Puts FRAME at PAGE. Frames of other kernels are marked. HELD: with the space's reference, counted now if the frame is
+ * ours; a peer has counted its. */
 static int install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool held, bool cow)
 {
     uint64_t *entry = paging_entry(&space->tables, page, true);
@@ -38,18 +39,18 @@ static int install_locked(struct space *space, uint64_t page, uint64_t frame, ui
         return -ENOMEM;
     assert(*entry == 0);
     *entry = frame | space_page_flags(prot, cow);
-    if (held) {
+    if (held)
         *entry |= PAGING_SOFT_HELD;
-        frame_share(frame);
-    } else if (!window_owns(frame, PAGE_SIZE)) {
+    if (!window_owns(frame, PAGE_SIZE))
         *entry |= PAGING_SOFT_BORROWED;
-    }
+    else if (held)
+        frame_share(frame);
     return 0;
 }
 
 static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
 {
-    uint64_t frame = frame_alloc_zeroed();
+    uint64_t frame = frame_alloc_page(true);
     int error = frame == 0 ? -ENOMEM : install_locked(space, page, frame, prot, true, false);
 
     if (error != 0 && frame != 0)
@@ -149,14 +150,24 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
     spin_unlock(&space->lock);
 }
 
+void space_drop_new(uint64_t frame)
+{
+    if (window_owns(frame, PAGE_SIZE))
+        frame_free(frame, 0);
+    else
+        release_one(frame);
+}
+
 /* A new frame for PAGE, made known as the strategy wants before it is mapped. What could fail here comes first: once
  * others know of the frame it stays. */
 static int install_recorded(struct space *space, uint64_t page)
 {
-    uint64_t frame = frame_alloc_zeroed();
+    uint64_t frame = frame_alloc_page(true);
     bool room;
     int error;
 
+    if (frame == 0)
+        frame = frame_from_peer(0);
     if (frame == 0)
         return -ENOMEM;
     spin_lock(&space->lock);
@@ -164,7 +175,7 @@ static int install_recorded(struct space *space, uint64_t page)
     spin_unlock(&space->lock);
     error = room ? space->retrieval->record(space, page, frame) : -ENOMEM;
     if (error != 0) {
-        frame_free(frame, 0);
+        space_drop_new(frame);
         return error;
     }
     error = space_install(space, page, frame, true);
@@ -288,7 +299,7 @@ static int fault_within(struct space *space, uint64_t page, uint32_t access)
     }
     if (result == NOT_KNOWN && space_get_possible(space))
         result = get_timed(space, page, access);
-    if (result <= 0)
+    if (result <= 0 && result != -ENOMEM) /* with the page's lock other kernels can be asked for memory */
         return result;
     result = space_acquire(space, (struct space_range){page, page + PAGE_SIZE});
     if (result != 0)

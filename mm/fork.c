@@ -398,7 +398,7 @@ static int fill_child(struct fork *fork, const struct area *area)
             return -ENOMEM;
         if (*entry != 0)
             continue;
-        frame = frame_alloc_zeroed();
+        frame = frame_alloc_page(true);
         if (frame == 0)
             return -ENOMEM;
         frame_share(frame);

@@ -13,6 +13,8 @@
 #include "kernel/lib/string.h"
 
 #define RANGES_MAX 64
+#define RESERVE_PART 64u /* of all frames, one in so many is not for programs */
+#define RESERVE_LEAST 32u
 #define ZEROED_MAX 16u /* frames kept that are known to be zeroed */
 #define STATE_INSIDE 0 /* not the first frame of a block, or never handed out */
 #define STATE_FREE 1
@@ -205,6 +207,26 @@ uint64_t frame_alloc_zeroed(void)
     if (frame != 0)
         memset((void *)(frame + range_of(frame)->delta), 0, PAGE_SIZE);
     return frame;
+}
+
+/* How many frames the pages of programs leave to others. */
+static uint64_t reserve(void)
+{
+    uint64_t frames = counts.total / RESERVE_PART;
+
+    return frames > RESERVE_LEAST ? frames : RESERVE_LEAST;
+}
+
+uint64_t frame_alloc_page(bool zeroed)
+{
+    if (__atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= reserve())
+        return 0;
+    return zeroed ? frame_alloc_zeroed() : frame_alloc(0);
+}
+
+uint64_t frame_alloc_table(void)
+{
+    return __atomic_load_n(&counts.free, __ATOMIC_RELAXED) > reserve() / 2 ? frame_alloc_zeroed() : 0;
 }
 
 void frame_free(uint64_t frame, uint32_t order)

@@ -19,6 +19,10 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta);
 uint64_t frame_alloc(uint32_t order);
 /* One frame filled with zeros, or 0. */
 uint64_t frame_alloc_zeroed(void);
+/* One frame for a page of a program, zeroed or not, and a zeroed one for the tables of such pages. 0 already when only
+ * the last frames are left: those are for the kernel's own objects and, half of them, for tables. */
+uint64_t frame_alloc_page(bool zeroed);
+uint64_t frame_alloc_table(void);
 /* Gives back a single frame that still is filled with zeros: it is kept so for a while, and counts as free. */
 void frame_free_zeroed(uint64_t frame);
 /* Gives back what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */

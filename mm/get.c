@@ -226,7 +226,7 @@ static bool prepare(struct space_get *get)
 
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
 {
-    struct space_get get = {.space = space, .page = page, .access = access, .spare = frame_alloc_zeroed()};
+    struct space_get get = {.space = space, .page = page, .access = access, .spare = frame_alloc_page(true)};
     uint32_t runs = space->prefetch; /* read once: it may change */
 
     get.result = -ENOMEM;

@@ -91,6 +91,8 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
 /* The same with the page's lock; FRAME is what the page has, mapped here or not; its area is known here. Waits. */
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame);
 
+/* A frame for a new page, ours or given by a peer, is not needed after all. Waits. */
+void space_drop_new(uint64_t frame);
 /* Copies a page from FROM, which may be a peer's memory, to TO, which is ours. */
 void space_copy_frame(uint64_t to, uint64_t from);
 /* Fills a page, which may be a peer's memory, with zeros. */

@@ -14,6 +14,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/get.h"
+#include "mm/give.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
@@ -67,6 +68,7 @@ void space_init(void)
     space_cow_init();
     space_fork_init();
     reference_init();
+    give_init();
 }
 
 static struct list *bucket_of(uint64_t id)
@@ -77,7 +79,7 @@ static struct list *bucket_of(uint64_t id)
 static uint64_t table_frame(void *context)
 {
     (void)context;
-    return frame_alloc_zeroed();
+    return frame_alloc_table();
 }
 
 struct space *space_create(uint64_t id, uint32_t home)

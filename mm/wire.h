@@ -153,7 +153,8 @@ struct msg_space_taken {
     uint64_t unused;
 };
 
-/* FRAME_SOLE. FRAME_SHARE and FRAME_RELEASE have any number of uint64_t, the physical addresses. */
+/* FRAME_SOLE; FRAME_GIVE: what is to be copied, or 0, and the answer. FRAME_SHARE and FRAME_RELEASE have any number of
+ * uint64_t, the physical addresses. */
 struct msg_frame {
     uint64_t frame;
 };

@@ -351,6 +351,25 @@ TEST(frame_wrong_free, "freeing twice, with another order, inside a block, off a
     CHECK_PANIC(frame_free(block, 3));
 }
 
+TEST(frame_reserve, "pages of programs leave frames to their tables, and both to the kernel's own objects")
+{
+    uint64_t pages = 0, tables = 0, others = 0;
+
+    begin();
+    CHECK_EQ(add(0, 32 << 20), 0);
+    while (frame_alloc_page(pages % 2 == 0) != 0)
+        pages++;
+    while (frame_alloc_table() != 0)
+        tables++;
+    CHECK_EQ(frame_alloc_page(true), 0);
+    while (frame_alloc_zeroed() != 0)
+        others++;
+    CHECK_EQ(pages + tables + others, counts.total);
+    CHECK_EQ(tables + others, reserve());
+    CHECK(reserve() >= counts.total / 64 && tables >= reserve() / 2 && others > 0);
+    CHECK_EQ(frame_alloc_table(), 0);
+}
+
 TEST(frame_random, "random blocks over three ranges agree with a map of pages, and all freed they merge to the start")
 {
     static struct {

@@ -1,0 +1,39 @@
+"""The calls on memory where kernels answer late, where they ask each other in other ways, on Linux, and without memory."""
+
+import pytest
+
+from conftest import in_turn, tap_failures
+
+PROGRAMS = ["test-map", "test-remap", "test-break", "test-advise", "test-resident"]
+MACHINES = {
+    "late-answers": ("--cpus", "4", "--nodes", "2", "--inject", "seed=11"),
+    "members": ("--cpus", "4", "--nodes", "2", "--append", "retrieve=members"),
+    "chain-late": ("--cpus", "4", "--nodes", "2", "--append", "retrieve=chain", "--inject", "seed=12"),
+    "2-cpus-a-kernel": ("--cpus", "8", "--nodes", "4", "--kernels", "4"),
+    "linux": ("--os", "linux", "--cpus", "2"),
+}
+SHORT_OF_MEMORY = {
+    "1-kernel": ("--cpus", "1", "--mem", "128M"),
+    "4-kernels": ("--cpus", "4", "--nodes", "2", "--mem", "256M"),
+    "2-cpus-a-kernel": ("--cpus", "4", "--kernels", "2", "--mem", "256M"),
+}
+
+
+def passed(done):
+    problems = tap_failures(done.stdout.decode(errors="replace"))
+    assert not problems and done.status == 0, "\n".join(problems) + "\n" + done.explain()
+
+
+@pytest.mark.parametrize("program, machine", [
+    pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
+    for machine in in_turn(MACHINES, index, ("linux",))])
+def test_calls(run, program, machine):
+    passed(run(*MACHINES[machine], "--", program))
+
+
+@pytest.mark.parametrize("machine", SHORT_OF_MEMORY)
+def test_without_memory(run, machine):
+    """A kernel without memory takes it from others; who wants more than there is is killed, and said so."""
+    done = run(*SHORT_OF_MEMORY[machine], "--", "test-exhaust")
+    passed(done)
+    assert "no kernel has memory for process" in done.log, done.explain()

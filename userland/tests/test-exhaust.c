@@ -1,0 +1,199 @@
+/* test-exhaust: programs that want more memory than their kernel has, and more than there is. The first get it from
+ * other kernels, the others are killed, and what else runs goes on.
+ *
+ * The C library's functions that ask for memory are not used in the children, which live beside almost none. */
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userland/tests/machine.h"
+#include "userland/tests/spread.h"
+#include "userland/tests/tap.h"
+#include "userland/tests/thread.h"
+
+static long total_pages;  /* of the machine */
+static long kernel_pages; /* of one kernel, about */
+
+static long free_pages(void)
+{
+    struct sysinfo info = {0};
+
+    sysinfo(&info);
+    return (long)(info.freeram * info.mem_unit) / PAGE;
+}
+
+static char *reserve(long pages)
+{
+    return mmap(NULL, (size_t)(pages * PAGE), READ_WRITE, PRIVATE | MAP_NORESERVE, -1, 0);
+}
+
+static void write_pages(char *area, long pages, uint64_t seed)
+{
+    for (long page = 0; page < pages; page++)
+        *(volatile uint64_t *)(void *)(area + page * PAGE + 8) = seed + (uint64_t)page;
+}
+
+static bool has_pages(const char *area, long pages, uint64_t seed)
+{
+    for (long page = 0; page < pages; page++) {
+        if (*(const volatile uint64_t *)(const void *)(area + page * PAGE + 8) != seed + (uint64_t)page ||
+            *(const volatile uint64_t *)(const void *)(area + page * PAGE) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* --- more than one kernel has --- */
+
+static int more_than_here(void *context)
+{
+    long pages = kernel_pages + kernel_pages / 3;
+    char *area = reserve(pages);
+
+    spread_go(*(const int *)context);
+    write_pages(area, pages, 7);
+    if (!has_pages(area, pages, 7))
+        return 1;
+    spread_go(*(const int *)context + 1);
+    return has_pages(area, pages, 7) ? 0 : 2;
+}
+
+static void test_more_than_here(void)
+{
+    long before;
+
+    if (tap_skip_alone())
+        return;
+    before = free_pages();
+    for (int k = 0; k < 2; k++) {
+        int end = spread_child(more_than_here, &k);
+
+        EXPECT(end == 0, "kernel %d: %d", k, end);
+    }
+    tap_note("free before %ld pages, after %ld pages", before, free_pages());
+    EXPECT(free_pages() > before - 256, "memory is lost");
+}
+
+/* --- copies --- */
+
+static int write_all(void *context)
+{
+    long pages = kernel_pages * 2 / 3;
+
+    write_pages(context, pages, 9);
+    return has_pages(context, pages, 9) ? 0 : 1;
+}
+
+static int copies(void *context)
+{
+    long pages = kernel_pages * 2 / 3;
+    char *area = reserve(pages);
+
+    (void)context;
+    write_pages(area, pages, 8);
+    if (spread_child(write_all, area) != 0)
+        return 1;
+    return has_pages(area, pages, 8) ? 0 : 2;
+}
+
+static void test_copies(void)
+{
+    int end;
+
+    if (tap_skip_alone())
+        return;
+    end = spread_child(copies, NULL);
+    EXPECT(end == 0, "%d", end);
+}
+
+/* --- more than there is --- */
+
+static int more_than_there_is(void *context)
+{
+    long pages = total_pages * 2;
+    char *area = reserve(pages);
+
+    spread_go(*(const int *)context);
+    write_pages(area, pages, 10);
+    return 1;
+}
+
+static int small_work(void *context)
+{
+    char *area = spread_map(64, PRIVATE);
+
+    (void)context;
+    spread_fill(area, 0, 64, 11);
+    return spread_holds(area, 0, 64, 11) ? 0 : 1;
+}
+
+static void test_more_than_there_is(void)
+{
+    long before = free_pages();
+
+    for (int k = 0; k < 2; k++) {
+        int end = spread_child(more_than_there_is, &k);
+
+        EXPECT(end == 1000 + SIGKILL, "kernel %d: %d", k, end);
+        end = spread_child(small_work, NULL);
+        EXPECT(end == 0, "what comes behind it: %d", end);
+    }
+    tap_note("free before %ld pages, after %ld pages", before, free_pages());
+    EXPECT(!tap_on_kettle() || free_pages() > before - 256, "memory is lost");
+}
+
+/* --- beside one that takes everything --- */
+
+static void test_beside(void)
+{
+    int status = 0, rounds = 0, failed = 0;
+    pid_t greedy = fork(), ended = 0;
+
+    if (greedy == 0)
+        _exit(more_than_there_is(&rounds));
+    EXPECT(greedy > 0, "%s", strerror(errno));
+    while (greedy > 0 && ended == 0) {
+        pid_t child = fork(); /* it may find no memory, and says so */
+
+        if (child == 0)
+            _exit(0);
+        if (child > 0 && (waitpid(child, &status, 0) != child))
+            failed++;
+        if (child < 0 && errno != ENOMEM && errno != EAGAIN)
+            failed++;
+        rounds++;
+        ended = waitpid(greedy, &status, WNOHANG);
+    }
+    EXPECT(ended == greedy && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "it ends with %x", (unsigned)status);
+    EXPECT(failed == 0, "%d of %d forks", failed, rounds);
+    EXPECT(spread_child(small_work, NULL) == 0, "what comes behind it");
+}
+
+static const struct tap_test tests[] = {
+    {"a program has more memory than its kernel", test_more_than_here},
+    {"pages are copied where there is no memory for the copies", test_copies},
+    {"a program that wants more than there is is killed, and all its memory comes back", test_more_than_there_is},
+    {"forks go on beside a program that takes all memory", test_beside},
+};
+
+int main(int argc, char **argv)
+{
+    struct sysinfo info = {0};
+
+    if (argc > 1) {
+        puts("usage: test-exhaust\n\nChecks what happens where memory is short; writes TAP.");
+        return strcmp(argv[1], "--help") == 0 ? 0 : 2;
+    }
+    spread_begin();
+    sysinfo(&info);
+    total_pages = (long)(info.totalram * info.mem_unit) / PAGE;
+    kernel_pages = total_pages / spread_count();
+    return tap_run(tests, TAP_COUNT(tests));
+}

@@ -63,13 +63,6 @@ static bool in_limbo(const uint64_t *entry)
     return entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0;
 }
 
-static bool in_limbo_locked(struct space *space, uint64_t page)
-{
-    const uint64_t *entry = paging_entry(&space->tables, page, false);
-
-    return entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0;
-}
-
 enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK };
 
 /* True when what this kernel does not have at PAGE nobody has, and nobody is about to change that. */
@@ -84,15 +77,14 @@ static bool complete_locked(const struct space *space, uint64_t page)
 static int resolve_locked(struct space *space, uint64_t page, uint32_t access, bool complete)
 {
     struct area *area = area_find(&space->areas, page);
-    uint64_t *entry;
+    uint64_t *entry = paging_entry(&space->tables, page, false);
 
-    if (in_limbo_locked(space, page))
+    if (in_limbo(entry))
         return NEEDS_LOCK;
     if (area == NULL)
         return complete ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
         return -EACCES;
-    entry = paging_entry(&space->tables, page, false);
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0)
         return space_alone_locked(space) ? space_cow_alone_locked(space, page, entry, area->prot) : NEEDS_LOCK;
     if (entry != NULL && *entry != 0)

@@ -70,9 +70,32 @@ int paging_map(const struct page_tables *tables, uint64_t va, uint64_t pa, uint6
     return 0;
 }
 
+static bool is_table(uint64_t entry)
+{
+    return (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT;
+}
+
+/* As paging_entry without CREATE: faults and changes do little else, so its three steps are no loop. */
+static inline __attribute__((always_inline)) uint64_t *find_entry(const struct page_tables *tables, uint64_t va)
+{
+    uint64_t *table = table_at(tables, tables->root);
+
+#pragma GCC unroll 3
+    for (int level = LEVEL_ROOT; level > LEVEL_LEAF; level--) {
+        uint64_t entry = *entry_in(table, va, level);
+
+        if (!is_table(entry))
+            return NULL;
+        table = table_at(tables, entry & PAGING_FRAME);
+    }
+    return entry_in(table, va, LEVEL_LEAF);
+}
+
 uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool create)
 {
-    return entry_at(tables, va, LEVEL_LEAF, create);
+    uint64_t *entry = find_entry(tables, va);
+
+    return entry != NULL || !create ? entry : entry_at(tables, va, LEVEL_LEAF, true);
 }
 
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
@@ -84,11 +107,6 @@ int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
             break; /* the last slot of the address space */
     }
     return 0;
-}
-
-static bool is_table(uint64_t entry)
-{
-    return (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT;
 }
 
 /* Within the table at LEVEL; *VA is behind it when it has none. */
@@ -128,6 +146,15 @@ struct visit {
     void *context;
 };
 
+/* Of a table of 4 KiB pages: the entries from VA's up to END. */
+static inline void visit_leaves(const struct visit *visit, uint64_t *table, uint64_t va, unsigned end)
+{
+    uint64_t base = va & ~((1ull << level_shift(LEVEL_LEAF + 1)) - 1);
+
+    for (unsigned i = paging_index(va); (i = paging_next_used(table, i, end)) < end; i++)
+        visit->leaf(visit->context, base + ((uint64_t)i << PAGE_SHIFT), &table[i], PAGE_SIZE);
+}
+
 /* LAST is the last address of the range, which ends behind it: 0 at the top of the address space. */
 static void visit_table(const struct visit *visit, uint64_t frame, int level, uint64_t va, uint64_t last)
 {
@@ -151,8 +178,15 @@ void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
                   void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size), void *context)
 {
     struct visit v = {tables, visit, context};
+    uint64_t *first;
 
-    if (va < end)
+    if (va >= end)
+        return;
+    first = va >> level_shift(LEVEL_LEAF + 1) == (end - 1) >> level_shift(LEVEL_LEAF + 1) ? find_entry(tables, va)
+                                                                                          : NULL;
+    if (first != NULL) /* in one table: most changes are small */
+        visit_leaves(&v, first - paging_index(va), va, paging_index(end - 1) + 1);
+    else
         visit_table(&v, tables->root, LEVEL_ROOT, va, end - 1);
 }
 

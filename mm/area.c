@@ -43,8 +43,14 @@ struct area *area_find(const struct area_list *list, uint64_t address)
 {
     struct area *area = list->root;
 
-    while (area != NULL && (address < area->start || address >= area->end))
-        area = area->child[address < area->start ? AREA_LOWER : AREA_HIGHER];
+    while (area != NULL) {
+        if (address < area->start)
+            area = area->child[AREA_LOWER];
+        else if (address < area->end)
+            break;
+        else
+            area = area->child[AREA_HIGHER];
+    }
     return area;
 }
 
@@ -53,12 +59,14 @@ struct area *area_next(const struct area_list *list, uint64_t address)
     struct area *next = NULL;
 
     for (struct area *area = list->root; area != NULL;) {
-        if (area->end > address) {
-            next = area;
-            area = area->child[AREA_LOWER];
-        } else {
+        if (address >= area->end) {
             area = area->child[AREA_HIGHER];
+            continue;
         }
+        next = area;
+        if (address >= area->start)
+            break;
+        area = area->child[AREA_LOWER];
     }
     return next;
 }
@@ -138,7 +146,7 @@ static int spare_for(const struct area_list *list, uint64_t at, struct area **sp
     *spare = NULL;
     if (area == NULL || area->start == at)
         return 0;
-    *spare = heap_alloc(sizeof(**spare));
+    *spare = heap_alloc_unset(sizeof(**spare));
     return *spare != NULL ? 0 : -ENOMEM;
 }
 
@@ -232,7 +240,7 @@ int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot
 
 struct area *area_reserve(void)
 {
-    return heap_alloc(sizeof(struct area));
+    return heap_alloc_unset(sizeof(struct area));
 }
 
 void area_unreserve(struct area *area)
@@ -240,15 +248,18 @@ void area_unreserve(struct area *area)
     heap_free(area, sizeof(*area));
 }
 
-void area_set_reserved(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t prot)
+bool area_set_reserved(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t prot)
 {
     struct area *behind = area_next(list, start);
 
+    if (behind != NULL && behind->start < end)
+        return false;
     *area = (struct area){.start = start, .end = end, .prot = prot};
     area_tree_insert(list, area, behind);
     if (behind != NULL)
         join(list, behind);
     join(list, area);
+    return true;
 }
 
 int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
@@ -265,24 +276,34 @@ int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t p
     return 0;
 }
 
+/* The area that AREA and those behind it have at END, or NULL when END is no place to cut: none has it inside. */
+static struct area *cut_at(const struct area_list *list, struct area *area, uint64_t end)
+{
+    if (area != NULL && area->end < end)
+        area = area_find(list, end);
+    return area != NULL && area->start < end && area->end > end ? area : NULL;
+}
+
 /* In what areas have of [START, END) only the bits KEEP stay, and the bits ADD come to them. -ENOMEM: unchanged. */
 static int change(struct area_list *list, uint64_t start, uint64_t end, uint32_t keep, uint32_t add)
 {
-    struct area *area, *low, *high;
+    struct area *area = area_next(list, start), *last, *low = NULL, *high = NULL;
 
-    if (start >= end)
+    if (start >= end || area == NULL)
         return 0;
-    if (spare_for(list, start, &low) != 0)
+    last = cut_at(list, area, end);
+    if (area->start < start && (low = heap_alloc_unset(sizeof(*low))) == NULL)
         return -ENOMEM;
-    if (spare_for(list, end, &high) != 0) {
+    if (last != NULL && (high = heap_alloc_unset(sizeof(*high))) == NULL) {
         heap_free(low, sizeof(*low));
         return -ENOMEM;
     }
-    if (low != NULL)
-        split(list, area_find(list, start), start, low);
-    if (high != NULL)
-        split(list, area_find(list, end), end, high);
-    area = area_next(list, start);
+    if (last != NULL)
+        split(list, last, end, high);
+    if (low != NULL) {
+        split(list, area, start, low);
+        area = low;
+    }
     while (area != NULL && area->start < end) {
         area->prot = (area->prot & keep) | add;
         area = area_after(list, join(list, area));

@@ -10,22 +10,24 @@ static uint32_t height_of(const struct area *area)
     return area != NULL ? area->height : 0;
 }
 
-static uint64_t widest_of(const struct area *area)
-{
-    return area != NULL ? area->widest : 0;
-}
-
 /* What AREA says of its subtree, from what its children say of theirs. */
-static void measure(struct area *area)
+static inline void measure(struct area *area)
 {
-    const struct area *lower = area->child[AREA_LOWER], *higher = area->child[AREA_HIGHER];
+    uint64_t widest = area->gap;
+    uint32_t height = 0;
 
-    area->height = 1 + (height_of(lower) > height_of(higher) ? height_of(lower) : height_of(higher));
-    area->widest = area->gap;
-    if (widest_of(lower) > area->widest)
-        area->widest = widest_of(lower);
-    if (widest_of(higher) > area->widest)
-        area->widest = widest_of(higher);
+    for (uint32_t side = AREA_LOWER; side <= AREA_HIGHER; side++) {
+        const struct area *child = area->child[side];
+
+        if (child == NULL)
+            continue;
+        if (child->height > height)
+            height = child->height;
+        if (child->widest > widest)
+            widest = child->widest;
+    }
+    area->height = height + 1;
+    area->widest = widest;
 }
 
 /* NEW, which may be NULL, becomes what OLD is to its parent. */
@@ -39,6 +41,14 @@ static void replace(struct area_list *list, const struct area *old, struct area 
         parent->child[parent->child[AREA_HIGHER] == old] = new;
     if (new != NULL)
         new->parent = parent;
+}
+
+/* The same, and to the parent all is as it was, until NEW is settled. */
+static void take_place(struct area_list *list, const struct area *old, struct area *new)
+{
+    replace(list, old, new);
+    new->height = old->height;
+    new->widest = old->widest;
 }
 
 static void adopt(struct area *parent, uint32_t side, struct area *child)
@@ -77,11 +87,22 @@ static struct area *balance(struct area_list *list, struct area *area)
     return area;
 }
 
-static void settle(struct area_list *list, struct area *area)
+/* Makes good what has changed at AREA and UNTIL, which is AREA or above it, or NULL: the gaps, the children. What they
+ * say of their subtrees is still what their parents know. Above UNTIL the first subtree that is as it was ends it: so a
+ * change costs a few steps, however many areas there are. */
+static void settle(struct area_list *list, struct area *area, const struct area *until)
 {
+    bool below = until != NULL;
+
     for (; area != NULL; area = area->parent) {
+        uint32_t height = area->height;
+        uint64_t widest = area->widest;
+
+        below = below && area != until;
         measure(area);
         area = balance(list, area);
+        if (!below && area->height == height && area->widest == widest)
+            break;
     }
 }
 
@@ -109,10 +130,11 @@ void area_tree_insert(struct area_list *list, struct area *area, struct area *ne
         area->parent = NULL;
         list->root = area;
     }
+    area->height = 0; /* nothing was here */
     set_gap(list, area);
     if (next != NULL)
         set_gap(list, next);
-    settle(list, area);
+    settle(list, area, next);
 }
 
 void area_tree_remove(struct area_list *list, struct area *area)
@@ -133,14 +155,15 @@ void area_tree_remove(struct area_list *list, struct area *area)
             adopt(next, AREA_HIGHER, higher);
         }
         adopt(next, AREA_LOWER, lower);
-        replace(list, area, next);
+        take_place(list, area, next);
+    } else if (lower != NULL || higher != NULL) {
+        from = lower != NULL ? lower : higher;
+        take_place(list, area, from);
     } else {
-        struct area *only = lower != NULL ? lower : higher;
-
-        replace(list, area, only);
-        from = only != NULL ? only : area->parent;
+        from = area->parent;
+        replace(list, area, NULL);
     }
-    settle(list, from);
+    settle(list, from, next);
 }
 
 void area_tree_moved(struct area_list *list, struct area *area)
@@ -150,7 +173,10 @@ void area_tree_moved(struct area_list *list, struct area *area)
     set_gap(list, area);
     if (next != NULL)
         set_gap(list, next);
-    settle(list, area->child[AREA_HIGHER] != NULL ? next : area);
+    if (area->child[AREA_HIGHER] != NULL)
+        settle(list, next, area);
+    else
+        settle(list, area, next);
 }
 
 struct area *area_tree_last_below(const struct area_list *list, uint64_t address)

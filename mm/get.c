@@ -100,12 +100,8 @@ bool space_get_possible(struct space *space)
 /* What the page is allowed here, as the answer says: only the page, for what lies around it may be changing. */
 static void note_area_locked(struct space_get *get, uint32_t prot)
 {
-    struct area_list *areas = &get->space->areas;
-
-    if (area_find(areas, get->page) != NULL)
-        return;
-    area_set_reserved(areas, get->area, get->page, get->page + PAGE_SIZE, prot);
-    get->area = NULL;
+    if (area_set_reserved(&get->space->areas, get->area, get->page, get->page + PAGE_SIZE, prot))
+        get->area = NULL;
 }
 
 /* The answer makes sense. */

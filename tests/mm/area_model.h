@@ -18,14 +18,24 @@ static uint16_t map[PAGES]; /* AREA_* of each page, or NONE */
 static int heap_left = -1;  /* allocations until there is no memory; -1: plenty */
 static long heap_objects;
 
-void *heap_alloc(size_t size)
+void *heap_alloc_unset(size_t size)
 {
+    void *object;
+
     if (heap_left == 0)
         return NULL;
     if (heap_left > 0)
         heap_left--;
     heap_objects++;
-    return calloc(1, size);
+    object = malloc(size);
+    return object != NULL ? memset(object, 0xa5, size) : NULL;
+}
+
+void *heap_alloc(size_t size)
+{
+    void *object = heap_alloc_unset(size);
+
+    return object != NULL ? memset(object, 0, size) : NULL;
 }
 
 void heap_free(void *object, size_t size)

@@ -100,9 +100,22 @@ void window_unmap(uint64_t va, uint64_t size)
     }
 }
 
+const struct plan_range *window_range_of(uint64_t pa)
+{
+    static const struct plan_range *volatile last; /* [a] the one found last: most questions are about few ranges */
+    const struct plan_range *range = last;
+
+    if (range != NULL && pa - range->base < range->size)
+        return range;
+    range = plan_range_of(&instance.plan, pa);
+    if (range != NULL)
+        last = range;
+    return range;
+}
+
 bool window_owns(uint64_t pa, uint64_t size)
 {
-    const struct plan_range *range = plan_range_of(&instance.plan, pa);
+    const struct plan_range *range = window_range_of(pa);
 
     return range != NULL && range->kernel == instance.kernel && pa + size <= range->base + range->size;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "boot/bootpage.h"
+#include "boot/plan.h"
 #include "kernel/arch/x86_64/paging.h"
 
 /* The instance's kernel page tables, for mapping and for copying the upper half into programs' tables. */
@@ -28,6 +29,8 @@ int window_map(uint64_t va, uint64_t pa, uint64_t size, uint64_t flags);
 /* Removes such a mapping and flushes it on the calling CPU; nothing else may have used it. */
 void window_unmap(uint64_t va, uint64_t size);
 
+/* plan_range_of for this instance's plan: whose memory is PA? */
+const struct plan_range *window_range_of(uint64_t pa);
 /* True when all of [PA, PA + SIZE) is this instance's own memory, usable through the direct map. */
 bool window_owns(uint64_t pa, uint64_t size);
 

@@ -78,15 +78,19 @@ bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end)
     return area != NULL && area->start < end;
 }
 
-bool area_covers(const struct area_list *list, uint64_t start, uint64_t end)
+/* AREA is area_next's answer for START. */
+static inline bool covers(const struct area_list *list, const struct area *area, uint64_t start, uint64_t end)
 {
-    const struct area *area = area_next(list, start);
-
     while (start < end && area != NULL && area->start <= start) {
         start = area->end;
         area = area_after(list, area);
     }
     return start >= end;
+}
+
+bool area_covers(const struct area_list *list, uint64_t start, uint64_t end)
+{
+    return covers(list, area_next(list, start), start, end);
 }
 
 uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high)
@@ -159,18 +163,23 @@ static void split(struct area_list *list, struct area *area, uint64_t at, struct
     area_tree_insert(list, spare, area_after(list, area));
 }
 
-/* Joins AREA with the neighbour before it when they touch and are alike. Returns the one that AREA is, or is in. */
-static struct area *join(struct area_list *list, struct area *area)
+/* AREA becomes a part of BEFORE, its neighbour. */
+static __attribute__((noinline)) struct area *append(struct area_list *list, struct area *before, struct area *area)
 {
-    struct area *before = area_before(list, area);
     uint64_t end = area->end;
 
-    if (before == NULL || before->end != area->start || !alike(before, area))
-        return area;
     area_drop(list, area);
     before->end = end;
     area_tree_moved(list, before);
     return before;
+}
+
+/* Joins AREA with the neighbour before it when they touch and are alike. Returns the one that AREA is, or is in. */
+static inline struct area *join(struct area_list *list, struct area *area)
+{
+    struct area *before = area_before(list, area);
+
+    return before != NULL && before->end == area->start && alike(before, area) ? append(list, before, area) : area;
 }
 
 /* Memory for carve's split, or NULL in *SPARE when no area reaches out of [START, END) at both ends. -ENOMEM. */
@@ -284,10 +293,11 @@ static struct area *cut_at(const struct area_list *list, struct area *area, uint
     return area != NULL && area->start < end && area->end > end ? area : NULL;
 }
 
-/* In what areas have of [START, END) only the bits KEEP stay, and the bits ADD come to them. -ENOMEM: unchanged. */
-static int change(struct area_list *list, uint64_t start, uint64_t end, uint32_t keep, uint32_t add)
+/* In what areas have of [START, END) only the bits KEEP stay, and the bits ADD come to them. AREA is area_next's answer
+ * for START. -ENOMEM: unchanged. */
+static int change(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t keep, uint32_t add)
 {
-    struct area *area = area_next(list, start), *last, *low = NULL, *high = NULL;
+    struct area *last, *low = NULL, *high = NULL;
 
     if (start >= end || area == NULL)
         return 0;
@@ -315,15 +325,17 @@ static int change(struct area_list *list, uint64_t start, uint64_t end, uint32_t
 
 int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
-    return change(list, start, end, AREA_KEPT, prot & AREA_PROT);
+    return change(list, area_next(list, start), start, end, AREA_KEPT, prot & AREA_PROT);
 }
 
 int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
-    return area_covers(list, start, end) ? area_protect_known(list, start, end, prot) : -ENOMEM;
+    struct area *first = area_next(list, start);
+
+    return covers(list, first, start, end) ? change(list, first, start, end, AREA_KEPT, prot & AREA_PROT) : -ENOMEM;
 }
 
 int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear)
 {
-    return change(list, start, end, ~(clear & AREA_KEPT), set & AREA_KEPT);
+    return change(list, area_next(list, start), start, end, ~(clear & AREA_KEPT), set & AREA_KEPT);
 }

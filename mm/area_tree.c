@@ -87,21 +87,18 @@ static struct area *balance(struct area_list *list, struct area *area)
     return area;
 }
 
-/* Makes good what has changed at AREA and UNTIL, which is AREA or above it, or NULL: the gaps, the children. What they
- * say of their subtrees is still what their parents know. Above UNTIL the first subtree that is as it was ends it: so a
- * change costs a few steps, however many areas there are. */
-static void settle(struct area_list *list, struct area *area, const struct area *until)
+/* Makes good what has changed at AREA: its gap, its children. What the areas say of their subtrees is what their
+ * parents know. It ends at the first subtree that is as it was: so a change costs a few steps, however many areas there
+ * are. */
+static void settle(struct area_list *list, struct area *area)
 {
-    bool below = until != NULL;
-
     for (; area != NULL; area = area->parent) {
         uint32_t height = area->height;
         uint64_t widest = area->widest;
 
-        below = below && area != until;
         measure(area);
         area = balance(list, area);
-        if (!below && area->height == height && area->widest == widest)
+        if (area->height == height && area->widest == widest)
             break;
     }
 }
@@ -115,7 +112,7 @@ static void set_gap(const struct area_list *list, struct area *area)
 
 void area_tree_insert(struct area_list *list, struct area *area, struct area *next)
 {
-    struct area *before;
+    struct area *before, *other = next; /* whose gap changes, too */
 
     list_insert_before(&area->node, next != NULL ? &next->node : &list->head);
     list->count++;
@@ -124,6 +121,7 @@ void area_tree_insert(struct area_list *list, struct area *area, struct area *ne
     area->child[AREA_HIGHER] = NULL;
     if (next != NULL && next->child[AREA_LOWER] == NULL) {
         adopt(next, AREA_LOWER, area);
+        other = NULL; /* next on the way up */
     } else if (before != NULL) {
         adopt(before, AREA_HIGHER, area); /* the highest below NEXT, or of all: it has no such child */
     } else {
@@ -134,7 +132,8 @@ void area_tree_insert(struct area_list *list, struct area *area, struct area *ne
     set_gap(list, area);
     if (next != NULL)
         set_gap(list, next);
-    settle(list, area, next);
+    settle(list, area);
+    settle(list, other);
 }
 
 void area_tree_remove(struct area_list *list, struct area *area)
@@ -163,7 +162,9 @@ void area_tree_remove(struct area_list *list, struct area *area)
         from = area->parent;
         replace(list, area, NULL);
     }
-    settle(list, from, next);
+    settle(list, from);
+    if (next != from)
+        settle(list, next);
 }
 
 void area_tree_moved(struct area_list *list, struct area *area)
@@ -173,10 +174,13 @@ void area_tree_moved(struct area_list *list, struct area *area)
     set_gap(list, area);
     if (next != NULL)
         set_gap(list, next);
-    if (area->child[AREA_HIGHER] != NULL)
-        settle(list, next, area);
-    else
-        settle(list, area, next);
+    if (area->child[AREA_HIGHER] != NULL) {
+        settle(list, next);
+        settle(list, area);
+    } else {
+        settle(list, area);
+        settle(list, next);
+    }
 }
 
 struct area *area_tree_last_below(const struct area_list *list, uint64_t address)

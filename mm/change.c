@@ -66,8 +66,12 @@ static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t e
                                  enum rewrite_kind kind)
 {
     struct rewrite rewrite = {.prot = prot, .kind = kind};
+    uint64_t *only = end - start == PAGE_SIZE ? paging_entry(&space->tables, start, false) : NULL;
 
-    paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
+    if (only != NULL && *only != 0) /* what a program changes is often one page */
+        rewrite_entry(&rewrite, start, only, PAGE_SIZE);
+    else
+        paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
     space->stats.prefetch_used += rewrite.prefetch_used;
     if (rewrite.flush)
         space_flush(space, start, end);
@@ -166,6 +170,8 @@ static int64_t apply_look_locked(const struct space *space, const struct msg_spa
 /* No area of the range becomes writable that is larger than what may be promised. */
 static bool protect_promised(const struct space *space, uint64_t start, uint64_t end, uint32_t prot)
 {
+    if ((prot & AREA_WRITE) == 0)
+        return true;
     for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
         uint64_t from = area->start > start ? area->start : start, to = area->end < end ? area->end : end;
@@ -193,18 +199,22 @@ static int64_t apply_protect_locked(struct space *space, const struct msg_space_
     return error;
 }
 
+static int unmap_locked(struct space *space, uint64_t start, uint64_t length)
+{
+    int error = area_remove(&space->areas, start, start + length);
+
+    if (error == 0)
+        rewrite_range_locked(space, start, start + length, 0, REWRITE_UNMAP);
+    return error;
+}
+
 int64_t space_apply_locked(struct space *space, const struct msg_space_change *change)
 {
     switch (change->operation) {
     case SPACE_MAP:
         return apply_map_locked(space, change);
-    case SPACE_UNMAP: {
-        int error = area_remove(&space->areas, change->start, change->start + change->length);
-
-        if (error == 0)
-            rewrite_range_locked(space, change->start, change->start + change->length, 0, REWRITE_UNMAP);
-        return error;
-    }
+    case SPACE_UNMAP:
+        return unmap_locked(space, change->start, change->length);
     case SPACE_DISCARD:
         rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_UNMAP);
         return space->home == instance.kernel &&
@@ -461,12 +471,7 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
     spin_lock(&space->lock);
     alone = space_alone_locked(space);
     if (alone) {
-        struct msg_space_change unmap = *change;
-
-        *result = 0;
-        unmap.operation = SPACE_UNMAP;
-        if (replace)
-            *result = space_apply_locked(space, &unmap);
+        *result = replace ? unmap_locked(space, change->start, change->length) : 0;
         if (*result == 0)
             *result = space_apply_locked(space, change);
         if (replace || change->operation == SPACE_UNMAP || change->operation == SPACE_DISCARD) {

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "boot/instance.h"
+#include "boot/window.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
@@ -27,7 +28,7 @@ struct release_batch {
 
 uint32_t frame_owner(uint64_t frame)
 {
-    const struct plan_range *range = plan_range_of(&instance.plan, frame);
+    const struct plan_range *range = window_range_of(frame);
 
     return range != NULL ? range->kernel : KERNELS_MAX;
 }

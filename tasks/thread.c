@@ -338,6 +338,26 @@ void thread_restart_call(struct thread *thread)
     thread->context.interrupted = 0;
 }
 
+/* What was due is to be looked at again: more may have come. */
+static bool do_due(struct thread *thread)
+{
+    uint32_t due = thread->due;
+
+    if ((due & THREAD_DUE_MOVE) != 0)
+        migrate_ordered(thread);
+    else if ((due & THREAD_DUE_STOP) != 0)
+        stop_stand(thread);
+    else if ((due & THREAD_DUE_FREEZE) != 0 || ((due & THREAD_DUE_PASSED) != 0 && thread->context.interrupted == 0))
+        freeze_stand(thread);
+    else if ((due & THREAD_DUE_SIGNAL) != 0)
+        signal_deliver(thread);
+    else if ((due & THREAD_DUE_RSEQ) != 0)
+        rseq_update(thread);
+    else
+        return false;
+    return true;
+}
+
 void thread_before_user(void)
 {
     struct thread *thread = thread_current();
@@ -345,27 +365,8 @@ void thread_before_user(void)
     for (;;) {
         if (thread_dying(thread))
             exit_killed();
-        if ((thread->due & THREAD_DUE_MOVE) != 0) {
-            migrate_ordered(thread);
+        if (thread->due != 0 && do_due(thread))
             continue;
-        }
-        if ((thread->due & THREAD_DUE_STOP) != 0) {
-            stop_stand(thread);
-            continue;
-        }
-        if ((thread->due & THREAD_DUE_FREEZE) != 0 ||
-            ((thread->due & THREAD_DUE_PASSED) != 0 && thread->context.interrupted == 0)) {
-            freeze_stand(thread);
-            continue;
-        }
-        if ((thread->due & THREAD_DUE_SIGNAL) != 0) {
-            signal_deliver(thread);
-            continue;
-        }
-        if ((thread->due & THREAD_DUE_RSEQ) != 0) {
-            rseq_update(thread);
-            continue;
-        }
         if (cpu_self()->resched) {
             sched_reschedule();
             continue;

@@ -75,7 +75,7 @@ static bool is_table(uint64_t entry)
     return (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT;
 }
 
-/* As paging_entry without CREATE: faults and changes do little else, so its three steps are no loop. */
+/* The entry for VA where all its tables are there, or NULL. Faults and changes do little else: so it is no loop. */
 static inline __attribute__((always_inline)) uint64_t *find_entry(const struct page_tables *tables, uint64_t va)
 {
     uint64_t *table = table_at(tables, tables->root);
@@ -95,7 +95,7 @@ uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool creat
 {
     uint64_t *entry = find_entry(tables, va);
 
-    return entry != NULL || !create ? entry : entry_at(tables, va, LEVEL_LEAF, true);
+    return entry != NULL ? entry : entry_at(tables, va, LEVEL_LEAF, create);
 }
 
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)

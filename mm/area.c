@@ -247,6 +247,11 @@ int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot
     return 0;
 }
 
+static const struct area *area_last(const struct area_list *list)
+{
+    return list->count != 0 ? container_of(list->head.previous, struct area, node) : NULL;
+}
+
 struct area *area_reserve(void)
 {
     return heap_alloc_unset(sizeof(struct area));
@@ -257,12 +262,19 @@ void area_unreserve(struct area *area)
     heap_free(area, sizeof(*area));
 }
 
-bool area_set_reserved(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t prot)
+bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,
+                       uint32_t prot)
 {
-    struct area *behind = area_next(list, start);
+    struct area *behind = area_next(list, address);
+    const struct area *before;
 
-    if (behind != NULL && behind->start < end)
+    if (behind != NULL && behind->start <= address)
         return false;
+    before = behind != NULL ? area_before(list, behind) : area_last(list);
+    if (before != NULL && before->end > start)
+        start = before->end;
+    if (behind != NULL && behind->start < end)
+        end = behind->start;
     *area = (struct area){.start = start, .end = end, .prot = prot};
     area_tree_insert(list, area, behind);
     if (behind != NULL)

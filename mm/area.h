@@ -80,11 +80,13 @@ struct area *area_next(const struct area_list *list, uint64_t address);
 bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end);
 /* Makes [START, END) an area with PROT, whatever was there, and joins it with equal neighbours. -ENOMEM: unchanged. */
 int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
-/* Memory for an area to come, or NULL; and area_set with it, which then needs no other. True: AREA is the list's, or
- * has been freed. False, and nothing has happened: an area has a part of [START, END). */
+/* Memory for an area to come, or NULL; and what it is for: as much of [START, END) around ADDRESS as is in no area
+ * becomes one with PROT, joined with equal neighbours. True: AREA is the list's, or has been freed. False, and nothing
+ * has happened: an area has ADDRESS. */
 struct area *area_reserve(void);
 void area_unreserve(struct area *area);
-bool area_set_reserved(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t prot);
+bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,
+                       uint32_t prot);
 /* Adds an area behind all others. -EINVAL when that is not its place; -ENOMEM. */
 int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
 /* Takes [START, END) out of all areas. -ENOMEM, and unchanged: only when one area is to become two. */

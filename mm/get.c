@@ -97,16 +97,22 @@ bool space_get_possible(struct space *space)
     return space->retrieval->home_knows && space->home != instance.kernel;
 }
 
-/* What the page is allowed here, as the answer says: only the page, for what lies around it may be changing. */
-static void note_area_locked(struct space_get *get, uint32_t prot)
+/* What the page is allowed here, as the answer says, and what lies around it as far as the home says: changes of that
+ * wait for the answer. */
+static void note_area_locked(struct space_get *get, const struct msg_space_got *answer)
 {
-    if (area_set_reserved(&get->space->areas, get->area, get->page, get->page + PAGE_SIZE, prot))
+    uint64_t size = PAGE_SIZE << answer->block, start = get->page & ~(size - 1);
+
+    if (get->area != NULL &&
+        area_set_reserved(&get->space->areas, get->area, get->page, start, start + size, answer->prot))
         get->area = NULL;
 }
 
 /* The answer makes sense. */
 static bool answer_valid(const struct space_get *get, const struct msg_space_got *answer, uint64_t entry)
 {
+    if (answer->block > SPACE_BLOCK_MAX)
+        return false;
     if (answer->kind == SPACE_TAKEN)
         return get->spare != 0 && (entry == 0 || (entry & PAGING_FRAME) == get->spare);
     if (answer->kind == SPACE_FRAME)
@@ -136,7 +142,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         space->stats.fetched_none++;
         return -EFAULT;
     }
-    note_area_locked(get, answer->prot);
+    note_area_locked(get, answer);
     flags = space_page_flags(answer->prot, answer->cow != 0);
     if (answer->kind == SPACE_TAKEN ||
         (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* the answer that said so was lost */
@@ -186,38 +192,43 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     completion_signal(&get->done); /* now the task may end, and the space with it */
 }
 
-/* Asks once, with RUNS. */
-static void question(struct space_get *get, uint32_t runs)
+/* The question begins: what its answer needs is there, and changes of what that may bring wait for it. */
+static bool begin_locked(struct space_get *get, bool wide)
+{
+    struct space *space = get->space;
+
+    if (paging_entry(&space->tables, get->page, true) == NULL)
+        return false;
+    if (get->area == NULL && area_find(&space->areas, get->page) == NULL && (get->area = area_reserve()) == NULL)
+        return false;
+    wide = wide || get->area != NULL;
+    get->start = wide ? get->page & ~(LEAF_SIZE - 1) : get->page;
+    get->end = get->start + (wide ? LEAF_SIZE : PAGE_SIZE);
+    get->number = ++space->get_count;
+    list_append(&space->gets, &get->node);
+    return true;
+}
+
+/* Asks once, with RUNS. False: there is no memory for the answer. */
+static bool question(struct space_get *get, uint32_t runs)
 {
     struct space *space = get->space;
     struct msg_space_get ask = {
         .space = space->id, .page = get->page, .spare = get->spare, .access = get->access, .runs = runs};
     struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = get->page};
     struct msg_asking asking;
+    bool begun;
 
-    get->start = runs != 0 ? get->page & ~(LEAF_SIZE - 1) : get->page;
-    get->end = get->start + (runs != 0 ? LEAF_SIZE : PAGE_SIZE);
     completion_init(&get->done);
     spin_lock(&space->lock);
-    get->number = ++space->get_count;
-    list_append(&space->gets, &get->node);
+    begun = begin_locked(get, runs != 0);
     spin_unlock(&space->lock);
+    if (!begun)
+        return false;
     msg_ask(&asking, space->home, runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),
             take_answer, get);
     msg_wait(&get->done, &reason);
-}
-
-/* What an answer needs. */
-static bool prepare(struct space_get *get)
-{
-    struct space *space = get->space;
-    bool table;
-
-    get->area = area_reserve();
-    spin_lock(&space->lock);
-    table = paging_entry(&space->tables, get->page, true) != NULL;
-    spin_unlock(&space->lock);
-    return table && get->area != NULL;
+    return true;
 }
 
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
@@ -226,15 +237,12 @@ int space_get_page(struct space *space, uint64_t page, uint32_t access)
     uint32_t runs = space->prefetch; /* read once: it may change */
 
     get.result = -ENOMEM;
-    if (prepare(&get)) {
-        question(&get, runs);
-        if (get.lost && runs > SPACE_RUNS_SHORT) {
-            question(&get, 0); /* an answer of one slot needs no memory here */
-            if (get.lost) {
-                log_line("mm: frame %lx is lost: there is no memory to ask who has it", (unsigned long)get.spare);
-                get.spare = 0;
-                get.result = -ENOMEM;
-            }
+    if (question(&get, runs) && get.lost && runs > SPACE_RUNS_SHORT) {
+        question(&get, 0); /* an answer of one slot needs no memory here */
+        if (get.lost) {
+            log_line("mm: frame %lx is lost: there is no memory to ask who has it", (unsigned long)get.spare);
+            get.spare = 0;
+            get.result = -ENOMEM;
         }
     }
     area_unreserve(get.area);
@@ -271,13 +279,33 @@ static void add_runs_locked(const struct space *space, uint64_t page, const stru
         got->runs = (uint16_t)space_runs_list_locked(space, page, start, end, got->run, most);
 }
 
+/* The largest block around PAGE that AREA has all of. */
+static uint32_t block_of(const struct area *area, uint64_t page)
+{
+    uint32_t block = SPACE_BLOCK_MAX;
+
+    while ((page & ~((PAGE_SIZE << block) - 1)) < area->start || (page | ((PAGE_SIZE << block) - 1)) >= area->end)
+        block--;
+    return block;
+}
+
+/* Nobody is about to change anything of the block around PAGE. */
+static bool block_still_locked(const struct space *space, uint64_t page, uint32_t block)
+{
+    uint64_t start = page & ~((PAGE_SIZE << block) - 1);
+
+    return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block));
+}
+
 static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
 {
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
     const struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_entry(&space->tables, page, false);
+    uint32_t block = area != NULL ? block_of(area, page) : 0;
+    bool still = block_still_locked(space, page, block);
 
-    if (space_locking->taken_locked(space, page, page + PAGE_SIZE) ||
+    if ((!still && (block == 0 || !block_still_locked(space, page, 0))) ||
         (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)) {
         got->kind = SPACE_BUSY;
         return;
@@ -285,6 +313,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (area == NULL)
         return;
     got->kind = SPACE_AREA;
+    got->block = still ? (uint8_t)block : 0;
     got->prot = (uint16_t)area->prot;
     if (!area_allows(area->prot, ask->access))
         return;

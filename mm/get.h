@@ -16,7 +16,7 @@ struct space_get {
     uint64_t page;
     uint64_t start, end; /* what the answer may bring */
     uint32_t access;
-    struct area *area; /* memory for the page's, or NULL: it has been used */
+    struct area *area; /* memory for the page's, or NULL: it is known, or this has been used */
     uint64_t
         spare; /* a zeroed frame of ours that the page gets if it has none; 0: it has been taken, or there is none */
     bool lost; /* the answer: what the home has done is not known */

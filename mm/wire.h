@@ -101,12 +101,14 @@ struct msg_space_run {
     uint64_t run;  /* in place of the index: 1 if they are copy-on-write, else 0 */
 };
 
+#define SPACE_BLOCK_MAX 9u  /* all pages of a table */
 #define SPACE_RUNS_SHORT 4u /* in one slot */
 #define SPACE_RUNS_MAX 32u
 
 /* SPACE_GET, SPACE_GET_MANY */
 struct msg_space_got {
-    uint16_t kind; /* enum space_answer */
+    uint8_t kind;  /* enum space_answer */
+    uint8_t block; /* the aligned 2^BLOCK pages around the page, 512 at most, are all allowed the same */
     uint16_t prot; /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
     uint16_t cow;
     uint16_t runs;                  /* if SPACE_FRAME: how many there are */

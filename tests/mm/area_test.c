@@ -173,6 +173,48 @@ TEST(area_empty_range, "a change of an empty range changes nothing, and needs no
     begin();
 }
 
+/* What an answer says of a block of pages around one. */
+static void note_block(uint64_t page, uint64_t block, uint32_t prot)
+{
+    struct area *area = area_reserve();
+    uint64_t start = page & ~((1ull << block) - 1), end = start + (1ull << block);
+    bool known = map[page] != NONE;
+
+    CHECK(area != NULL);
+    heap_left = 0;
+    CHECK_EQ(area_set_reserved(&list, area, at(page), at(start), at(end), prot), !known);
+    heap_left = -1;
+    if (known) {
+        area_unreserve(area);
+        return;
+    }
+    while (page > start && map[page - 1] == NONE)
+        page--;
+    for (; page < end && map[page] == NONE; page++)
+        map[page] = (uint16_t)prot;
+}
+
+TEST(area_set_around,
+     "what no area has around an address becomes one without memory, and no page beyond its neighbours")
+{
+    uint64_t state = 11;
+
+    for (int round = 0; round < 40; round++) {
+        begin();
+        for (int i = 0; i < 60; i++) {
+            uint64_t page = test_below(&state, PAGES), end;
+
+            note_block(page, test_below(&state, 4), 1 + (uint32_t)test_below(&state, 2));
+            page = test_below(&state, PAGES);
+            end = page + test_below(&state, PAGES - page < 6 ? PAGES - page : 6);
+            CHECK_EQ(area_remove(&list, at(page), at(end)), 0);
+            fill(page, end, NONE);
+            check_list();
+        }
+    }
+    begin();
+}
+
 TEST(area_move, "a list that gets another's areas drops its own; the other is empty, and both can be used")
 {
     struct area_list other;

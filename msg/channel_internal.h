@@ -198,16 +198,19 @@ union msg_seen {
 };
 extern union msg_seen msg_seen;
 
-static inline uint64_t msg_hint_word(uint32_t index)
+/* Four hints in each. */
+static inline const volatile uint64_t *msg_hint_words(void)
 {
-    return ((const volatile uint64_t *)(const volatile void *)msg_own_head->hints)[index];
+    return (const volatile uint64_t *)(const volatile void *)msg_own_head->hints;
 }
 
 /* A peer has changed its hint. One cache line for every 32 kernels is read. */
 static inline bool msg_hinted(void)
 {
-    for (uint32_t i = 0; 4 * i < instance.kernels; i++) {
-        if (msg_hint_word(i) != *(const volatile uint64_t *)&msg_seen.words[i])
+    const volatile uint64_t *hints = msg_hint_words(), *seen = msg_seen.words;
+
+    for (const volatile uint64_t *end = hints + (instance.kernels + 3) / 4; hints < end; hints++, seen++) {
+        if (*hints != *seen)
             return true;
     }
     return false;

@@ -73,10 +73,13 @@ static inline void follow_hint(struct peer *peer, uint16_t change)
  * another change. */
 static void scan_hints(void)
 {
-    for (uint32_t i = 0; 4 * i < instance.kernels; i++) {
-        uint64_t word = msg_hint_word(i);
-        uint64_t changed = word ^ msg_seen.words[i];
+    const volatile uint64_t *hints = msg_hint_words();
 
+    for (uint32_t i = 0; 4 * i < instance.kernels; i++) {
+        uint64_t word = hints[i], changed = word ^ msg_seen.words[i];
+
+        if (changed == 0)
+            continue;
         msg_seen.words[i] = word;
         while (changed != 0) {
             uint32_t shift = (uint32_t)__builtin_ctzll(changed) & ~15u;

@@ -100,16 +100,14 @@ void window_unmap(uint64_t va, uint64_t size)
     }
 }
 
-const struct plan_range *window_range_of(uint64_t pa)
-{
-    static const struct plan_range *volatile last; /* [a] the one found last: most questions are about few ranges */
-    const struct plan_range *range = last;
+const struct plan_range *volatile window_range_last;
 
-    if (range != NULL && pa - range->base < range->size)
-        return range;
-    range = plan_range_of(&instance.plan, pa);
+const struct plan_range *window_range_find(uint64_t pa)
+{
+    const struct plan_range *range = plan_range_of(&instance.plan, pa);
+
     if (range != NULL)
-        last = range;
+        window_range_last = range;
     return range;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BOOT_WINDOW_H
 #define BOOT_WINDOW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "boot/bootpage.h"
@@ -30,7 +31,14 @@ int window_map(uint64_t va, uint64_t pa, uint64_t size, uint64_t flags);
 void window_unmap(uint64_t va, uint64_t size);
 
 /* plan_range_of for this instance's plan: whose memory is PA? */
-const struct plan_range *window_range_of(uint64_t pa);
+const struct plan_range *window_range_find(uint64_t pa);
+extern const struct plan_range *volatile window_range_last; /* [a] what it found last: questions come in rows */
+static inline const struct plan_range *window_range_of(uint64_t pa)
+{
+    const struct plan_range *range = window_range_last;
+
+    return range != NULL && pa - range->base < range->size ? range : window_range_find(pa);
+}
 /* True when all of [PA, PA + SIZE) is this instance's own memory, usable through the direct map. */
 bool window_owns(uint64_t pa, uint64_t size);
 

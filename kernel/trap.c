@@ -113,6 +113,22 @@ static void log_no_memory(const struct thread *thread)
         (unsigned long)(stats.total * PAGE_SIZE / 1024), (unsigned long)(pages.held * PAGE_SIZE / 1024));
 }
 
+/* THREAD's program may not touch ADDRESS, or cannot for want of memory. */
+static __attribute__((noinline)) void fault_failed(const struct thread *thread, uint64_t address, int error)
+{
+    struct signal_info info = {.signal = SIGSEGV, .code = SEGV_MAPERR, .value = address};
+
+    if (error == -ENOMEM) {
+        log_no_memory(thread);
+        exit_group_killed(EXIT_SIGNAL(SIGKILL));
+    }
+    if (address >= USER_END)
+        info.code = SI_KERNEL;
+    else if (error == -EACCES)
+        info.code = SEGV_ACCERR;
+    signal_force(&info);
+}
+
 static void page_fault(struct trap_frame *frame)
 {
     uint64_t address = read_cr2();
@@ -127,19 +143,8 @@ static void page_fault(struct trap_frame *frame)
         return;
     }
     error = space_fault(group_space(thread->group), address, access_of(frame->error));
-    if (error == -ENOMEM) {
-        log_no_memory(thread);
-        exit_group_killed(EXIT_SIGNAL(SIGKILL));
-    }
-    if (error != 0) {
-        struct signal_info info = {.signal = SIGSEGV, .code = SEGV_MAPERR, .value = address};
-
-        if (address >= USER_END)
-            info.code = SI_KERNEL;
-        else if (error == -EACCES)
-            info.code = SEGV_ACCERR;
-        signal_force(&info);
-    }
+    if (error != 0)
+        fault_failed(thread, address, error);
 }
 
 static void exception(struct trap_frame *frame)

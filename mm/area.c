@@ -16,6 +16,7 @@ void area_list_init(struct area_list *list)
 {
     list_init(&list->head);
     list->root = NULL;
+    list->last = NULL;
     list->count = 0;
 }
 
@@ -39,17 +40,33 @@ void area_list_move(struct area_list *to, struct area_list *from)
 
 /* --- questions --- */
 
+static inline bool has(const struct area *area, uint64_t address)
+{
+    return address - area->start < area->end - area->start;
+}
+
+/* Where a question looks first the next time is no part of what a list says. */
+static inline void remember(const struct area_list *list, struct area *area)
+{
+    ((struct area_list *)(uintptr_t)list)->last = area;
+}
+
 struct area *area_find(const struct area_list *list, uint64_t address)
 {
-    struct area *area = list->root;
+    struct area *area = list->last;
 
+    if (area != NULL && has(area, address))
+        return area;
+    area = list->root;
     while (area != NULL) {
-        if (address < area->start)
+        if (address < area->start) {
             area = area->child[AREA_LOWER];
-        else if (address < area->end)
-            break;
-        else
+        } else if (address >= area->end) {
             area = area->child[AREA_HIGHER];
+        } else {
+            remember(list, area);
+            break;
+        }
     }
     return area;
 }
@@ -138,6 +155,8 @@ static void cut_front(struct area *area, uint64_t at)
 
 static void area_drop(struct area_list *list, struct area *area)
 {
+    if (list->last == area)
+        list->last = NULL;
     area_tree_remove(list, area);
     heap_free(area, sizeof(*area));
 }

@@ -53,6 +53,7 @@ static inline bool area_allows(uint32_t prot, uint32_t access)
 struct area_list {
     struct list head;  /* ascending, disjoint; neighbours that touch differ in prot */
     struct area *root; /* NULL: no areas */
+    struct area *last; /* the one that area_find found last, or NULL: questions come in rows */
     uint32_t count;
 };
 

@@ -125,17 +125,18 @@ static __attribute__((noinline)) void send_slowly_locked(struct msg_asking *aski
 }
 
 /* Gives a request its slot and sends it. False: no memory. */
-static inline __attribute__((always_inline)) bool start_locked(struct msg_asking *asking, struct credits *c)
+static inline __attribute__((always_inline)) bool start_locked(struct msg_asking *asking, struct credits *c,
+                                                               struct peer *peer, enum msg_class class)
 {
-    struct peer *peer = msg_peer(asking->kernel);
-    uint8_t type = (uint8_t)asking->header & 0x7f;
+    uint64_t header = asking->header;
     uint16_t id;
 
-    if (!slot_take_locked(asking, asking->kernel, type, true, &id))
+    if (!slot_take_locked(asking, asking->kernel, (uint8_t)header & 0x7f, true, &id))
         return false;
     c->used++;
-    asking->header |= (uint64_t)id << MSG_REQUEST_SHIFT;
-    if (!msg_put_fast(&peer->out[asking->outgoing.class], asking->header, asking->data, false))
+    header |= (uint64_t)id << MSG_REQUEST_SHIFT;
+    asking->header = header;
+    if (!msg_put_fast(&peer->out[class], header, asking->data, false))
         send_slowly_locked(asking, peer);
     return true;
 }
@@ -148,7 +149,7 @@ static __attribute__((noinline)) struct msg_asking *start_next_locked(struct cre
 
     list_remove(&next->node);
     next->waits = false;
-    return start_locked(next, c) ? NULL : next;
+    return start_locked(next, c, msg_peer(next->kernel), next->outgoing.class) ? NULL : next;
 }
 
 static inline struct msg_asking *credit_back_locked(uint32_t kernel, enum msg_class class)
@@ -177,7 +178,8 @@ static __attribute__((noinline)) bool kernel_refused(uint32_t kernel, msg_answer
 static inline void ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data,
                        uint32_t length, msg_answer answer, void *context, void (*gone)(struct msg_outgoing *))
 {
-    const struct peer *peer = msg_peer(kernel);
+    enum msg_class class = msg_kinds[type].class;
+    struct peer *peer = msg_peer(kernel);
     struct credits *c;
     bool started;
 
@@ -189,11 +191,11 @@ static inline void ask(struct msg_asking *asking, uint32_t kernel, enum msg_type
     asking->answer = answer;
     asking->context = context;
     asking->outgoing.done = gone;
-    asking->outgoing.class = msg_kinds[type].class;
+    asking->outgoing.class = class;
     asking->outgoing.queued = false;
     asking->waits = false;
     asking->slow = false;
-    c = &credits[kernel][msg_kinds[type].class];
+    c = &credits[kernel][class];
     spin_lock(&table_lock);
     if (c->used >= msg_reserve) {
         asking->waits = true;
@@ -202,7 +204,7 @@ static inline void ask(struct msg_asking *asking, uint32_t kernel, enum msg_type
         spin_unlock(&table_lock);
         return;
     }
-    started = start_locked(asking, c);
+    started = start_locked(asking, c, peer, class);
     spin_unlock(&table_lock);
     if (!started)
         answer(context, kernel, NULL, -ENOMEM);

@@ -74,7 +74,8 @@ static bool complete_locked(const struct space *space, uint64_t page)
 
 /* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area. COMPLETE: see
  * above, or the caller has the page's lock. */
-static int resolve_locked(struct space *space, uint64_t page, uint32_t access, bool complete)
+static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
+                                                                bool complete)
 {
     struct area *area = area_find(&space->areas, page);
     uint64_t *entry = paging_entry(&space->tables, page, false);

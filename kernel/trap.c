@@ -126,6 +126,10 @@ static __attribute__((noinline)) void fault_failed(const struct thread *thread, 
         info.code = SI_KERNEL;
     else if (error == -EACCES)
         info.code = SEGV_ACCERR;
+    else if (error == -ENXIO) {
+        info.signal = SIGBUS;
+        info.code = BUS_ADRERR;
+    }
     signal_force(&info);
 }
 

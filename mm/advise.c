@@ -13,11 +13,14 @@
 static int64_t check_locked(const struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
-    uint32_t needed = (uint32_t)change->target;
+    uint32_t needed = (uint32_t)change->target, bits;
 
     for (const struct area *area = area_next(&space->areas, change->start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
-        if ((area->prot & change->prot) != 0 || (needed & ~area->prot) != 0)
+        bits = area->prot | (area->backing != BACKING_NONE ? AREA_BACKED : 0);
+        if ((needed & AREA_SHARED) != 0 && (bits & (AREA_SHARED | AREA_BACKED)) == (AREA_SHARED | AREA_BACKED))
+            return -EACCES; /* what is wanted may be written, and files are read-only */
+        if ((bits & change->prot) != 0 || (needed & ~area->prot) != 0)
             return -EINVAL;
     }
     return area_covers(&space->areas, change->start, end) ? 0 : 1;
@@ -114,6 +117,14 @@ static int fill_access(uint32_t prot, enum space_fill how, uint32_t *access)
     return how != SPACE_FILL_BEST && (prot & *access) == 0 ? -EINVAL : 0;
 }
 
+/* Of what space_touch says: no memory is left, it is another area now, or the file ends before. */
+static int fill_error(int error)
+{
+    if (error == -ENXIO)
+        return -EFAULT;
+    return error != 0 ? -ENOMEM : 0;
+}
+
 int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how)
 {
     int error = 0;
@@ -128,8 +139,8 @@ int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum spa
         error = fill_access((uint32_t)((uint64_t)area & (PAGE_SIZE - 1)), how, &access);
         if (stop > end)
             stop = end;
-        if (error == 0 && space_touch(space, start, stop, access) != 0)
-            error = -ENOMEM; /* none is left, or it is another area now */
+        if (error == 0)
+            error = fill_error(space_touch(space, start, stop, access));
         start = stop;
     }
     return error;

@@ -127,7 +127,7 @@ uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t l
 
 /* --- what an area has besides its place --- */
 
-static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot)
+static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
     struct area *area = heap_alloc(sizeof(*area));
 
@@ -135,6 +135,7 @@ static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot)
         area->start = start;
         area->end = end;
         area->prot = prot;
+        area->backing = backing;
     }
     return area;
 }
@@ -142,12 +143,13 @@ static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot)
 /* Neighbours that touch may be one. */
 static bool alike(const struct area *low, const struct area *high)
 {
-    return low->prot == high->prot;
+    return low->prot == high->prot && high->backing == area_backing_at(low, high->start);
 }
 
 /* Makes AREA, which holds AT, what of it lies at AT and behind. */
 static void cut_front(struct area *area, uint64_t at)
 {
+    area->backing = area_backing_at(area, at);
     area->start = at;
 }
 
@@ -247,13 +249,13 @@ int area_remove(struct area_list *list, uint64_t start, uint64_t end)
     return 0;
 }
 
-int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
     struct area *area, *behind, *spare;
 
     if (start >= end)
         return 0;
-    area = area_make(start, end, prot);
+    area = area_make(start, end, prot, backing);
     if (area == NULL || spare_for_carve(list, start, end, &spare) != 0) {
         heap_free(area, sizeof(*area));
         return -ENOMEM;
@@ -282,7 +284,7 @@ void area_unreserve(struct area *area)
 }
 
 bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,
-                       uint32_t prot)
+                       uint32_t prot, uint64_t backing)
 {
     struct area *behind = area_next(list, address);
     const struct area *before;
@@ -294,7 +296,7 @@ bool area_set_reserved(struct area_list *list, struct area *area, uint64_t addre
         start = before->end;
     if (behind != NULL && behind->start < end)
         end = behind->start;
-    *area = (struct area){.start = start, .end = end, .prot = prot};
+    *area = (struct area){.start = start, .end = end, .prot = prot, .backing = backing};
     area_tree_insert(list, area, behind);
     if (behind != NULL)
         join(list, behind);
@@ -302,13 +304,13 @@ bool area_set_reserved(struct area_list *list, struct area *area, uint64_t addre
     return true;
 }
 
-int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
     struct area *area;
 
     if (start >= end || area_next(list, start) != NULL)
         return -EINVAL;
-    area = area_make(start, end, prot);
+    area = area_make(start, end, prot, backing);
     if (area == NULL)
         return -ENOMEM;
     area_tree_insert(list, area, NULL);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kernel/lib/list.h"
+#include "mm/backing.h"
 
 /* As Linux's PROT_*. */
 #define AREA_READ 1u
@@ -25,6 +26,8 @@
 #define AREA_WIPEONFORK 0x200u /* a child is to find zeros in it (MADV_WIPEONFORK) */
 #define AREA_LOCKED 0x400u     /* pages are there before they are touched, and are not to be let go of (mlock) */
 #define AREA_MOVING 0x800u     /* is being moved elsewhere, or comes from elsewhere (mm/remap.md) */
+/* Not a bit of areas, but of what is asked about them: a file is behind it. */
+#define AREA_BACKED 0x1000u
 /* A fork leaves the pages alone. */
 #define AREA_NOT_COPIED (AREA_DONTFORK | AREA_WIPEONFORK)
 #define AREA_KEPT (~AREA_PROT)
@@ -34,6 +37,7 @@ struct area {
     uint64_t start;   /* first byte */
     uint64_t end;     /* behind the last byte */
     uint32_t prot;    /* AREA_*; no right at all reserves the range and allows nothing */
+    uint64_t backing; /* what is behind its first page */
     /* Of mm/area_tree.c: */
     uint32_t height;       /* of the subtree; 1: no children */
     struct area *parent;   /* NULL: the root */
@@ -41,6 +45,12 @@ struct area {
     uint64_t gap;          /* bytes from the end of the area before, or from 0, to the start */
     uint64_t widest;       /* the greatest gap in the subtree */
 };
+
+/* What is behind the page at ADDRESS, which AREA has. */
+static inline uint64_t area_backing_at(const struct area *area, uint64_t address)
+{
+    return backing_at(area->backing, (int64_t)(address - area->start));
+}
 
 /* True when PROT allows ACCESS (AREA_*). x86 cannot forbid reading what may be written or executed. */
 static inline bool area_allows(uint32_t prot, uint32_t access)
@@ -51,7 +61,7 @@ static inline bool area_allows(uint32_t prot, uint32_t access)
 }
 
 struct area_list {
-    struct list head;  /* ascending, disjoint; neighbours that touch differ in prot */
+    struct list head;  /* ascending, disjoint; neighbours that touch differ in prot, or in what is behind them */
     struct area *root; /* NULL: no areas */
     struct area *last; /* the one that area_find found last, or NULL: questions come in rows */
     uint32_t count;
@@ -79,17 +89,26 @@ struct area *area_find(const struct area_list *list, uint64_t address);
 struct area *area_next(const struct area_list *list, uint64_t address);
 /* True when some area lies in part in [START, END). */
 bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end);
-/* Makes [START, END) an area with PROT, whatever was there, and joins it with equal neighbours. -ENOMEM: unchanged. */
-int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
+/* Makes [START, END) an area with PROT, whatever was there, and joins it with equal neighbours. BACKING: what is behind
+ * it; else nothing. -ENOMEM: unchanged. */
+int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing);
+static inline int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    return area_set_backed(list, start, end, prot, BACKING_NONE);
+}
 /* Memory for an area to come, or NULL; and what it is for: as much of [START, END) around ADDRESS as is in no area
- * becomes one with PROT, joined with equal neighbours. True: AREA is the list's, or has been freed. False, and nothing
+ * becomes one with PROT and BACKING (at its start), joined with equal neighbours. True: AREA is the list's, or has been freed. False, and nothing
  * has happened: an area has ADDRESS. */
 struct area *area_reserve(void);
 void area_unreserve(struct area *area);
 bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,
-                       uint32_t prot);
+                       uint32_t prot, uint64_t backing);
 /* Adds an area behind all others. -EINVAL when that is not its place; -ENOMEM. */
-int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
+int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing);
+static inline int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    return area_append_backed(list, start, end, prot, BACKING_NONE);
+}
 /* Takes [START, END) out of all areas. -ENOMEM, and unchanged: only when one area is to become two. */
 int area_remove(struct area_list *list, uint64_t start, uint64_t end);
 /* Gives [START, END) the protection PROT, of which only AREA_PROT counts; what is AREA_KEPT stays. -ENOMEM, and

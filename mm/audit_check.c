@@ -58,10 +58,17 @@ void audit_check_home_areas(struct audit_check *check, const struct msg_space_ar
     check->home_count = in_order(check, check->home, areas, count, start, end) ? count : 0;
 }
 
+static uint64_t behind(const struct msg_space_area *area, uint64_t address)
+{
+    return backing_at(area->backing, (int64_t)(address - area->start));
+}
+
+/* From AT on, which both have. */
 static void compare_area(struct audit_check *check, uint32_t kernel, const struct msg_space_area *own,
-                         const struct msg_space_area *home)
+                         const struct msg_space_area *home, uint64_t at)
 {
     uint64_t differ = own->prot ^ home->prot;
+    bool backed = behind(own, at) == behind(home, at);
     enum audit_rule rule = (differ & AREA_SHARED) != 0 ? AUDIT_BACKING
                            : (differ & AREA_PROT) != 0 ? AUDIT_PROTECTION
                                                        : AUDIT_AREA;
@@ -70,6 +77,10 @@ static void compare_area(struct audit_check *check, uint32_t kernel, const struc
         audit_violation(check->report, rule, "space %lu: kernel %u has area %lx-%lx with %lx, its home %u with %lx",
                         (unsigned long)check->space, kernel, (unsigned long)own->start, (unsigned long)own->end,
                         (unsigned long)own->prot, check->home, (unsigned long)home->prot);
+    if (!backed)
+        audit_violation(check->report, AUDIT_BACKING, "space %lu: behind %lx kernel %u has %lx, its home %u has %lx",
+                        (unsigned long)check->space, (unsigned long)at, kernel, (unsigned long)behind(own, at),
+                        check->home, (unsigned long)behind(home, at));
 }
 
 /* OWN is covered by areas of the home, with the same bits. */
@@ -84,7 +95,7 @@ static void cover(struct audit_check *check, uint32_t kernel, const struct msg_s
             continue;
         if (home->start > at)
             break;
-        compare_area(check, kernel, own, home);
+        compare_area(check, kernel, own, home, at);
         at = home->end;
     }
     if (at < own->end)

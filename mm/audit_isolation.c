@@ -7,6 +7,7 @@
 #include "kernel/lib/string.h"
 #include "mm/audit_internal.h"
 #include "mm/audit_tables.h"
+#include "mm/file_cache.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
@@ -107,6 +108,15 @@ static void note(struct frames *frames, const uint64_t *words, uint32_t count)
     }
 }
 
+/* A mapped file's frame has a reference of its kernel's cache. */
+static void note_cached(uint64_t frame, void *context)
+{
+    struct frames *frames = context;
+
+    if (frame >= frames->start && frame < frames->end)
+        frames->seen[(frame - frames->start) / PAGE_SIZE]++;
+}
+
 /* Which of our frames KERNEL's tables name. */
 static int ask(struct frames *frames, uint32_t kernel)
 {
@@ -140,6 +150,7 @@ static int look(struct frames *frames, struct audit_report *report)
     memset(frames->seen, 0, sizeof(frames->seen));
     for (; all != 0 && error == 0; all &= all - 1)
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
+    file_cache_each(note_cached, frames);
     for (uint64_t at = frames->start; at < frames->end && error == 0; at += PAGE_SIZE) {
         uint32_t seen = frames->seen[(at - frames->start) / PAGE_SIZE];
         struct audit_frame frame = {.frame = at,

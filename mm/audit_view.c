@@ -118,8 +118,10 @@ static uint32_t list_areas_locked(const struct space *space, const struct msg_au
             out->next = area->start;
             break;
         }
-        areas[count++] = (struct msg_space_area){area->start > ask->start ? area->start : ask->start,
-                                                 area->end < ask->end ? area->end : ask->end, area->prot};
+        areas[count] = (struct msg_space_area){area->start > ask->start ? area->start : ask->start,
+                                               area->end < ask->end ? area->end : ask->end, area->prot, 0};
+        areas[count].backing = area_backing_at(area, areas[count].start);
+        count++;
     }
     if (count > 0 && lie != LIE_NONE)
         lie_of_area(&areas[0], ask->start);

@@ -136,14 +136,30 @@ int space_settle(struct space *space, uint64_t start, uint64_t end)
     return error;
 }
 
+/* What is to be behind a new area. */
+static uint64_t backing_of_locked(const struct space *space, const struct msg_space_change *change)
+{
+    const struct area *before;
+
+    if ((change->target & SPACE_MAP_GOES_ON) == 0)
+        return change->room;
+    before = change->start > 0 ? area_find(&space->areas, change->start - PAGE_SIZE) : NULL;
+    return before != NULL ? area_backing_at(before, change->start) : BACKING_NONE;
+}
+
+static bool shares_file(uint32_t prot, uint64_t backing)
+{
+    return (prot & AREA_SHARED) != 0 && backing != BACKING_NONE;
+}
+
 static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
 {
-    uint64_t start = change->start, end;
+    uint64_t start = change->start, end, backing = backing_of_locked(space, change);
     int error;
 
     if (space->home != instance.kernel)
         return -EPROTO;
-    if (!space_promised(change->prot, change->length))
+    if (!shares_file(change->prot, backing) && !space_promised(change->prot, change->length))
         return -ENOMEM;
     if ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
         start = space_room_locked(space, start, change->length, (uint32_t)change->target);
@@ -152,7 +168,7 @@ static int64_t apply_map_locked(struct space *space, const struct msg_space_chan
     end = start + change->length;
     if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
-    error = area_set(&space->areas, start, end, change->prot | space->later);
+    error = area_set_backed(&space->areas, start, end, change->prot | space->later, backing);
     return error != 0 ? error : (int64_t)(start | (space->later != 0 ? MAP_FILL : 0));
 }
 
@@ -162,6 +178,8 @@ static int64_t apply_look_locked(const struct space *space, const struct msg_spa
 
     if (space->home != instance.kernel)
         return -EPROTO;
+    if (change->target == SPACE_LOOK_BACKING)
+        return area != NULL && area->start <= change->start ? (int64_t)area_backing_at(area, change->start) : 0;
     if (area == NULL || (change->target == SPACE_LOOK_THERE && area->start > change->start))
         return -ENOMEM;
     return (int64_t)((change->target == SPACE_LOOK_START ? area->start : area->end) | area->prot);
@@ -183,11 +201,24 @@ static bool protect_promised(const struct space *space, uint64_t start, uint64_t
     return true;
 }
 
+/* Files are read-only: what is shared with one never becomes writable. */
+static bool protect_allowed(const struct space *space, uint64_t start, uint64_t end, uint32_t prot)
+{
+    for (const struct area *area = area_next(&space->areas, start);
+         (prot & AREA_WRITE) != 0 && area != NULL && area->start < end; area = area_after(&space->areas, area)) {
+        if (shares_file(area->prot, area->backing))
+            return false;
+    }
+    return true;
+}
+
 static int64_t apply_protect_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
     int error;
 
+    if (space->home == instance.kernel && !protect_allowed(space, change->start, end, change->prot))
+        return -EACCES;
     if (space->home == instance.kernel && !protect_promised(space, change->start, end, change->prot))
         return -ENOMEM;
     if (space->home == instance.kernel)
@@ -503,7 +534,8 @@ static int64_t map_anywhere(struct space *space, const struct msg_space_change *
     return result;
 }
 
-static int64_t map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how)
+static int64_t map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how,
+                   uint64_t backing)
 {
     bool fixed = (how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) != 0, replace = (how & SPACE_MAP_KEEP) == 0;
     struct msg_space_change change = {.space = space->id,
@@ -511,7 +543,8 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
                                       .length = page_up(length),
                                       .operation = SPACE_MAP,
                                       .prot = prot,
-                                      .target = how};
+                                      .target = how,
+                                      .room = backing};
     int64_t result;
 
     if (length == 0)
@@ -545,9 +578,9 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
     return result;
 }
 
-int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how)
+int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how, uint64_t backing)
 {
-    int64_t result = map(space, address, length, prot, how);
+    int64_t result = map(space, address, length, prot, how, backing);
 
     if (result < 0 || (result & MAP_FILL) == 0)
         return result;

@@ -211,7 +211,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
         space_drop_new(new);
         return letting.error;
     }
-    if (space_install(space, page, new, true) != 0)
+    if (space_install(space, page, new, true, false) != 0)
         panic("mm: no room for the copy of page %lx", (unsigned long)page);
     if (letting.held)
         release_one(frame);

@@ -195,7 +195,8 @@ int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32
     int error = staged == NULL ? -EPROTO : 0;
 
     for (uint32_t i = 0; i < count && error == 0; i++)
-        error = area_append(&staged->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
+        error = area_append_backed(&staged->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot,
+                                   areas[i].backing);
     return error;
 }
 

@@ -10,6 +10,8 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/file_cache.h"
+#include "mm/file_page.h"
 #include "mm/frame.h"
 #include "mm/get.h"
 #include "mm/give.h"
@@ -58,6 +60,44 @@ static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
     return error;
 }
 
+/* A private page that is written at once is a copy from the beginning; others have the file's frame. */
+static bool wants_copy(uint32_t prot, uint32_t access)
+{
+    return (prot & AREA_SHARED) == 0 && (access & AREA_WRITE) != 0;
+}
+
+/* A page of a file of this kernel. */
+static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, bool copy)
+{
+    uint64_t frame = 0;
+    int error;
+
+    if (!copy) {
+        error = file_cache_get(backing, &frame);
+        if (error == 0)
+            error = install_locked(space, page, frame, prot, true, (prot & AREA_SHARED) == 0);
+        if (frame != 0)
+            frame_release(frame); /* the entry has its own reference, and the cache */
+        return error;
+    }
+    frame = frame_alloc_page(false);
+    error = frame == 0 ? -ENOMEM : file_cache_copy(backing, frame);
+    if (error == 0)
+        error = install_locked(space, page, frame, prot, true, false);
+    if (error != 0 && frame != 0)
+        frame_free(frame, 0);
+    return error;
+}
+
+int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
+{
+    uint64_t backing = area_backing_at(area, page);
+
+    if (backing_kernel(backing) != instance.kernel)
+        return 1;
+    return install_file_locked(space, page, area->prot, backing, wants_copy(area->prot, access));
+}
+
 static bool in_limbo(const uint64_t *entry)
 {
     return entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0;
@@ -72,8 +112,8 @@ static bool complete_locked(const struct space *space, uint64_t page)
                                          !space_locking->taken_locked(space, page, page + PAGE_SIZE));
 }
 
-/* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area. COMPLETE: see
- * above, or the caller has the page's lock. */
+/* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area; -ENXIO:
+ * behind the end of a file. COMPLETE: see above, or the caller has the page's lock. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 bool complete)
 {
@@ -93,6 +133,11 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if (!complete)
         return NOT_KNOWN;
     space->stats.faults_local++;
+    if (area->backing != BACKING_NONE) {
+        int result = space_install_file_locked(space, page, area, access);
+
+        return result > 0 ? NEEDS_LOCK : result;
+    }
     return install_new_locked(space, page, area->prot);
 }
 
@@ -101,7 +146,7 @@ bool space_alone_locked(const struct space *space)
     return space->home == instance.kernel && space->members == 1ull << instance.kernel && space->slow == 0;
 }
 
-int space_install(struct space *space, uint64_t page, uint64_t frame, bool held)
+int space_install(struct space *space, uint64_t page, uint64_t frame, bool held, bool cow)
 {
     const struct area *area;
     const uint64_t *entry;
@@ -113,7 +158,7 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool held)
     if (entry != NULL && *entry != 0)
         error = (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
     else if (area != NULL)
-        error = install_locked(space, page, frame, area->prot, held, false);
+        error = install_locked(space, page, frame, area->prot, held, cow);
     spin_unlock(&space->lock);
     return error;
 }
@@ -132,6 +177,7 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
     if (area != NULL) {
         *answer = (struct msg_space_mapping){
             .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
+        answer->backing = area_backing_at(area, page);
         if (entry != NULL && *entry != 0) {
             answer->kind = SPACE_FRAME;
             answer->frame = *entry & PAGING_FRAME;
@@ -151,28 +197,59 @@ void space_drop_new(uint64_t frame)
         release_one(frame);
 }
 
-/* A new frame for PAGE, made known as the strategy wants before it is mapped. What could fail here comes first: once
- * others know of the frame it stays. */
-static int install_recorded(struct space *space, uint64_t page)
-{
-    uint64_t frame = frame_alloc_page(true);
-    bool room;
-    int error;
+/* A frame for a page that nobody has. COUNTED: a reference is counted already, though the frame may be ours. */
+struct fresh {
+    uint64_t frame;
+    bool cow, counted;
+};
 
-    if (frame == 0)
-        frame = frame_from_peer(0);
-    if (frame == 0)
-        return -ENOMEM;
+static int fresh_make(struct fresh *fresh, uint32_t prot, uint64_t backing, uint32_t access)
+{
+    *fresh = (struct fresh){0};
+    if (backing != BACKING_NONE && !wants_copy(prot, access)) {
+        fresh->cow = (prot & AREA_SHARED) == 0;
+        fresh->counted = true;
+        return file_page_get(backing, &fresh->frame);
+    }
+    if (backing != BACKING_NONE)
+        return file_page_copy(backing, &fresh->frame);
+    fresh->frame = frame_alloc_page(true);
+    if (fresh->frame == 0)
+        fresh->frame = frame_from_peer(0);
+    return fresh->frame != 0 ? 0 : -ENOMEM;
+}
+
+/* The frame that FRESH has is not used, or an entry has counted its own reference. */
+static void fresh_drop(const struct fresh *fresh)
+{
+    if (fresh->counted)
+        release_one(fresh->frame);
+    else
+        space_drop_new(fresh->frame);
+}
+
+/* A frame for PAGE, of an area with PROT, made known as the strategy wants before it is mapped. What could fail here
+ * comes first: once others know of the frame it stays. */
+static int install_recorded(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint32_t access)
+{
+    struct fresh fresh;
+    int error = fresh_make(&fresh, prot, backing, access);
+    bool room;
+
+    if (error != 0)
+        return error;
     spin_lock(&space->lock);
     room = paging_entry(&space->tables, page, true) != NULL;
     spin_unlock(&space->lock);
-    error = room ? space->retrieval->record(space, page, frame) : -ENOMEM;
+    error = room ? space->retrieval->record(space, page, fresh.frame, fresh.cow) : -ENOMEM;
     if (error != 0) {
-        space_drop_new(frame);
+        fresh_drop(&fresh);
         return error;
     }
-    error = space_install(space, page, frame, true);
+    error = space_install(space, page, fresh.frame, true, fresh.cow);
     assert(error == 0); /* the area and the table are there, and the page is ours alone */
+    if (fresh.counted && window_owns(fresh.frame, PAGE_SIZE))
+        fresh_drop(&fresh);
     return 0;
 }
 
@@ -202,6 +279,8 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     struct area *area;
     uint64_t *entry;
     uint64_t here;
+    uint64_t backing = BACKING_NONE;
+    uint32_t prot = 0;
     bool copy;
     int result;
 
@@ -237,22 +316,27 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     result = 0;
     if (area == NULL && answer.kind != SPACE_NONE) {
         /* what lies around the page may be changing: only the page is locked */
-        result = area_set(&space->areas, page, page + PAGE_SIZE, answer.prot);
+        result = area_set_backed(&space->areas, page, page + PAGE_SIZE, answer.prot, answer.backing);
         area = result == 0 ? area_find(&space->areas, page) : NULL;
     }
     if (result == 0 && area == NULL)
         result = -EFAULT;
     if (result == 0 && !area_allows(area->prot, access))
         result = -EACCES;
+    if (result == 0) {
+        prot = area->prot;
+        backing = area_backing_at(area, page);
+    }
+    /* a file's frame is in any case the same for all until somebody writes */
     copy = answer.kind == SPACE_FRAME && answer.cow != 0 &&
-           ((access & AREA_WRITE) != 0 || space->retrieval->breaks_first);
+           ((access & AREA_WRITE) != 0 || (space->retrieval->breaks_first && backing == BACKING_NONE));
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
-        result = install_locked(space, page, answer.frame, area->prot, false, answer.cow != 0);
+        result = install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
     spin_unlock(&space->lock);
     if (result == 0 && copy)
         return space_cow_break(space, page, answer.frame);
     if (result == 0 && answer.kind != SPACE_FRAME)
-        result = install_recorded(space, page);
+        result = install_recorded(space, page, prot, backing, access);
     return result;
 }
 

@@ -66,9 +66,11 @@ static bool buffers(struct fork *fork)
 /* --- areas --- */
 
 /* What the parent has there the child gets, if it is to have it. */
-static int append_area(struct space *child, uint64_t start, uint64_t end, uint32_t prot)
+static int append_area(struct space *child, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
-    return (prot & AREA_DONTFORK) != 0 ? 0 : area_append(&child->areas, start, end, prot & ~AREA_LOCKED);
+    if ((prot & AREA_DONTFORK) != 0)
+        return 0;
+    return area_append_backed(&child->areas, start, end, prot & ~AREA_LOCKED, backing);
 }
 
 static int copy_areas_here(struct space *parent, struct space *child)
@@ -81,7 +83,7 @@ static int copy_areas_here(struct space *parent, struct space *child)
     list_for_each(node, &parent->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
 
-        error = append_area(child, area->start, area->end, area->prot);
+        error = append_area(child, area->start, area->end, area->prot, area->backing);
         if (error != 0)
             break;
     }
@@ -109,7 +111,7 @@ static int copy_areas(struct fork *fork)
         if (length < 0)
             return length;
         for (size_t i = 0; i < ((size_t)length - sizeof(*answer)) / sizeof(*areas) && error == 0; i++)
-            error = append_area(fork->child, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
+            error = append_area(fork->child, areas[i].start, areas[i].end, (uint32_t)areas[i].prot, areas[i].backing);
         fork->child->break_start = answer->break_start;
         fork->child->break_now = answer->break_now;
         if (error == 0 && answer->next != 0 && answer->next <= ask.page)
@@ -133,7 +135,9 @@ uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_a
             break;
         }
         /* since FROM was told, the first may have got a part before it */
-        areas[count++] = (struct msg_space_area){area->start > from ? area->start : from, area->end, area->prot};
+        areas[count] = (struct msg_space_area){area->start > from ? area->start : from, area->end, area->prot, 0};
+        areas[count].backing = area_backing_at(area, areas[count].start);
+        count++;
     }
     spin_unlock(&space->lock);
     return (uint32_t)(sizeof(*head) + count * sizeof(*areas));
@@ -384,7 +388,7 @@ static int guard_others(struct fork *fork, kernel_set *holders)
     return guard.error;
 }
 
-/* --- shared pages that have no frame yet --- */
+/* --- shared pages that have no frame yet; a file's have it elsewhere --- */
 
 /* The child gets frames for all of them first, marked as PAGING_SOFT_LIMBO, so that a fork that finds no memory for
  * them leaves the parent as it was. */
@@ -426,7 +430,7 @@ static int fill_parent(struct fork *fork, const struct area *area, const struct 
     if (error == 0)
         error = parent->retrieval->record_many(parent, pairs, count);
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        error = space_install(parent, pairs[i].page, pairs[i].frame, true);
+        error = space_install(parent, pairs[i].page, pairs[i].frame, true, false);
         assert(error == 0); /* area and table are there, and nobody had the page */
         *child_entry(fork, pairs[i].page) = pairs[i].frame | PAGING_SOFT_HELD | space_entry_flags(area->prot);
     }
@@ -460,7 +464,7 @@ static int fill_shared(struct fork *fork)
     list_for_each(node, &fork->child->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
 
-        if (error == 0 && (area->prot & AREA_SHARED) != 0)
+        if (error == 0 && (area->prot & AREA_SHARED) != 0 && area->backing == BACKING_NONE)
             error = fill_area(fork, area);
     }
     return error;

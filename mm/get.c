@@ -104,7 +104,8 @@ static void note_area_locked(struct space_get *get, const struct msg_space_got *
     uint64_t size = PAGE_SIZE << answer->block, start = get->page & ~(size - 1);
 
     if (get->area != NULL &&
-        area_set_reserved(&get->space->areas, get->area, get->page, start, start + size, answer->prot))
+        area_set_reserved(&get->space->areas, get->area, get->page, start, start + size, answer->prot,
+                          answer->backed != 0 ? answer->run[0] : BACKING_NONE))
         get->area = NULL;
 }
 
@@ -297,6 +298,16 @@ static bool block_still_locked(const struct space *space, uint64_t page, uint32_
     return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block));
 }
 
+/* The page of AREA, if nobody has one yet, comes from a file of this kernel, and may be the asker's as it is. What is
+ * written at once is the asker's own. True: there is one now. */
+static bool find_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
+{
+    const uint64_t *entry = paging_entry(&space->tables, page, false);
+
+    return (entry == NULL || *entry == 0) && (access & AREA_WRITE) == 0 &&
+           space_install_file_locked(space, page, area, access) == 0;
+}
+
 static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
 {
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
@@ -313,12 +324,18 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (area == NULL)
         return;
     got->kind = SPACE_AREA;
-    got->block = still ? (uint8_t)block : 0;
+    got->block = still && area->backing == BACKING_NONE ? (uint8_t)block : 0;
     got->prot = (uint16_t)area->prot;
+    if (area->backing != BACKING_NONE) {
+        got->backed = 1;
+        got->run[0] = area_backing_at(area, page);
+    }
     if (!area_allows(area->prot, ask->access))
         return;
+    if (area->backing != BACKING_NONE && find_file_locked(space, page, area, ask->access))
+        entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || *entry == 0) {
-        if (ask->spare != 0)
+        if (ask->spare != 0 && area->backing == BACKING_NONE)
             take_spare_locked(space, page, ask->spare, area, got);
         return;
     }
@@ -331,7 +348,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     got->frame = *entry & PAGING_FRAME;
     if ((*entry & PAGING_SOFT_BORROWED) == 0)
         frame_lend(got->frame);
-    if (ask->runs != 0 && got->cow == 0)
+    if (ask->runs != 0 && got->cow == 0 && got->backed == 0)
         add_runs_locked(space, page, area, ask->runs, got);
 }
 

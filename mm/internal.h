@@ -106,9 +106,12 @@ struct space *space_next(uint64_t id);
 
 /* What this kernel has at PAGE, as an answer to a fetch; an own frame counts as lent once more. */
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer);
-/* Maps FRAME at PAGE with its area's protection; HELD: with the space's reference, which is counted now. -EFAULT: no
- * area; -EEXIST: another frame is there; -ENOMEM. */
-int space_install(struct space *space, uint64_t page, uint64_t frame, bool held);
+/* Maps FRAME at PAGE with its area's protection; HELD: with the space's reference, which is counted now; COW: the frame
+ * is only to be read. -EFAULT: no area; -EEXIST: another frame is there; -ENOMEM. */
+int space_install(struct space *space, uint64_t page, uint64_t frame, bool held, bool cow);
+/* PAGE, which nobody has, lies in AREA, which has a file behind it: maps what ACCESS needs, held, if the file is this
+ * kernel's. 1: it is another's; -ENXIO: behind the end of the file; -ENOMEM. */
+int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access);
 /* The mode of a new space: what the options say. */
 void space_mode_start(struct space *space);
 
@@ -123,7 +126,7 @@ void space_take_mapping(void *context, uint32_t kernel, const void *reply, int l
 void space_add_own_area(struct space *space, uint64_t page, struct msg_space_mapping *answer);
 /* Where the home's page tables are the directory. */
 int space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer);
-int space_record_home(struct space *space, uint64_t page, uint64_t frame);
+int space_record_home(struct space *space, uint64_t page, uint64_t frame, bool cow);
 int space_record_many_home(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
 /* For strategy adaptive: an answer has come for PAGE. */
 void space_adapt_answer_locked(struct space *space, const struct msg_space_got *answer, uint64_t page);
@@ -132,7 +135,7 @@ bool space_adapt_fault(struct space *space, uint64_t began);
 /* This kernel gets all that the home has. Waits. A negative errno: a part of it. */
 int space_fill(struct space *space);
 /* Where whoever wants to know of a new frame asks everybody. */
-int space_record_nothing(struct space *space, uint64_t page, uint64_t frame);
+int space_record_nothing(struct space *space, uint64_t page, uint64_t frame, bool cow);
 int space_record_none_of_many(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
 
 /* Writes the areas of SPACE, whose home this kernel is, from FROM on behind HEAD (MSG_MAX bytes); returns the length.

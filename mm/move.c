@@ -33,10 +33,21 @@ static void move_entry(void *context, uint64_t va, uint64_t *entry, uint64_t siz
     *entry = 0;
 }
 
+/* What is behind the page that comes to the start of the new place. Pages of which nothing is known here are not here
+ * either: *KNOWN false. */
+static uint64_t backing_known(const struct space *space, const struct msg_space_change *change, bool *known)
+{
+    const struct area *area = area_next(&space->areas, change->start);
+
+    *known = area != NULL && area->start < change->start + change->length;
+    return *known ? area_backing_at(area, change->start) : BACKING_NONE;
+}
+
 /* Both areas are whole ones, which nothing joins with others: so what comes later splits none, and needs no memory. */
 static int prepare_areas(struct space *space, const struct msg_space_change *change)
 {
-    uint64_t added = change->room - change->length;
+    uint64_t added = change->room - change->length, backing;
+    bool known;
     int error;
 
     if (space->home == instance.kernel) {
@@ -46,8 +57,10 @@ static int prepare_areas(struct space *space, const struct msg_space_change *cha
             return -ENOMEM;
     }
     error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);
-    if (error == 0)
-        error = area_set(&space->areas, change->target, change->target + change->room, change->prot | AREA_MOVING);
+    backing = backing_known(space, change, &known);
+    if (error == 0 && known) /* else a fault at the new place asks what it is */
+        error = area_set_backed(&space->areas, change->target, change->target + change->room,
+                                change->prot | AREA_MOVING, backing);
     return error;
 }
 

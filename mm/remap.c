@@ -68,7 +68,7 @@ static int64_t extend(struct remap *r)
                                    .length = r->new_length - r->old_length,
                                    .operation = SPACE_MAP,
                                    .prot = r->prot,
-                                   .target = SPACE_MAP_KEEP};
+                                   .target = SPACE_MAP_KEEP | SPACE_MAP_GOES_ON};
     struct space_range range = {r->from, r->from + r->new_length};
     int64_t result = space_acquire(r->space, range);
 
@@ -126,13 +126,40 @@ static int move(struct remap *r)
     return error;
 }
 
+/* The same pages of the same file at the new place too: nothing but an area. */
+static int duplicate_file(struct remap *r, uint64_t backing)
+{
+    struct msg_space_change map = {.space = r->space->id,
+                                   .start = r->to,
+                                   .length = r->new_length,
+                                   .operation = SPACE_MAP,
+                                   .prot = r->prot,
+                                   .target = SPACE_MAP_KEEP,
+                                   .room = backing};
+    struct space_range range = {r->to, r->to + r->new_length};
+    int64_t result = space_acquire(r->space, range);
+
+    if (result != 0)
+        return (int)result;
+    space_count_change(r->space);
+    result = let_target_go(r);
+    if (result == 0)
+        result = space_ask_home(r->space, &map);
+    space_release(r->space, range);
+    return result < 0 ? (int)result : 0;
+}
+
 /* The area comes to be at its new place too. */
 static int duplicate(struct remap *r)
 {
     uint64_t length = r->new_length < r->end - r->from ? r->new_length : r->end - r->from;
     struct space_range range = cover(r, length);
-    int error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
+    int64_t backing = space_look(r->space, r->from, SPACE_LOOK_BACKING);
+    int error;
 
+    if (backing != 0)
+        return backing < 0 ? (int)backing : duplicate_file(r, (uint64_t)backing);
+    error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
     if (error != 0)
         return error;
     error = space_acquire(r->space, range);

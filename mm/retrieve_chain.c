@@ -70,16 +70,17 @@ static void query_send(const struct msg_space_query *query)
              notice_gone);
 }
 
-static void found_send(const struct msg_space_query *query)
+static void found_send(const struct msg_space_query *query, const struct msg_space_mapping *best)
 {
     struct notice *notice = notice_take();
 
     notice->payload.found = (struct msg_space_found){.query = query->query,
                                                      .space = query->space,
-                                                     .kind = query->kind,
-                                                     .prot = query->prot,
-                                                     .frame = query->frame,
-                                                     .cow = query->cow};
+                                                     .frame = best->frame,
+                                                     .kind = (uint16_t)best->kind,
+                                                     .cow = (uint16_t)best->cow,
+                                                     .prot = best->prot,
+                                                     .backing = best->backing};
     msg_post(&notice->outgoing, query->asker, MSG_SPACE_FOUND, &notice->payload.found, sizeof(notice->payload.found),
              notice_gone);
 }
@@ -91,7 +92,7 @@ static void handle_query(const struct msg *m)
     struct space *space;
 
     memcpy(&query, m->data, sizeof(query));
-    if (query.asker >= instance.kernels || query.asker == instance.kernel ||
+    if (query.asker >= instance.kernels || query.asker == instance.kernel || query.kind > SPACE_AREA ||
         (instance.kernels < 64 && query.rest >> instance.kernels != 0) || (query.rest >> instance.kernel & 1) != 0)
         return; /* nobody sends that */
     space = space_get(query.space);
@@ -99,16 +100,16 @@ static void handle_query(const struct msg *m)
         space_answer(space, query.page, &mapping);
         space_put(space);
     }
-    if (mapping.kind > query.kind) {
-        query.kind = (uint16_t)mapping.kind;
-        query.prot = mapping.prot;
-        query.frame = mapping.frame;
-        query.cow = (uint8_t)mapping.cow;
+    if (mapping.kind < query.kind)
+        mapping = (struct msg_space_mapping){.kind = SPACE_AREA, .prot = query.prot, .backing = query.known};
+    if (mapping.kind == SPACE_FRAME || query.rest == 0) {
+        found_send(&query, &mapping);
+        return;
     }
-    if (query.kind == SPACE_FRAME || query.rest == 0)
-        found_send(&query);
-    else
-        query_send(&query);
+    query.kind = (uint16_t)mapping.kind;
+    query.prot = mapping.prot;
+    query.known = mapping.backing;
+    query_send(&query);
 }
 
 /* One that a task here waits for. */
@@ -139,6 +140,7 @@ static void handle_found(const struct msg *m)
         asked->answer->prot = found->prot;
         asked->answer->frame = found->frame;
         asked->answer->cow = found->cow;
+        asked->answer->backing = found->backing;
         list_remove(&asked->node);
         completion_signal(&asked->done);
     }
@@ -148,7 +150,7 @@ static void handle_found(const struct msg *m)
 
 static int chain_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
-    struct msg_space_query query = {.space = space->id, .page = page, .asker = (uint8_t)instance.kernel};
+    struct msg_space_query query = {.space = space->id, .page = page, .asker = (uint16_t)instance.kernel};
     struct wait_reason reason = {.what = "mapping fetch", .kernel = -1, .key = page};
     struct asked asked = {.answer = answer};
 

@@ -26,9 +26,9 @@ int space_fetch_home(struct space *space, uint64_t page, struct msg_space_mappin
     return length < 0 ? length : -EPROTO;
 }
 
-int space_record_home(struct space *space, uint64_t page, uint64_t frame)
+int space_record_home(struct space *space, uint64_t page, uint64_t frame, bool cow)
 {
-    struct msg_space_record record = {space->id, page, frame};
+    struct msg_space_record record = {space->id, page, frame, cow ? 1 : 0};
     int length;
 
     if (space->home == instance.kernel)
@@ -44,7 +44,9 @@ static void handle_record(const struct msg *m)
     int error = -ESRCH;
 
     if (space != NULL) {
-        error = space->home == instance.kernel ? space_install(space, record->page, record->frame, false) : -EPROTO;
+        error = space->home == instance.kernel
+                    ? space_install(space, record->page, record->frame, false, record->cow != 0)
+                    : -EPROTO;
         space_put(space);
     }
     if (error != 0)
@@ -89,7 +91,7 @@ static int fill(struct space *space, const struct msg_space_pair *pairs, uint64_
     }
     spin_unlock(&space->lock);
     for (uint64_t i = 0; i < count && error == 0; i++)
-        error = space_install(space, pairs[i].page, pairs[i].frame, false);
+        error = space_install(space, pairs[i].page, pairs[i].frame, false, false);
     return error;
 }
 

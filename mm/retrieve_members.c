@@ -31,8 +31,11 @@ void space_add_own_area(struct space *space, uint64_t page, struct msg_space_map
     spin_lock(&space->lock);
     area = area_find(&space->areas, page);
     if (area != NULL)
-        *answer = (struct msg_space_mapping){
-            .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
+        *answer = (struct msg_space_mapping){.kind = SPACE_AREA,
+                                             .prot = area->prot,
+                                             .start = area->start,
+                                             .end = area->end,
+                                             .backing = area_backing_at(area, page)};
     spin_unlock(&space->lock);
 }
 
@@ -51,8 +54,9 @@ static int members_fetch(struct space *space, uint64_t page, struct msg_space_ma
     return fetching.error;
 }
 
-int space_record_nothing(struct space *space, uint64_t page, uint64_t frame)
+int space_record_nothing(struct space *space, uint64_t page, uint64_t frame, bool cow)
 {
+    (void)cow;
     (void)space;
     (void)page;
     (void)frame;

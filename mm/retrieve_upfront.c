@@ -92,7 +92,8 @@ static int take_areas(struct space *space, uint8_t *buffer)
             return length < 0 ? length : -EPROTO;
         spin_lock(&space->lock);
         for (size_t i = 0; i < ((size_t)length - sizeof(*head)) / sizeof(*areas) && error == 0; i++)
-            error = area_set(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
+            error = area_set_backed(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot,
+                                    areas[i].backing);
         spin_unlock(&space->lock);
         if (error == 0 && head->next != 0 && head->next <= ask.page)
             error = -EPROTO;

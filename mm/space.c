@@ -12,6 +12,7 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/file_page.h"
 #include "mm/frame.h"
 #include "mm/get.h"
 #include "mm/give.h"
@@ -69,6 +70,7 @@ void space_init(void)
     space_fork_init();
     reference_init();
     give_init();
+    file_page_init();
 }
 
 static struct list *bucket_of(uint64_t id)

@@ -87,9 +87,9 @@ struct space_retrieval {
     /* Asks other members what they map at PAGE, which the caller has locked. An errno: somebody could not answer, and
      * what he has may be missing. Waits. */
     int (*fetch)(struct space *space, uint64_t page, struct msg_space_mapping *answer);
-    /* PAGE, still locked, is to have FRAME, which is this kernel's and new: whoever has to know is told before it is
+    /* PAGE, still locked, is to have FRAME, which is new, or COW and a file's: whoever has to know is told before it is
      * mapped. Waits. On an error the frame is not used. */
-    int (*record)(struct space *space, uint64_t page, uint64_t frame);
+    int (*record)(struct space *space, uint64_t page, uint64_t frame, bool cow);
     /* The same for COUNT pages at once, of which no kernel has one; the whole space is locked. All or none. */
     int (*record_many)(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
     bool home_knows;   /* the home has to map whatever any kernel maps */
@@ -158,13 +158,16 @@ void space_mode_note(struct space *space, uint64_t mode);
 #define SPACE_STACK_GAP (256 * PAGE_SIZE)
 
 /* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel, lets an area grow if need be. 0; -EFAULT:
- * nothing is there; -EACCES: the program may not; -ENOMEM: no frame. Waits for other kernels. */
+ * nothing is there; -EACCES: the program may not; -ENXIO: it is a page of a file, behind its end; -ENOMEM: no frame.
+ * Waits for other kernels. */
 int space_fault(struct space *space, uint64_t address, uint32_t access);
 
-/* As Linux's mmap (anonymous), munmap, mprotect and brk; arguments checked. They wait. HOW: enum space_map_how; without
- * a fixed place ADDRESS is a hint. PROT may have more than AREA_PROT when mapping. space_discard is madvise's
- * MADV_DONTNEED; shared pages keep what they have. */
-int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how);
+/* As Linux's mmap, munmap, mprotect and brk; arguments checked. They wait. HOW: enum space_map_how; without
+ * a fixed place ADDRESS is a hint. PROT may have more than AREA_PROT when mapping. BACKING: what is behind it
+ * (mm/backing.h). -EACCES: memory shared with a file is not to be written. space_discard is madvise's MADV_DONTNEED;
+ * shared pages keep what they have. */
+int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how,
+                  uint64_t backing);
 /* Gives the pages of [ADDRESS, ADDRESS + LENGTH), which has been mapped with PROT, frames as far as there are any. */
 void space_map_fill(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
 int space_unmap(struct space *space, uint64_t address, uint64_t length);
@@ -173,15 +176,16 @@ int space_discard(struct space *space, uint64_t address, uint64_t length);
 /* The area that has ADDRESS or is the first behind it: WHAT of it, and AREA_* in the low 12 bits. -ENOMEM: there is
  * none. Waits for the home. */
 int64_t space_look(struct space *space, uint64_t address, enum space_look_at what);
-/* All areas in [START, END) lack the bits FORBIDDEN and have the bits NEEDED (AREA_*): 0, or 1 when a part is in no
- * area; -EINVAL. */
+/* All areas in [START, END) lack the bits FORBIDDEN, of which AREA_BACKED may be one, and have the bits NEEDED
+ * (AREA_*): 0, or 1 when a part is in no area; -EINVAL; -EACCES: AREA_SHARED is needed, and it is a file's. */
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
 /* The areas in [START, END) lose the bits CLEAR, of AREA_KEPT, and get the bits SET. -ENOMEM. Waits. */
 int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
 /* New areas get AREA_LOCKED and are filled, or not, from now on. */
 int space_lock_later(struct space *space, bool lock);
 /* Gives the pages of [START, END) frames, for writing or reading. -EINVAL: an area forbids that; -ENOMEM: a part is in
- * no area, or there is no memory. BEST: as each area allows; -EFAULT: one allows nothing. Waits. */
+ * no area, or there is no memory. BEST: as each area allows; -EFAULT: one allows nothing, or a file ends before. Waits.
+ */
 enum space_fill { SPACE_FILL_READ, SPACE_FILL_WRITE, SPACE_FILL_BEST };
 int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how);
 /* Which of the pages from START on, COUNT of them, 32 at most, have a frame: a bit for each. Negative: an errno. */

@@ -48,7 +48,9 @@ struct msg_space_mapping {
     uint64_t start; /* the area, unless SPACE_NONE */
     uint64_t end;
     uint64_t frame; /* physical address, if SPACE_FRAME */
-    uint64_t cow;   /* 1: other spaces may have the frame, it is only to be read; if SPACE_FRAME */
+    uint32_t cow;   /* 1: other spaces may have the frame, it is only to be read; if SPACE_FRAME */
+    uint32_t pad;
+    uint64_t backing; /* what is behind the page: mm/backing.h; unless SPACE_NONE */
 };
 
 /* SPACE_QUERY */
@@ -56,22 +58,22 @@ struct msg_space_query {
     uint64_t space;
     uint64_t page;
     uint64_t rest;  /* kernels to ask yet, as a set */
-    uint64_t frame; /* what is known so far, as in msg_space_mapping */
+    uint64_t known; /* of what is known so far, which never is a frame: what is behind the page */
     uint64_t query; /* the asker's number */
     uint32_t prot;
-    uint16_t kind;
-    uint8_t cow;
-    uint8_t asker; /* kernel */
+    uint16_t kind;  /* as in msg_space_mapping */
+    uint16_t asker; /* kernel */
 };
 
 /* SPACE_FOUND */
 struct msg_space_found {
     uint64_t query;
     uint64_t space;
-    uint64_t frame;
-    uint32_t kind;
+    uint64_t frame; /* these as in msg_space_mapping */
+    uint16_t kind;
+    uint16_t cow;
     uint32_t prot;
-    uint64_t cow;
+    uint64_t backing;
 };
 
 /* SPACE_GET */
@@ -110,7 +112,8 @@ struct msg_space_got {
     uint8_t kind;  /* enum space_answer */
     uint8_t block; /* the aligned 2^BLOCK pages around the page, 512 at most, are all allowed the same */
     uint16_t prot; /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
-    uint16_t cow;
+    uint8_t cow;
+    uint8_t backed;                 /* 1: there are no runs, and the first is what is behind the page: mm/backing.h */
     uint16_t runs;                  /* if SPACE_FRAME: how many there are */
     uint64_t frame;                 /* as in msg_space_mapping */
     uint64_t run[SPACE_RUNS_SHORT]; /* SPACE_GET_MANY: up to SPACE_RUNS_MAX */
@@ -120,7 +123,10 @@ struct msg_space_got {
 struct msg_space_record {
     uint64_t space;
     uint64_t page;
-    uint64_t frame; /* physical address; the sender's own. 0 (SPACE_SWITCH): none yet, the sender says later */
+    uint64_t
+        frame;    /* physical address; the sender's own, or a file's. 0 (SPACE_SWITCH): none yet, the sender says later
+                   */
+    uint64_t cow; /* SPACE_RECORD: 1: it is copy-on-write */
 };
 
 /* SPACE_SWITCH: the answer */
@@ -136,7 +142,8 @@ struct msg_space_page {
 
 struct msg_space_area {
     uint64_t start, end;
-    uint64_t prot; /* AREA_* */
+    uint64_t prot;    /* AREA_* */
+    uint64_t backing; /* of its first page: mm/backing.h */
 };
 
 /* SPACE_AREAS: the answer; areas follow */
@@ -165,6 +172,11 @@ struct msg_frame_spaces {
     uint64_t spaces;
 };
 
+/* FILE_PAGE: a page of an object of the receiver's; the answer is a struct msg_frame */
+struct msg_file_page {
+    uint64_t backing;
+};
+
 /* SPACE_CHANGE, SPACE_SETTLE */
 enum space_operation {
     SPACE_MAP = 1,     /* home only: an area of LENGTH, at START or near it, as TARGET (enum space_map_how) says */
@@ -189,16 +201,18 @@ enum space_operation {
 
 /* What SPACE_LOOK answers; in the low bits it has the area's AREA_*. */
 enum space_look_at {
-    SPACE_LOOK_START = 0, /* of the area that has START or is the first behind it */
-    SPACE_LOOK_END = 1,   /* of that */
-    SPACE_LOOK_THERE = 2  /* the end of the area that has START, if one has */
+    SPACE_LOOK_START = 0,  /* of the area that has START or is the first behind it */
+    SPACE_LOOK_END = 1,    /* of that */
+    SPACE_LOOK_THERE = 2,  /* the end of the area that has START, if one has */
+    SPACE_LOOK_BACKING = 3 /* what is behind the page START, alone; 0 too if no area has it */
 };
 
 /* How a new area finds its place; bits. */
 enum space_map_how {
-    SPACE_MAP_FIXED = 1, /* at START, whatever is there */
-    SPACE_MAP_KEEP = 2,  /* at START, unless something is there */
-    SPACE_MAP_LOW = 4    /* in the second GiB, or at START below its end */
+    SPACE_MAP_FIXED = 1,  /* at START, whatever is there */
+    SPACE_MAP_KEEP = 2,   /* at START, unless something is there */
+    SPACE_MAP_LOW = 4,    /* in the second GiB, or at START below its end */
+    SPACE_MAP_GOES_ON = 8 /* with KEEP: behind it is what comes next behind the area that ends there */
 };
 
 struct msg_space_change {
@@ -208,7 +222,7 @@ struct msg_space_change {
     uint32_t operation;
     uint32_t prot;
     uint64_t target; /* as the operation says, or 0 */
-    uint64_t room;   /* the same */
+    uint64_t room;   /* the same; SPACE_MAP: what is behind it: mm/backing.h */
 };
 
 struct msg_space_changed {
@@ -219,13 +233,13 @@ struct msg_space_changed {
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_request) == 32, "wire format");
-_Static_assert(sizeof(struct msg_space_mapping) == 40, "wire format");
+_Static_assert(sizeof(struct msg_space_mapping) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_query) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_found) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_get) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_got) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_area) == 24, "wire format");
+_Static_assert(sizeof(struct msg_space_area) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_areas) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_listed) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_run) == 16, "wire format");

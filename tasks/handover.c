@@ -124,7 +124,7 @@ static void send_areas(struct sending *s, const struct group *group)
     gather_begin(s, PART_AREAS, group->id, sizeof(struct msg_space_area));
     list_for_each(node, &group->space->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
-        struct msg_space_area item = {area->start, area->end, area->prot};
+        struct msg_space_area item = {area->start, area->end, area->prot, area->backing};
 
         gather(s, &item);
     }

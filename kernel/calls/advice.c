@@ -43,32 +43,34 @@ struct advice {
 
 #define LOCKED AREA_LOCKED
 #define SHARED AREA_SHARED
+#define BACKED AREA_BACKED
 
 static const struct advice advices[] = {
-    {0, ADVICE_NOTHING, 0, 0, 0, 0},                  /* NORMAL */
-    {1, ADVICE_NOTHING, 0, 0, 0, 0},                  /* RANDOM */
-    {2, ADVICE_NOTHING, 0, 0, 0, 0},                  /* SEQUENTIAL */
-    {3, ADVICE_NOTHING, 0, 0, 0, 0},                  /* WILLNEED */
-    {4, ADVICE_DISCARD, LOCKED, 0, 0, 0},             /* DONTNEED */
-    {8, ADVICE_DISCARD, LOCKED | SHARED, 0, 0, 0},    /* FREE: at once */
-    {9, ADVICE_EMPTY, LOCKED, SHARED, 0, 0},          /* REMOVE */
-    {10, ADVICE_FLAG, 0, 0, AREA_DONTFORK, 0},        /* DONTFORK */
-    {11, ADVICE_FLAG, 0, 0, 0, AREA_DONTFORK},        /* DOFORK */
-    {14, ADVICE_FLAG, 0, 0, AREA_HUGE, AREA_NO_HUGE}, /* HUGEPAGE */
-    {15, ADVICE_FLAG, 0, 0, AREA_NO_HUGE, AREA_HUGE}, /* NOHUGEPAGE */
-    {16, ADVICE_NOTHING, 0, 0, 0, 0},                 /* DONTDUMP: there are no core files */
-    {17, ADVICE_NOTHING, 0, 0, 0, 0},                 /* DODUMP */
-    {18, ADVICE_FLAG, SHARED, 0, AREA_WIPEONFORK, 0}, /* WIPEONFORK */
-    {19, ADVICE_FLAG, 0, 0, 0, AREA_WIPEONFORK},      /* KEEPONFORK */
-    {20, ADVICE_NOTHING, LOCKED, 0, 0, 0},            /* COLD */
-    {21, ADVICE_NOTHING, LOCKED, 0, 0, 0},            /* PAGEOUT: nothing is paged out */
-    {22, ADVICE_READ, 0, 0, 0, 0},                    /* POPULATE_READ */
-    {23, ADVICE_WRITE, 0, 0, 0, 0},                   /* POPULATE_WRITE */
-    {24, ADVICE_DISCARD, 0, 0, 0, 0},                 /* DONTNEED_LOCKED */
+    {0, ADVICE_NOTHING, 0, 0, 0, 0},                           /* NORMAL */
+    {1, ADVICE_NOTHING, 0, 0, 0, 0},                           /* RANDOM */
+    {2, ADVICE_NOTHING, 0, 0, 0, 0},                           /* SEQUENTIAL */
+    {3, ADVICE_NOTHING, 0, 0, 0, 0},                           /* WILLNEED */
+    {4, ADVICE_DISCARD, LOCKED, 0, 0, 0},                      /* DONTNEED */
+    {8, ADVICE_DISCARD, LOCKED | SHARED | BACKED, 0, 0, 0},    /* FREE: at once */
+    {9, ADVICE_EMPTY, LOCKED, SHARED, 0, 0},                   /* REMOVE */
+    {10, ADVICE_FLAG, 0, 0, AREA_DONTFORK, 0},                 /* DONTFORK */
+    {11, ADVICE_FLAG, 0, 0, 0, AREA_DONTFORK},                 /* DOFORK */
+    {14, ADVICE_FLAG, 0, 0, AREA_HUGE, AREA_NO_HUGE},          /* HUGEPAGE */
+    {15, ADVICE_FLAG, 0, 0, AREA_NO_HUGE, AREA_HUGE},          /* NOHUGEPAGE */
+    {16, ADVICE_NOTHING, 0, 0, 0, 0},                          /* DONTDUMP: there are no core files */
+    {17, ADVICE_NOTHING, 0, 0, 0, 0},                          /* DODUMP */
+    {18, ADVICE_FLAG, SHARED | BACKED, 0, AREA_WIPEONFORK, 0}, /* WIPEONFORK */
+    {19, ADVICE_FLAG, 0, 0, 0, AREA_WIPEONFORK},               /* KEEPONFORK */
+    {20, ADVICE_NOTHING, LOCKED, 0, 0, 0},                     /* COLD */
+    {21, ADVICE_NOTHING, LOCKED, 0, 0, 0},                     /* PAGEOUT: nothing is paged out */
+    {22, ADVICE_READ, 0, 0, 0, 0},                             /* POPULATE_READ */
+    {23, ADVICE_WRITE, 0, 0, 0, 0},                            /* POPULATE_WRITE */
+    {24, ADVICE_DISCARD, 0, 0, 0, 0},                          /* DONTNEED_LOCKED */
 };
 
 #undef LOCKED
 #undef SHARED
+#undef BACKED
 
 static const struct advice *advice_find(uint64_t number)
 {

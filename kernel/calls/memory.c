@@ -1,13 +1,17 @@
-/* System calls on memory: anonymous mappings and the break. What a program says of its memory is in
+/* System calls on memory: mappings and the break. What a program says of its memory is in
  * kernel/calls/advice.c. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/fs/remote.h"
+#include "kernel/fs/wire.h"
+#include "mm/backing.h"
 #include "mm/space.h"
 #include "tasks/group.h"
 #include "tasks/thread.h"
 
 #define MAP_SHARED 0x01u
 #define MAP_PRIVATE 0x02u
+#define MAP_SHARED_VALIDATE 0x03u
 #define MAP_TYPE 0x0fu
 #define MAP_FIXED 0x10u
 #define MAP_ANONYMOUS 0x20u
@@ -20,6 +24,11 @@
 #define MAP_HUGETLB 0x40000u
 #define MAP_FIXED_NOREPLACE 0x100000u
 #define MAP_HUGE_SHIFT 26u
+/* What MAP_SHARED_VALIDATE lets pass: Linux's LEGACY_MAP_MASK. */
+#define MAP_KNOWN                                                                                                      \
+    (MAP_TYPE | MAP_FIXED | MAP_ANONYMOUS | 0x800u /* DENYWRITE */ | 0x1000u /* EXECUTABLE */ | MAP_GROWSDOWN |        \
+     MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | 0x20000u /* STACK */ | MAP_HUGETLB | MAP_32BIT |       \
+     0x4000000u /* UNINITIALIZED */)
 #define HUGE_2M 21u /* the logarithm of the one size of large pages */
 #define PROT_ALL 7u
 #define PROT_SEM 8u
@@ -40,15 +49,73 @@ static uint32_t map_how(uint32_t flags)
     return (flags & MAP_32BIT) != 0 ? SPACE_MAP_LOW : 0;
 }
 
+/* What the file behind descriptor FD has for a mapping, or nothing for zeros: *BACKING. */
+static int64_t find_backing(int64_t fd, bool shared, bool write, uint64_t offset, uint64_t *backing)
+{
+    struct file_request request = {.operation = FILE_MAP, .fd = (int32_t)fd, .argument = shared ? 1 + write : 0};
+    struct file_answer answer;
+    int64_t object = file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
+
+    *backing = BACKING_NONE;
+    if (object < 0)
+        return object;
+    if (object >= BACKING_OBJECTS)
+        return -ENODEV;
+    if (object != 0)
+        *backing = backing_make(answer.kernel, (uint32_t)object, offset / PAGE_SIZE);
+    return 0;
+}
+
+/* That there is such a descriptor at all is what mmap says first. */
+static int64_t check_descriptor(int64_t fd)
+{
+    struct file_request request = {.operation = FILE_GET_DESCRIPTOR, .fd = (int32_t)fd};
+    struct file_answer answer;
+    int64_t flags = file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
+
+    return flags < 0 ? flags : 0;
+}
+
+/* What mmap checks of a file before it looks at it. */
+static int64_t check_file(const struct call *c, uint32_t *type)
+{
+    uint64_t length = (c->a[1] + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+    uint32_t flags = (uint32_t)c->a[3];
+    int64_t error = check_descriptor((int32_t)c->a[4]);
+
+    if (error != 0)
+        return error;
+    if (c->a[1] == 0 || (flags & MAP_HUGETLB) != 0)
+        return -EINVAL;
+    if (length == 0 || length > USER_END)
+        return -ENOMEM;
+    if (c->a[5] / PAGE_SIZE >= BACKING_PAGES / 2)
+        return -EOVERFLOW;
+    if (*type == MAP_SHARED_VALIDATE) {
+        if ((flags & ~MAP_KNOWN) != 0)
+            return -EOPNOTSUPP;
+        *type = MAP_SHARED;
+    }
+    return *type == MAP_PRIVATE || *type == MAP_SHARED ? 0 : -EINVAL;
+}
+
 int64_t call_mmap(struct call *c)
 {
     uint32_t flags = (uint32_t)c->a[3], prot = (uint32_t)c->a[2] & PROT_ALL, type = flags & MAP_TYPE;
-    int64_t address;
+    uint64_t backing = BACKING_NONE;
+    int64_t address, error = 0;
 
     if ((c->a[5] & (PAGE_SIZE - 1)) != 0)
         return -EINVAL;
-    if ((flags & MAP_ANONYMOUS) == 0)
-        return (int32_t)c->a[4] < 0 ? -EBADF : -ENODEV;
+    if ((flags & MAP_ANONYMOUS) == 0) {
+        error = check_file(c, &type);
+        if (error == 0)
+            error = find_backing((int32_t)c->a[4], type == MAP_SHARED, (prot & AREA_WRITE) != 0, c->a[5], &backing);
+        if (error == 0 && backing != BACKING_NONE && (flags & MAP_GROWSDOWN) != 0)
+            error = -EINVAL;
+        if (error != 0)
+            return error;
+    }
     if ((flags & MAP_HUGETLB) != 0 && flags >> MAP_HUGE_SHIFT != 0 && flags >> MAP_HUGE_SHIFT != HUGE_2M)
         return -EINVAL;
     if (c->a[1] == 0 || (type != MAP_PRIVATE && type != MAP_SHARED))
@@ -59,7 +126,7 @@ int64_t call_mmap(struct call *c)
         return -EINVAL;
     prot |= (type == MAP_SHARED ? AREA_SHARED : 0) | ((flags & MAP_GROWSDOWN) != 0 ? AREA_GROWS : 0) |
             ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0);
-    address = space_map(own_space(), c->a[0], c->a[1], prot, map_how(flags));
+    address = space_map(own_space(), c->a[0], c->a[1], prot, map_how(flags), backing);
     if (address > 0 && ((flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE || (flags & MAP_LOCKED) != 0))
         space_map_fill(own_space(), (uint64_t)address, c->a[1], prot);
     return address;

@@ -42,7 +42,7 @@ static const struct device {
     uint64_t device; /* major << 8 | minor, as Linux */
 } devices[] = {
     {"null", {.read = read_nothing, .write = write_nowhere, .whole = true}, 0x103},
-    {"zero", {.read = read_zeros, .write = write_nowhere, .whole = true}, 0x105},
+    {"zero", {.read = read_zeros, .write = write_nowhere, .whole = true, .zeros = true}, 0x105},
     {"full", {.read = read_zeros, .write = write_full, .whole = true}, 0x107},
 };
 #define DEVICES (sizeof(devices) / sizeof(devices[0]))

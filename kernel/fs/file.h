@@ -76,6 +76,7 @@ struct file_kind {
     bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */
     bool directory;                     /* its entries are at `data`, as getdents64 gives them */
     bool whole;                         /* a write of up to PIPE_BUF bytes is all or nothing */
+    bool zeros;                         /* a mapping of it is memory without a file */
     bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
 };
 
@@ -91,6 +92,7 @@ struct file {
     uint64_t offset;            /* [f] */
     struct file_facts facts;    /* [i] */
     const void *data;           /* [i] content, where the kind keeps it in memory */
+    uint32_t object;            /* [i] the number under which its pages can be mapped here (mm/file_cache.h), or 0 */
     size_t owned;               /* [i] bytes of DATA to free with the file, 0: not ours */
     char *path;                 /* [i] a directory's name as path_normalize writes it, heap, or NULL */
     void *state;                /* [i] the kind's */

@@ -7,6 +7,8 @@
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
+#include "mm/backing.h"
+#include "mm/file_cache.h"
 #include "mm/heap.h"
 
 static struct cpio_entry *entries; /* [i] in archive order */
@@ -29,6 +31,29 @@ static uint32_t walk(const void *archive, size_t size, struct cpio_entry *out, u
     return count;
 }
 
+/* Objects are numbered as the entries are, from 1 on. */
+static const struct cpio_entry *entry_of(uint64_t object)
+{
+    return object > 0 && object <= entry_count ? &entries[object - 1] : NULL;
+}
+
+static int read_page(uint32_t object, uint64_t page, void *to)
+{
+    const struct cpio_entry *entry = entry_of(object);
+    uint64_t rest;
+
+    if (entry == NULL || page >= (entry->size + PAGE_SIZE - 1) / PAGE_SIZE)
+        return -ENXIO;
+    rest = entry->size - page * PAGE_SIZE;
+    if (rest > PAGE_SIZE)
+        rest = PAGE_SIZE;
+    memcpy(to, (const uint8_t *)entry->data + page * PAGE_SIZE, rest);
+    memset((uint8_t *)to + rest, 0, PAGE_SIZE - rest);
+    return 0;
+}
+
+static const struct file_objects objects = {read_page};
+
 void initramfs_init(void)
 {
     uint64_t base = instance.initramfs.base & ~(PAGE_SIZE - 1);
@@ -49,6 +74,7 @@ void initramfs_init(void)
     if (entries == NULL)
         entry_count = 0;
     walk(archive, size, entries, entry_count);
+    file_cache_serve(&objects);
 }
 
 /* A name that some entry's name goes on behind, with a slash, is a directory. */
@@ -78,13 +104,23 @@ static bool is_below_file(const char *name)
     return false;
 }
 
+/* The object NAME is, 0: none. */
+static uint32_t object_of(const char *name)
+{
+    uint32_t i = entry_count;
+
+    while (i > 0 && strcmp(entries[i - 1].name, name) != 0)
+        i--;
+    return i;
+}
+
 int64_t initramfs_find(const char *name, struct cpio_entry *entry)
 {
-    for (uint32_t i = entry_count; i > 0; i--) {
-        if (strcmp(entries[i - 1].name, name) == 0) {
-            *entry = entries[i - 1];
-            return (entry->mode & FILE_TYPE_MASK) == FILE_DIRECTORY ? -EISDIR : 0;
-        }
+    uint32_t object = object_of(name);
+
+    if (object != 0) {
+        *entry = *entry_of(object);
+        return (entry->mode & FILE_TYPE_MASK) == FILE_DIRECTORY ? -EISDIR : 0;
     }
     memset(entry, 0, sizeof(*entry));
     entry->mode = FILE_DIRECTORY | 0755;
@@ -122,13 +158,29 @@ int64_t initramfs_open(const char *name, uint32_t flags, struct file **out)
 {
     struct cpio_entry entry;
     struct file_facts facts;
+    uint32_t object;
     int64_t error = initramfs_find(name, &entry);
 
     if (error != 0)
         return error;
     facts_of(&entry, &facts);
     *out = file_create_data(&file_memory_kind, &facts, flags, entry.data, 0);
-    return *out == NULL ? -ENOMEM : 0;
+    if (*out == NULL)
+        return -ENOMEM;
+    object = object_of(name);
+    (*out)->object = object < BACKING_OBJECTS && (entry.mode & FILE_TYPE_MASK) == FILE_REGULAR ? object : 0;
+    return 0;
+}
+
+int64_t initramfs_mapped(uint64_t object, const char **name, struct file_facts *facts)
+{
+    const struct cpio_entry *entry = entry_of(object);
+
+    if (entry == NULL)
+        return -ENOENT;
+    *name = entry->name;
+    facts_of(entry, facts);
+    return 0;
 }
 
 int64_t initramfs_stat(const char *name, struct file_facts *facts)

@@ -14,6 +14,8 @@ int64_t initramfs_open(const char *name, uint32_t flags, struct file **out);
 int64_t initramfs_stat(const char *name, struct file_facts *facts);
 /* Adds what is in the directory NAME. */
 void initramfs_list(const char *name, struct directory *to);
+/* The file that programs have mapped as OBJECT: its name, which stays, and what stat tells. -ENOENT. */
+int64_t initramfs_mapped(uint64_t object, const char **name, struct file_facts *facts);
 /* The entry itself, for the loader: -ENOENT, -ENOTDIR, -EISDIR. */
 int64_t initramfs_find(const char *name, struct cpio_entry *entry);
 

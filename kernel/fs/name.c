@@ -9,6 +9,7 @@
 #include "kernel/fs/proc.h"
 #include "kernel/fs/remote.h"
 #include "kernel/fs/terminal.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/call.h"
@@ -129,6 +130,25 @@ static void answer_fetch(const struct msg *m, const char *name, uint64_t offset)
     msg_kept_reply_long(&f->kept, &f->answer, (uint32_t)(sizeof(f->answer) + size), fetched_done);
 }
 
+static void answer_mapped(const struct msg *m, uint64_t object)
+{
+    struct file_facts facts = {0};
+    const char *name = "";
+    int64_t error = initramfs_mapped(object, &name, &facts);
+    size_t size = strlen(name);
+    struct fetched *f = heap_alloc(sizeof(*f) + size);
+
+    if (f == NULL) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    f->size = sizeof(*f) + size;
+    f->answer = (struct msg_file_named){.value = error, .facts = facts};
+    memcpy(f->data, name, size);
+    msg_keep(m, &f->kept, NULL);
+    msg_kept_reply_long(&f->kept, &f->answer, (uint32_t)(sizeof(f->answer) + size), fetched_done);
+}
+
 static void handle_name(const struct msg *m)
 {
     const struct msg_file_name *asked = m->data;
@@ -149,6 +169,9 @@ static void handle_name(const struct msg *m)
             break;
         case NAME_FETCH:
             answer_fetch(m, name, asked->offset);
+            return;
+        case NAME_MAPPED:
+            answer_mapped(m, asked->offset);
             return;
         default:
             break;
@@ -202,6 +225,35 @@ int64_t name_fetch(const char *name, uint64_t offset, void *to, size_t room, str
     }
     heap_free(answer, size);
     return result;
+}
+
+int64_t name_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts)
+{
+    struct msg_file_name asked = {.operation = NAME_MAPPED, .offset = object};
+    size_t size = sizeof(struct msg_file_named) + CPIO_NAME_MAX;
+    struct msg_file_named *answer;
+    const char *here = "";
+    int64_t length;
+
+    if (kernel != 0)
+        return -ENOENT;
+    if (instance.kernel == 0) {
+        length = initramfs_mapped(object, &here, facts);
+        if (length == 0)
+            snprintf(name, room, "/%s", here);
+        return length;
+    }
+    answer = heap_alloc(size);
+    if (answer == NULL)
+        return -ENOMEM;
+    length = ask_kernel_0(&asked, "", answer, size);
+    if (length >= 0) {
+        *facts = answer->facts;
+        snprintf(name, room, "/%.*s", (int)((size_t)length - sizeof(*answer)), (const char *)(answer + 1));
+        length = answer->value;
+    }
+    heap_free(answer, size);
+    return length;
 }
 
 int64_t name_stat(const char *name, bool folder, struct file_facts *facts)

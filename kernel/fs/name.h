@@ -25,5 +25,8 @@ int64_t name_open(const char *name, bool folder, uint32_t flags, struct file_pla
 /* Reads from the initramfs' file NAME, at OFFSET, up to ROOM bytes, at most FILE_CHUNK; *FACTS are the file's. Returns
  * how many. For kernels other than 0. */
 int64_t name_fetch(const char *name, uint64_t offset, void *to, size_t room, struct file_facts *facts);
+/* Writes the name of the file that programs have mapped as OBJECT of KERNEL (mm/backing.h) to NAME, ROOM bytes.
+ * -ENOENT, -ENOMEM. Tasks only; waits for that kernel. */
+int64_t name_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts);
 
 #endif

@@ -146,6 +146,20 @@ static int64_t give_path(const struct file *file, char *result, size_t room)
     return (int64_t)length;
 }
 
+/* What mmap may do with the file. The order of the checks is Linux's. */
+static int64_t map_file(const struct file *file, bool shared, bool write)
+{
+    uint32_t access = file->flags & OPEN_ACCESS;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if ((shared && write && access == 0) || access == 1)
+        return -EACCES;
+    if (file->kind->zeros)
+        return 0;
+    return file->object != 0 ? (int64_t)file->object : -ENODEV;
+}
+
 static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room)
 {
@@ -176,6 +190,8 @@ static int64_t act(struct file *file, const struct file_request *request, const 
         return read_entries(file, result, asked < room ? asked : room);
     case FILE_PATH:
         return give_path(file, result, room);
+    case FILE_MAP:
+        return map_file(file, asked != 0, asked == 2);
     case FILE_CONTROL:
         return control(file, request->extra, data, size, result, room);
     default:

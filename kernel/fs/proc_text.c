@@ -9,7 +9,6 @@
 #include "tasks/facts.h"
 #include "tasks/fair.h"
 #include "tasks/group.h"
-#include "tasks/program.h"
 
 #define TICK_NS 10000000ull /* 100 clock ticks a second */
 #define SMALL_TEXT 2048u
@@ -212,64 +211,6 @@ int64_t proc_write_memory(const struct proc_at *at, struct text *text)
     survey_free(survey);
     return error;
 }
-
-/* --- maps --- */
-
-static void put_area(struct text *text, const struct msg_space_area *area, const struct msg_space_areas *head)
-{
-    const char *name = "";
-
-    if (area->start < head->break_now && area->end > head->break_start)
-        name = "                          [heap]";
-    else if (area->end == PROGRAM_STACK_TOP)
-        name = "                          [stack]";
-    text_put(text, "%08lx-%08lx %c%c%c%c 00000000 00:00 0%s\n", (unsigned long)area->start, (unsigned long)area->end,
-             (area->prot & AREA_READ) != 0 ? 'r' : '-', (area->prot & AREA_WRITE) != 0 ? 'w' : '-',
-             (area->prot & AREA_EXEC) != 0 ? 'x' : '-', (area->prot & AREA_SHARED) != 0 ? 's' : 'p', name);
-}
-
-static int64_t put_areas(const struct process_facts *process, struct msg_space_areas *head, struct text *text)
-{
-    const struct msg_space_area *areas = (const struct msg_space_area *)(head + 1);
-    uint64_t from = 0;
-
-    do {
-        int length = space_areas_of(process->space, process->space_home, from, head);
-        uint64_t count;
-
-        if (length < 0)
-            return length == -ENOMEM ? length : 0; /* it has ended meanwhile: empty, as a zombie's */
-        count = ((uint64_t)length - sizeof(*head)) / sizeof(*areas);
-        if (proc_text_grow(text, count * LINE_MAX) != 0)
-            return -ENOMEM;
-        for (uint64_t i = 0; i < count; i++)
-            put_area(text, &areas[i], head);
-        if (head->next <= from)
-            return 0;
-        from = head->next;
-    } while (from != 0);
-    return 0;
-}
-
-int64_t proc_write_maps(const struct proc_at *at, struct text *text)
-{
-    struct process_facts process;
-    struct msg_space_areas *head;
-    int64_t error = error_of(process_facts_of((uint32_t)at->keys[0], &process));
-
-    if (error == 0)
-        error = proc_text(text, SMALL_TEXT);
-    if (error != 0 || process.space == 0)
-        return error;
-    head = heap_alloc(MSG_MAX);
-    error = head != NULL ? put_areas(&process, head, text) : -ENOMEM;
-    heap_free(head, MSG_MAX);
-    if (error != 0)
-        heap_free(text->bytes, text->size);
-    return error;
-}
-
-/* --- kettle --- */
 
 static void put_member(struct text *text, uint32_t kernel, const struct member_facts *m)
 {

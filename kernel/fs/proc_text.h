@@ -10,7 +10,7 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text);
 int64_t proc_write_name(const struct proc_at *at, struct text *text);
 int64_t proc_write_command(const struct proc_at *at, struct text *text);
 int64_t proc_write_memory(const struct proc_at *at, struct text *text); /* statm */
-int64_t proc_write_maps(const struct proc_at *at, struct text *text);
+int64_t proc_write_maps(const struct proc_at *at, struct text *text);   /* in proc_maps.c */
 int64_t proc_write_kettle(const struct proc_at *at, struct text *text);
 
 #endif

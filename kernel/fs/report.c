@@ -9,6 +9,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
+#include "mm/file_cache.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -66,8 +67,9 @@ static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
 }
 
 /* What is made and freed while programs run. What is kept for reuse and never given back stands by itself, in frames:
- * kernel stacks, those of small objects, and what the channel got with the first messages of a kind. "used" are the
- * other frames that are not free, "large" the other objects over half a page. */
+ * kernel stacks, those of small objects, what the channel got with the first messages of a kind, and pages of mapped
+ * files, each with a small object. "used" are the other frames that are not free, "large" the other objects over half a
+ * page. */
 static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
 {
     struct text text = {bytes, size, 0};
@@ -76,7 +78,7 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
     struct thread_counts threads;
     struct task_counts tasks;
     struct file_counts files;
-    uint64_t stack_frames, message_frames = msg_stays.bytes / PAGE_SIZE;
+    uint64_t stack_frames, message_frames = msg_stays.bytes / PAGE_SIZE, cached = file_cache_count();
 
     *cursor = 0;
     task_counts(&tasks);
@@ -92,10 +94,12 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
              (unsigned long)files.files, (unsigned long)files.proxies, (unsigned long)watch_count(),
              (unsigned long)futex_count(), (unsigned long)space_lock_count(), (unsigned long)msg_kept_count(),
              (unsigned long)timer_count());
-    text_put(&text, "objects %lu large %lu used %lu small-frames %lu stack-frames %lu message-frames %lu\n",
-             (unsigned long)heap.small, (unsigned long)(heap.large - msg_stays.objects),
-             (unsigned long)(frames.total - frames.free - heap.small_frames - stack_frames - message_frames),
-             (unsigned long)heap.small_frames, (unsigned long)stack_frames, (unsigned long)message_frames);
+    text_put(&text,
+             "objects %lu large %lu used %lu small-frames %lu stack-frames %lu message-frames %lu cache-frames %lu\n",
+             (unsigned long)(heap.small - cached), (unsigned long)(heap.large - msg_stays.objects),
+             (unsigned long)(frames.total - frames.free - heap.small_frames - stack_frames - message_frames - cached),
+             (unsigned long)heap.small_frames, (unsigned long)stack_frames, (unsigned long)message_frames,
+             (unsigned long)cached);
     return text.length;
 }
 

@@ -36,6 +36,8 @@ enum file_operation {
     FILE_SET_FLAGS, /* fd, argument: flags of open */
     FILE_ENTRIES,   /* fd, argument: bytes of room; result data: as getdents64 */
     FILE_PATH,      /* fd; result data: a directory's name. -ENOTDIR */
+    FILE_MAP,       /* fd, argument: 1 to share, 2 to share and write, else 0; the result is the object on the file's
+                       kernel, 0: no file, but zeros */
     FILE_CONTROL    /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
 };
 
@@ -75,15 +77,15 @@ struct file_place {
     uint32_t pad;
 };
 
-enum name_operation { NAME_OPEN = 1, NAME_STAT, NAME_FETCH };
+enum name_operation { NAME_OPEN = 1, NAME_STAT, NAME_FETCH, NAME_MAPPED };
 
 struct msg_file_name {  /* FILE_NAME, to kernel 0; the name with its NUL follows */
     uint32_t operation; /* enum name_operation */
     uint32_t flags;     /* as open's; NAME_FETCH: 0 */
-    uint64_t offset;    /* NAME_FETCH */
+    uint64_t offset;    /* NAME_FETCH; NAME_MAPPED: the object, in place of a name */
 };
 
-struct msg_file_named { /* NAME_FETCH: bytes follow */
+struct msg_file_named { /* NAME_FETCH: bytes follow; NAME_MAPPED: the name, without a NUL */
     int64_t value;      /* 0 or a negative errno */
     uint64_t id;        /* NAME_OPEN: of kernel 0; an open of it is the asker's */
     struct file_facts facts;

@@ -270,12 +270,17 @@ TEST(view_shape, "a run that is not of the window, and a page that is told twice
 
 /* --- areas --- */
 
-static const struct msg_space_area home_list[] = {
-    {0x10000, 0x20000, RX}, {0x20000, 0x30000, RW}, {0x40000, 0x50000, RW | AREA_SHARED}, {0x60000, 0x70000, 0}};
+#define FILE(page) ((9ull << BACKING_OBJECT_SHIFT) + (page))
+
+static const struct msg_space_area home_list[] = {{0x10000, 0x20000, RX, 0},
+                                                  {0x20000, 0x30000, RW, 0},
+                                                  {0x40000, 0x50000, RW | AREA_SHARED, 0},
+                                                  {0x60000, 0x70000, 0, 0},
+                                                  {0x80000, 0x90000, RX, FILE(3)}};
 
 static void areas(uint64_t start, uint64_t end, uint64_t prot)
 {
-    struct msg_space_area own = {start, end, prot};
+    struct msg_space_area own = {start, end, prot, 0};
 
     audit_check_areas(check, 2, &own, 1, 0, 1 << 30);
 }
@@ -283,25 +288,25 @@ static void areas(uint64_t start, uint64_t end, uint64_t prot)
 static void home_areas(void)
 {
     begin();
-    audit_check_home_areas(check, home_list, 4, 0, 1 << 30);
+    audit_check_home_areas(check, home_list, 5, 0, 1 << 30);
 }
 
 TEST(areas_part, "areas that are parts of the home's, with the same bits, are as they should be")
 {
     home_areas();
-    audit_check_areas(check, 2, home_list, 4, 0, 1 << 30);
+    audit_check_areas(check, 2, home_list, 5, 0, 1 << 30);
     areas(0x11000, 0x12000, RX);
     areas(0x20000, 0x2f000, RW);
     areas(0x4f000, 0x50000, RW | AREA_SHARED);
     areas(0x60000, 0x70000, 0);
     expect(0, "");
-    CHECK_EQ(report->counts.areas, 12);
+    CHECK_EQ(report->counts.areas, 14);
 }
 
 TEST(areas_unknown, "an area that the home does not have, in whole or in part, is found")
 {
     static const uint64_t cases[][2] = {{0x1000, 0x2000},   {0xf000, 0x11000},  {0x2f000, 0x31000},
-                                        {0x30000, 0x40000}, {0x6f000, 0x71000}, {0x80000, 0x81000}};
+                                        {0x30000, 0x40000}, {0x6f000, 0x71000}, {0xa0000, 0xa1000}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         home_areas();
@@ -329,13 +334,30 @@ TEST(areas_bits, "another protection, and another backing, than the home's are f
     expect(2, "R3 backing");
 }
 
+TEST(areas_file, "an area of a file that is of other pages of it than at the home, or of no file, is found")
+{
+    static const struct msg_space_area part = {0x84000, 0x86000, RX, FILE(7)}, late = {0x84000, 0x86000, RX, FILE(8)};
+
+    home_areas();
+    audit_check_areas(check, 2, &part, 1, 0, 1 << 30);
+    expect(0, "");
+    audit_check_areas(check, 2, &late, 1, 0, 1 << 30);
+    expect(1, "R3 backing");
+    areas(0x80000, 0x81000, RX);
+    expect(2, "R3 backing");
+}
+
 TEST(areas_shape, "areas out of order, empty, not of whole pages, outside the range or with unknown bits are found")
 {
     static const struct msg_space_area wrong[][2] = {
-        {{0x20000, 0x30000, RW}, {0x10000, 0x11000, RX}}, {{0x20000, 0x21000, RW}, {0x20000, 0x22000, RW}},
-        {{0x20000, 0x20000, RW}, {0x21000, 0x22000, RW}}, {{0x20001, 0x21000, RW}, {0x21000, 0x22000, RW}},
-        {{0x10000, 0x11000, RX}, {0x20000, 0x20010, RW}}, {{0x20000, 0x21000, RW | 1ull << 32}, {0x21000, 0x22000, RW}},
-        {{0, 0x11000, RX}, {0x21000, 0x22000, RW}},       {{0x10000, 0x11000, RX}, {0x2f000, 0x31000, RW}}};
+        {{0x20000, 0x30000, RW, 0}, {0x10000, 0x11000, RX, 0}},
+        {{0x20000, 0x21000, RW, 0}, {0x20000, 0x22000, RW, 0}},
+        {{0x20000, 0x20000, RW, 0}, {0x21000, 0x22000, RW, 0}},
+        {{0x20001, 0x21000, RW, 0}, {0x21000, 0x22000, RW, 0}},
+        {{0x10000, 0x11000, RX, 0}, {0x20000, 0x20010, RW, 0}},
+        {{0x20000, 0x21000, RW | 1ull << 32, 0}, {0x21000, 0x22000, RW, 0}},
+        {{0, 0x11000, RX, 0}, {0x21000, 0x22000, RW, 0}},
+        {{0x10000, 0x11000, RX, 0}, {0x2f000, 0x31000, RW, 0}}};
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         home_areas();

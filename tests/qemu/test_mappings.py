@@ -4,7 +4,7 @@ import pytest
 
 from conftest import in_turn, tap_failures
 
-PROGRAMS = ["test-map", "test-remap", "test-break", "test-advise", "test-resident"]
+PROGRAMS = ["test-map", "test-remap", "test-break", "test-advise", "test-resident", "test-filemap"]
 MACHINES = {
     "late-answers": ("--cpus", "4", "--nodes", "2", "--inject", "seed=11"),
     "members": ("--cpus", "4", "--nodes", "2", "--append", "retrieve=members"),
@@ -29,6 +29,12 @@ def passed(done):
     for machine in in_turn(MACHINES, index, ("linux",))])
 def test_calls(run, program, machine):
     passed(run(*MACHINES[machine], "--", program))
+
+
+@pytest.mark.parametrize("under", ["test-audit", "test-stop"])
+def test_mapped_files_while_all_is_audited_and_kernels_stop(run, under):
+    done = run("--cpus", "4", "--nodes", "2", "--", under, "under", "test-filemap")
+    assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 
 @pytest.mark.parametrize("machine", SHORT_OF_MEMORY)

@@ -12,6 +12,7 @@
 #include "mm/heap.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
+#include "mm/zero_page.h"
 #include "msg/channel.h"
 
 /* --- tables --- */
@@ -108,7 +109,7 @@ static void note(struct frames *frames, const uint64_t *words, uint32_t count)
     }
 }
 
-/* A mapped file's frame has a reference of its kernel's cache. */
+/* A mapped file's frame has a reference of its kernel's cache, and the page of zeros one of its kernel's. */
 static void note_cached(uint64_t frame, void *context)
 {
     struct frames *frames = context;
@@ -151,6 +152,8 @@ static int look(struct frames *frames, struct audit_report *report)
     for (; all != 0 && error == 0; all &= all - 1)
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
     file_cache_each(note_cached, frames);
+    if (zero_page_frame() != 0)
+        note_cached(zero_page_frame(), frames);
     for (uint64_t at = frames->start; at < frames->end && error == 0; at += PAGE_SIZE) {
         uint32_t seen = frames->seen[(at - frames->start) / PAGE_SIZE];
         struct audit_frame frame = {.frame = at,

@@ -13,6 +13,7 @@
 #include "mm/heap.h"
 #include "mm/internal.h"
 #include "mm/reference.h"
+#include "mm/zero_page.h"
 #include "msg/channel.h"
 
 /* The kernel that is to stop: which copy each of its frames has, ascending by frame. */
@@ -68,6 +69,7 @@ int evacuate_frames(uint32_t successor)
     uint64_t next = 1;
     int error = -ENOMEM;
 
+    zero_page_leave();
     pair_room = count_frames() + 1;
     pairs = pair_room * sizeof(*pairs) <= PAGE_SIZE << FRAME_ORDER_MAX ? heap_alloc(pair_room * sizeof(*pairs)) : NULL;
     if (message != NULL && copies != NULL && pairs != NULL) {

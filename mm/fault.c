@@ -18,6 +18,7 @@
 #include "mm/internal.h"
 #include "mm/reference.h"
 #include "mm/space.h"
+#include "mm/zero_page.h"
 #include "msg/channel.h"
 
 #define FETCH_NS_MAX 1000000000ull
@@ -126,6 +127,11 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return complete ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
         return -EACCES;
+    if (entry != NULL && (access & AREA_WRITE) != 0 && zero_page_is(*entry)) {
+        if (complete)
+            return zero_page_replace_locked(space, page, entry, area->prot);
+        zero_page_let_go_locked(space, page, entry); /* others may have to be told of a frame */
+    }
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0)
         return space_alone_locked(space) ? space_cow_alone_locked(space, page, entry, area->prot) : NEEDS_LOCK;
     if (entry != NULL && *entry != 0)
@@ -138,6 +144,9 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
 
         return result > 0 ? NEEDS_LOCK : result;
     }
+    if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && space_alone_locked(space) &&
+        zero_page_map_locked(space, page, area->prot))
+        return 0;
     return install_new_locked(space, page, area->prot);
 }
 
@@ -166,7 +175,7 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool held,
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     const struct area *area;
-    const uint64_t *entry;
+    uint64_t *entry;
 
     *answer = (struct msg_space_mapping){.kind = SPACE_NONE};
     spin_lock(&space->lock);
@@ -174,6 +183,8 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
     entry = paging_entry(&space->tables, page, false);
     if (in_limbo(entry))
         area = NULL; /* nobody is to get this frame any more */
+    if (entry != NULL && zero_page_is(*entry))
+        zero_page_let_go_locked(space, page, entry);
     if (area != NULL) {
         *answer = (struct msg_space_mapping){
             .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};

@@ -14,6 +14,7 @@
 #include "mm/internal.h"
 #include "mm/long_answer.h"
 #include "mm/reference.h"
+#include "mm/zero_page.h"
 #include "msg/channel.h"
 
 #define PAIRS_MAX ((MSG_MAX - sizeof(struct msg_space_taken)) / sizeof(struct msg_space_pair))
@@ -342,8 +343,8 @@ static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_t
         for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
             uint64_t entry = leaf[i];
 
-            if ((entry & PAGING_SOFT_HELD) == 0 || (entry & PAGING_SOFT_LIMBO) != 0)
-                continue;
+            if ((entry & PAGING_SOFT_HELD) == 0 || (entry & PAGING_SOFT_LIMBO) != 0 || zero_page_is(entry))
+                continue; /* the child finds zeros without it */
             if (area == NULL || area->end <= va + i * PAGE_SIZE)
                 area = area_next(&space->areas, va + i * PAGE_SIZE);
             if (area != NULL && area->start <= va + i * PAGE_SIZE && (area->prot & AREA_NOT_COPIED) != 0)

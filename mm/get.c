@@ -12,6 +12,7 @@
 #include "mm/heap.h"
 #include "mm/reference.h"
 #include "mm/runs.h"
+#include "mm/zero_page.h"
 #include "msg/channel.h"
 
 static bool overlap(uint64_t a_start, uint64_t a_end, uint64_t b_start, uint64_t b_end)
@@ -312,7 +313,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
 {
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
     const struct area *area = area_find(&space->areas, page);
-    const uint64_t *entry = paging_entry(&space->tables, page, false);
+    uint64_t *entry = paging_entry(&space->tables, page, false);
     uint32_t block = area != NULL ? block_of(area, page) : 0;
     bool still = block_still_locked(space, page, block);
 
@@ -332,6 +333,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     }
     if (!area_allows(area->prot, ask->access))
         return;
+    if (entry != NULL && zero_page_is(*entry))
+        zero_page_let_go_locked(space, page, entry);
     if (area->backing != BACKING_NONE && find_file_locked(space, page, area, ask->access))
         entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || *entry == 0) {

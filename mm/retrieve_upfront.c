@@ -11,6 +11,7 @@
 #include "mm/long_answer.h"
 #include "mm/reference.h"
 #include "mm/space.h"
+#include "mm/zero_page.h"
 #include "msg/channel.h"
 
 #define RUNS_MAX ((MSG_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))
@@ -25,7 +26,7 @@ static uint32_t run_end(const uint64_t *leaf, uint32_t index)
     uint32_t i = index + 1;
 
     while (i < LEAF_ENTRIES && leaf[i] != 0 && (leaf[i] & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW)) == cow &&
-           (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
+           !zero_page_is(leaf[i]) && (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
         i++;
     return i;
 }
@@ -44,9 +45,9 @@ static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_l
             break;
         }
         for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES;) {
-            uint32_t end = run_end(leaf, i);
+            uint32_t end = zero_page_is(leaf[i]) ? i + 1 : run_end(leaf, i);
 
-            if ((leaf[i] & PAGING_SOFT_LIMBO) == 0)
+            if ((leaf[i] & PAGING_SOFT_LIMBO) == 0 && !zero_page_is(leaf[i])) /* nobody else maps that one */
                 runs[count++] = (struct msg_space_run){
                     .page = va + i * PAGE_SIZE,
                     .run = SPACE_RUN(leaf[i] & PAGING_FRAME, end - i, (leaf[i] & PAGING_SOFT_COW) != 0 ? 1u : 0u)};

@@ -16,7 +16,7 @@ USERLAND_TESTS = hello exit7 nullderef spin echo-stdin interrupted \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched test-balance \
 	test-pipes test-descriptors test-proc leak-tasks test-stop \
 	test-prefetch test-vm test-map test-remap test-break test-advise test-resident test-exhaust \
-	test-audit test-filemap
+	test-audit test-filemap test-zero
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -73,6 +73,7 @@ USERLAND_PARTS_test-remap = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-break = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-advise = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-filemap = $(USERLAND_PARTS_spread) $(addprefix tests/filemap_,file process)
+USERLAND_PARTS_test-zero = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-exhaust = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-resident = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-balance = $(USERLAND_PARTS_case) tests/thread

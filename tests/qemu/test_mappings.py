@@ -4,7 +4,7 @@ import pytest
 
 from conftest import in_turn, tap_failures
 
-PROGRAMS = ["test-map", "test-remap", "test-break", "test-advise", "test-resident", "test-filemap"]
+PROGRAMS = ["test-map", "test-remap", "test-break", "test-advise", "test-resident", "test-filemap", "test-zero"]
 MACHINES = {
     "late-answers": ("--cpus", "4", "--nodes", "2", "--inject", "seed=11"),
     "members": ("--cpus", "4", "--nodes", "2", "--append", "retrieve=members"),
@@ -32,8 +32,9 @@ def test_calls(run, program, machine):
 
 
 @pytest.mark.parametrize("under", ["test-audit", "test-stop"])
-def test_mapped_files_while_all_is_audited_and_kernels_stop(run, under):
-    done = run("--cpus", "4", "--nodes", "2", "--", under, "under", "test-filemap")
+@pytest.mark.parametrize("program", ["test-filemap", "test-zero busy"])
+def test_frames_of_many_while_all_is_audited_and_kernels_stop(run, under, program):
+    done = run("--cpus", "4", "--nodes", "2", "--", under, "under", *program.split())
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 

@@ -116,6 +116,8 @@ static int64_t prepare(uint32_t successor)
     if (error == 0)
         error = move_check();
     if (error == 0)
+        error = evacuate_leases();
+    if (error == 0)
         error = evacuate_frames(successor);
     if (error == 0)
         error = handover_prepare(successor);

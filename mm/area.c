@@ -268,11 +268,6 @@ int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32
     return 0;
 }
 
-static const struct area *area_last(const struct area_list *list)
-{
-    return list->count != 0 ? container_of(list->head.previous, struct area, node) : NULL;
-}
-
 struct area *area_reserve(void)
 {
     return heap_alloc_unset(sizeof(struct area));

@@ -83,6 +83,12 @@ static inline struct area *area_before(const struct area_list *list, const struc
     return area->node.previous != &list->head ? container_of(area->node.previous, struct area, node) : NULL;
 }
 
+/* The one with the highest addresses, or NULL. */
+static inline struct area *area_last(const struct area_list *list)
+{
+    return list->count != 0 ? container_of(list->head.previous, struct area, node) : NULL;
+}
+
 /* The area that holds ADDRESS, or NULL. */
 struct area *area_find(const struct area_list *list, uint64_t address);
 /* The first area that ends behind ADDRESS: the one that holds it or else the next one, or NULL. */
@@ -97,8 +103,8 @@ static inline int area_set(struct area_list *list, uint64_t start, uint64_t end,
     return area_set_backed(list, start, end, prot, BACKING_NONE);
 }
 /* Memory for an area to come, or NULL; and what it is for: as much of [START, END) around ADDRESS as is in no area
- * becomes one with PROT and BACKING (at its start), joined with equal neighbours. True: AREA is the list's, or has been freed. False, and nothing
- * has happened: an area has ADDRESS. */
+ * becomes one with PROT and BACKING (at its start), joined with equal neighbours. True: AREA is the list's, or has been
+ * freed. False, and nothing has happened: an area has ADDRESS. */
 struct area *area_reserve(void);
 void area_unreserve(struct area *area);
 bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,

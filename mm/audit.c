@@ -11,6 +11,7 @@
 #include "mm/get.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 #include "mm/reference.h"
 #include "msg/channel.h"
 
@@ -159,7 +160,12 @@ static int all_pages(struct gathering *g)
 int audit_space(struct space *space, bool still, struct audit_report *report)
 {
     struct gathering *g = heap_alloc(sizeof(*g));
-    int error = g == NULL ? -ENOMEM : still ? 0 : space_acquire(space, SPACE_HEAVY);
+    int error = g == NULL ? -ENOMEM
+                : still   ? lease_await(space, (struct space_range){0, USER_END})
+                          : space_acquire(space, SPACE_HEAVY);
+
+    if (error > 0)
+        error = 0;
 
     if (error == 0 && !still)
         space_gets_await(space, SPACE_HEAVY);

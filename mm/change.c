@@ -15,6 +15,7 @@
 #include "mm/get.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 #include "mm/reference.h"
 #include "mm/space.h"
 #include "msg/channel.h"
@@ -152,12 +153,27 @@ static bool shares_file(uint32_t prot, uint64_t backing)
     return (prot & AREA_SHARED) != 0 && backing != BACKING_NONE;
 }
 
+/* This kernel's areas are all that there are in the range of CHANGE. */
+static bool knows_all_locked(const struct space *space, const struct msg_space_change *change)
+{
+    return space->home == instance.kernel || lease_covers_locked(space, change->start, change->start + change->length);
+}
+
+/* The range of CHANGE is leased to this kernel, and what is to be there may be: map_leased finds places. */
+static bool leased_locked(const struct space *space, const struct msg_space_change *change)
+{
+    if (change->operation == SPACE_MAP &&
+        ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0 || !lease_may_have(change->prot, change->room)))
+        return false;
+    return lease_covers_locked(space, change->start, change->start + change->length);
+}
+
 static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t start = change->start, end, backing = backing_of_locked(space, change);
     int error;
 
-    if (space->home != instance.kernel)
+    if (space->home != instance.kernel && !leased_locked(space, change))
         return -EPROTO;
     if (!shares_file(change->prot, backing) && !space_promised(change->prot, change->length))
         return -ENOMEM;
@@ -217,11 +233,11 @@ static int64_t apply_protect_locked(struct space *space, const struct msg_space_
     uint64_t end = change->start + change->length;
     int error;
 
-    if (space->home == instance.kernel && !protect_allowed(space, change->start, end, change->prot))
+    if (knows_all_locked(space, change) && !protect_allowed(space, change->start, end, change->prot))
         return -EACCES;
-    if (space->home == instance.kernel && !protect_promised(space, change->start, end, change->prot))
+    if (knows_all_locked(space, change) && !protect_promised(space, change->start, end, change->prot))
         return -ENOMEM;
-    if (space->home == instance.kernel)
+    if (knows_all_locked(space, change))
         error = area_protect(&space->areas, change->start, end, change->prot);
     else
         error = area_protect_known(&space->areas, change->start, end, change->prot);
@@ -248,7 +264,7 @@ int64_t space_apply_locked(struct space *space, const struct msg_space_change *c
         return unmap_locked(space, change->start, change->length);
     case SPACE_DISCARD:
         rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_UNMAP);
-        return space->home == instance.kernel &&
+        return knows_all_locked(space, change) &&
                !area_covers(&space->areas, change->start, change->start + change->length);
     case SPACE_GUARD:
         return rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_GUARD);
@@ -272,6 +288,8 @@ int64_t space_apply_locked(struct space *space, const struct msg_space_change *c
     case SPACE_RESIDENT:
     case SPACE_LATER:
         return space_apply_advice_locked(space, change);
+    case SPACE_RECLAIM:
+        return space->home == instance.kernel ? 0 : -EPROTO; /* nobody has a lease there any more: reclaims() */
     case SPACE_GROWTH:
     case SPACE_GROW:
         return space_apply_growth_locked(space, change);
@@ -311,12 +329,50 @@ static bool move_valid(const struct msg_space_change *change)
 /* A peer's message is checked here once; what passes can be applied. */
 static bool change_valid(const struct msg_space_change *change)
 {
-    if (change->operation == SPACE_BREAK)
+    if (change->operation == SPACE_BREAK || change->operation == SPACE_LEASE)
         return true;
     return range_valid(change->start, change->length) && (!is_move(change) || move_valid(change));
 }
 
-/* A change that has to wait for answers to faults. */
+/* What SPACE_LOOK needs to know: an area goes on where another kernel may have leased what is next to it. */
+static struct space_range look_range_locked(const struct space *space, const struct msg_space_change *change)
+{
+    const struct area *area = area_find(&space->areas, change->start);
+    struct space_range range = range_of(change);
+
+    if (area != NULL) {
+        range.start = area->start > PAGE_SIZE ? area->start - PAGE_SIZE : 0;
+        range.end = area->end + PAGE_SIZE;
+    }
+    if (change->target != SPACE_LOOK_THERE) /* perhaps it is for the first one behind */
+        range.end = USER_END;
+    return range;
+}
+
+/* What the home is asked without a lock: no other kernel is to have a lease of a part of *RANGE first. */
+static bool reclaims_locked(struct space *space, const struct msg_space_change *change, struct space_range *range)
+{
+    *range = range_of(change);
+    switch (change->operation) {
+    case SPACE_LOOK:
+        *range = look_range_locked(space, change);
+        return true;
+    case SPACE_LATER:
+        space->later = change->prot & AREA_LOCKED; /* from now on nobody gets one */
+        *range = (struct space_range){0, USER_END};
+        return true;
+    case SPACE_CHECK:
+    case SPACE_RESIDENT:
+    case SPACE_RECLAIM:
+        return true;
+    case SPACE_GROWTH:
+        return space_growth_range_locked(space, change->start, range);
+    default:
+        return false;
+    }
+}
+
+/* A change that has to wait for answers to faults, or for recalls of leases. */
 struct deferred_change {
     struct space_deferred deferred;
     struct msg_kept kept;
@@ -331,16 +387,76 @@ static void deferred_free(struct msg_kept *kept)
     heap_free(late, sizeof(*late));
 }
 
-static void run_deferred(struct space_deferred *deferred)
+static void end_deferred(struct deferred_change *late, int64_t value)
 {
-    struct deferred_change *late = container_of(deferred, struct deferred_change, deferred);
-    int64_t value = space_apply(late->space, &late->change);
     struct msg_space_changed changed = {(uint64_t)value};
 
     if (value < 0)
         msg_kept_reply_error(&late->kept, (int)value, deferred_free);
     else
         msg_kept_reply(&late->kept, &changed, sizeof(changed), deferred_free);
+}
+
+static void run_deferred(struct space_deferred *deferred)
+{
+    struct deferred_change *late = container_of(deferred, struct deferred_change, deferred);
+
+    end_deferred(late, space_apply(late->space, &late->change));
+}
+
+static void run_recalled(void *context, int error);
+
+/* What has to be recalled for LATE's change, one after the other: what is known then may need more. 1: run_recalled is
+ * called; 0: nothing any more; -ENOMEM. */
+static int recall_for(struct deferred_change *late, const struct msg *m)
+{
+    struct lease_wait *start = NULL;
+    struct space_range range;
+    int result = 0;
+
+    spin_lock(&late->space->lock);
+    if (reclaims_locked(late->space, &late->change, &range))
+        result = lease_wait_locked(late->space, range, run_recalled, late, &start);
+    if (result > 0 && m != NULL)
+        msg_keep(m, &late->kept, NULL);
+    spin_unlock(&late->space->lock);
+    lease_recall(start);
+    return result;
+}
+
+static void run_recalled(void *context, int error)
+{
+    struct deferred_change *late = context;
+
+    if (error == 0)
+        error = recall_for(late, NULL);
+    if (error <= 0)
+        end_deferred(late, error != 0 ? error : space_apply(late->space, &late->change));
+}
+
+/* As defer_change: until what others have leased, and this change needs to know, is recalled. */
+static int defer_recall(struct space *space, const struct msg *m)
+{
+    struct deferred_change *late;
+    int result;
+
+    if (space->home != instance.kernel || space->leases.ranges.root == NULL)
+        return 0;
+    late = heap_alloc(sizeof(*late));
+    if (late == NULL)
+        return -ENOMEM;
+    late->space = space;
+    late->change = *(const struct msg_space_change *)m->data;
+    result = recall_for(late, m);
+    if (result <= 0)
+        heap_free(late, sizeof(*late));
+    return result;
+}
+
+static bool needs_no_lock(uint32_t operation)
+{
+    return operation == SPACE_LOOK || operation == SPACE_LATER || operation == SPACE_CHECK ||
+           operation == SPACE_RESIDENT || operation == SPACE_RECLAIM || operation == SPACE_GROWTH;
 }
 
 /* 0: the change may be applied; 1: it will be, and answered, when faults under way have their answers. -ENOMEM. */
@@ -370,6 +486,18 @@ static int defer_change(struct space *space, const struct msg *m)
     return deferred ? 1 : 0;
 }
 
+static int64_t grant(struct space *space, uint32_t kernel, uint64_t length)
+{
+    uint64_t start;
+
+    if (space->home != instance.kernel)
+        return -EPROTO;
+    spin_lock(&space->lock);
+    start = lease_grant_locked(space, kernel, length);
+    spin_unlock(&space->lock);
+    return (int64_t)start;
+}
+
 static void handle_change(const struct msg *m)
 {
     const struct msg_space_change *change = m->data;
@@ -378,8 +506,12 @@ static void handle_change(const struct msg *m)
     int64_t value = -ESRCH;
 
     if (space != NULL) {
-        value = change_valid(change) ? defer_change(space, m) : -EPROTO;
-        if (value == 0)
+        value = !change_valid(change)              ? -EPROTO
+                : needs_no_lock(change->operation) ? defer_recall(space, m)
+                                                   : defer_change(space, m);
+        if (value == 0 && change->operation == SPACE_LEASE)
+            value = grant(space, m->ticket.kernel, change->length);
+        else if (value == 0)
             value = space_apply(space, change);
         else if (value > 0) {
             space_put(space);
@@ -406,7 +538,7 @@ static void handle_settle(const struct msg *m)
     int error = 0;
 
     if (space != NULL) {
-        error = change_valid(change) && change->operation != SPACE_BREAK
+        error = change_valid(change) && change->operation != SPACE_BREAK && change->operation != SPACE_LEASE
                     ? space_settle(space, change->start, change->start + change->length)
                     : -EPROTO;
         space_put(space);
@@ -434,13 +566,32 @@ static void note_error(void *context, uint32_t kernel, const void *reply, int le
         *error = ((const struct msg_space_changed *)reply)->value != 0;
 }
 
+/* As recall_for, for a task here. 0 or -ENOMEM. */
+static int recall_here(struct space *space, const struct msg_space_change *change)
+{
+    struct space_range range;
+    bool reclaims;
+    int waited;
+
+    do {
+        spin_lock(&space->lock);
+        reclaims = reclaims_locked(space, change, &range);
+        spin_unlock(&space->lock);
+        waited = reclaims ? lease_await(space, range) : 0;
+    } while (waited > 0);
+    return waited;
+}
+
 int64_t space_ask_home(struct space *space, const struct msg_space_change *change)
 {
     struct msg_space_changed changed;
     int length;
 
-    if (space->home == instance.kernel)
-        return space_apply(space, change);
+    if (space->home == instance.kernel) {
+        int error = needs_no_lock(change->operation) ? recall_here(space, change) : 0;
+
+        return error != 0 ? error : space_apply(space, change);
+    }
     length = msg_call(space->home, MSG_SPACE_CHANGE, change, sizeof(*change), &changed, sizeof(changed),
                       "address space change", change->start);
     if (length != (int)sizeof(changed))
@@ -494,13 +645,14 @@ void space_count_change(struct space *space)
     spin_unlock(&space->lock);
 }
 
-/* Runs CHANGE if the space is on this kernel alone. Returns false when others have to be asked. */
+/* Runs CHANGE if the space is on this kernel alone, or the range leased to it. Returns false when others have to be
+ * asked. */
 static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
     bool alone;
 
     spin_lock(&space->lock);
-    alone = space_alone_locked(space);
+    alone = space_alone_locked(space) || leased_locked(space, change);
     if (alone) {
         *result = replace ? unmap_locked(space, change->start, change->length) : 0;
         if (*result == 0)
@@ -518,6 +670,25 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
     return alone;
 }
 
+/* Makes an area in a lease of this kernel; 0: it has no room in one. */
+static int64_t map_leased(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result = 0;
+
+    do {
+        uint64_t start;
+
+        spin_lock(&space->lock);
+        start = lease_room_locked(space, change->start, change->length);
+        if (start != 0)
+            result = area_set(&space->areas, start, start + change->length, change->prot);
+        spin_unlock(&space->lock);
+        if (start != 0)
+            return result != 0 ? result : (int64_t)start;
+    } while (change->start == 0 && lease_take(space, change->length));
+    return 0;
+}
+
 /* The home finds room where nobody has anything, or changes anything: what is locked says so, but not when that is
  * everything. The others learn of the area when they fault in it. */
 static int64_t map_anywhere(struct space *space, const struct msg_space_change *change)
@@ -532,6 +703,18 @@ static int64_t map_anywhere(struct space *space, const struct msg_space_change *
     result = space_ask_home(space, change);
     space_release(space, SPACE_HEAVY);
     return result;
+}
+
+/* An area that grows begins at ADDRESS: nobody is to map anything in its way without a word. */
+static void reclaim_below(struct space *space, uint64_t address)
+{
+    struct msg_space_change change = {
+        .space = space->id, .length = SPACE_STACK_MAX + SPACE_STACK_GAP, .operation = SPACE_RECLAIM};
+
+    if (change.length > address)
+        change.length = address;
+    change.start = address - change.length;
+    space_ask_home(space, &change); /* without memory it may find less room */
 }
 
 static int64_t map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how,
@@ -564,6 +747,11 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
     }
     if (change_alone(space, &change, fixed && replace, &result))
         return result;
+    if (how == 0 && lease_may_have(prot, backing) && space_promised(prot, change.length)) {
+        result = map_leased(space, &change);
+        if (result != 0)
+            return result;
+    }
     space_count_change(space);
     if (!fixed)
         return map_anywhere(space, &change);
@@ -575,6 +763,8 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
     if (result == 0)
         result = space_ask_home(space, &change);
     space_release(space, range_of(&change));
+    if (result > 0 && (prot & AREA_GROWS) != 0)
+        reclaim_below(space, address);
     return result;
 }
 

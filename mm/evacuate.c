@@ -12,9 +12,45 @@
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 #include "mm/reference.h"
 #include "mm/zero_page.h"
 #include "msg/channel.h"
+
+/* --- leases --- */
+
+static void return_leases(struct space *space, void *context)
+{
+    int *error = context;
+    struct msg_space_change change = {.space = space->id, .operation = SPACE_RECLAIM};
+    uint64_t at = 0;
+
+    while (*error == 0 && at < USER_END) {
+        const struct area *lease;
+
+        spin_lock(&space->lock);
+        lease = area_next(&space->leases.ranges, at);
+        if (lease != NULL) {
+            change.start = lease->start;
+            change.length = lease->end - lease->start;
+            at = lease->end;
+        }
+        spin_unlock(&space->lock);
+        if (lease == NULL)
+            return;
+        *error = (int)space_ask_home(space, &change);
+    }
+}
+
+int evacuate_leases(void)
+{
+    int error = 0;
+
+    space_each(return_leases, &error);
+    return error;
+}
+
+/* --- frames --- */
 
 /* The kernel that is to stop: which copy each of its frames has, ascending by frame. */
 static struct frame_pair *pairs;
@@ -185,6 +221,7 @@ static void switch_space(struct space *space, void *context)
     space->members &= ~(1ull << s->from);
     if (space->home == s->from)
         space->home = s->to;
+    lease_forget_locked(space, s->from);
     spin_unlock(&space->lock);
 }
 

@@ -13,7 +13,9 @@ void evacuate_init(void);
 
 /* The kernel that is to stop; tasks only, they wait. Each: 0, -ENOMEM, or -EBUSY: something is not as it has to be.
  *
- * SUCCESSOR copies every frame of ours that a space has. */
+ * What this kernel may change by itself, and what others may of spaces at home here, is known to the homes. */
+int evacuate_leases(void);
+/* SUCCESSOR copies every frame of ours that a space has. */
 int evacuate_frames(uint32_t successor);
 /* Every kernel, this one too, maps the copies in place of the frames. Cannot fail. */
 void evacuate_tell_pairs(void);

@@ -16,6 +16,7 @@
 #include "mm/get.h"
 #include "mm/give.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 #include "mm/reference.h"
 #include "mm/space.h"
 #include "mm/zero_page.h"
@@ -109,8 +110,11 @@ enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK };
 /* True when what this kernel does not have at PAGE nobody has, and nobody is about to change that. */
 static bool complete_locked(const struct space *space, uint64_t page)
 {
-    return space_alone_locked(space) || (space->home == instance.kernel && space->retrieval->home_knows &&
-                                         !space_locking->taken_locked(space, page, page + PAGE_SIZE));
+    if (space_alone_locked(space) || lease_covers_locked(space, page, page + PAGE_SIZE))
+        return true;
+    return space->home == instance.kernel && space->retrieval->home_knows &&
+           !space_locking->taken_locked(space, page, page + PAGE_SIZE) &&
+           lease_others_locked(space, page, page + PAGE_SIZE) == NULL;
 }
 
 /* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area; -ENXIO:

@@ -12,6 +12,7 @@
 #include "mm/get.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 #include "mm/long_answer.h"
 #include "mm/reference.h"
 #include "mm/zero_page.h"
@@ -527,14 +528,71 @@ static void answer_list(const struct msg *m, struct space *space, bool take)
     long_answer_send(m, answer, length);
 }
 
+/* SPACE_AREAS of who looks from outside and locks nothing. */
+struct late_areas {
+    struct msg_kept kept;
+    struct space *space; /* the recall has a reference */
+    struct long_answer *answer;
+    uint64_t from;
+};
+
+static void late_gone(struct msg_kept *kept)
+{
+    struct late_areas *late = container_of(kept, struct late_areas, kept);
+
+    long_answer_free(late->answer);
+    heap_free(late, sizeof(*late));
+}
+
+static void run_recalled(void *context, int error)
+{
+    struct late_areas *late = context;
+    struct msg_space_areas *head = (struct msg_space_areas *)(void *)late->answer->bytes;
+
+    if (error != 0)
+        msg_kept_reply_error(&late->kept, error, late_gone);
+    else
+        msg_kept_reply_long(&late->kept, head, space_list_areas(late->space, late->from, head), late_gone);
+}
+
+/* 1: when what others have leased has been recalled, M is answered; 0: nobody has; -ENOMEM. */
+static int defer_areas(const struct msg *m, struct space *space)
+{
+    const struct msg_space_page *ask = m->data;
+    struct late_areas *late;
+    struct lease_wait *start = NULL;
+    int result;
+
+    if (space->leases.ranges.root == NULL)
+        return 0;
+    late = heap_alloc(sizeof(*late));
+    if (late == NULL)
+        return -ENOMEM;
+    late->answer = long_answer_create();
+    late->space = space;
+    late->from = ask->page;
+    spin_lock(&space->lock);
+    result = late->answer == NULL
+                 ? -ENOMEM
+                 : lease_wait_locked(space, (struct space_range){ask->page, USER_END}, run_recalled, late, &start);
+    if (result > 0)
+        msg_keep(m, &late->kept, NULL);
+    spin_unlock(&space->lock);
+    lease_recall(start);
+    if (result <= 0)
+        late_gone(&late->kept);
+    return result;
+}
+
 static void handle_areas(const struct msg *m)
 {
     const struct msg_space_page *ask = m->data;
     struct space *space = space_get(ask->space);
+    int error = space == NULL ? -ESRCH : space->home != instance.kernel ? -EPROTO : defer_areas(m, space);
 
-    if (space == NULL || space->home != instance.kernel)
-        msg_reply_error(&m->ticket, space == NULL ? -ESRCH : -EPROTO);
-    else
+    if (error < 0)
+        msg_reply_error(&m->ticket, error);
+    else if (error == 0)
         answer_list(m, space, false);
     if (space != NULL)
         space_put(space);

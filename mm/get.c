@@ -10,6 +10,7 @@
 #include "kernel/lib/log.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
+#include "mm/lease.h"
 #include "mm/reference.h"
 #include "mm/runs.h"
 #include "mm/zero_page.h"
@@ -104,9 +105,8 @@ static void note_area_locked(struct space_get *get, const struct msg_space_got *
 {
     uint64_t size = PAGE_SIZE << answer->block, start = get->page & ~(size - 1);
 
-    if (get->area != NULL &&
-        area_set_reserved(&get->space->areas, get->area, get->page, start, start + size, answer->prot,
-                          answer->backed != 0 ? answer->run[0] : BACKING_NONE))
+    if (get->area != NULL && area_set_reserved(&get->space->areas, get->area, get->page, start, start + size,
+                                               answer->prot, answer->backed != 0 ? answer->run[0] : BACKING_NONE))
         get->area = NULL;
 }
 
@@ -267,7 +267,7 @@ static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare
     got->kind = SPACE_TAKEN;
 }
 
-/* What lies around PAGE in its table and area, if nobody is about to change that. */
+/* What lies around PAGE in its table and area, if nobody is about to change that, or may without a word. */
 static void add_runs_locked(const struct space *space, uint64_t page, const struct area *area, uint32_t most,
                             struct msg_space_got *got)
 {
@@ -277,6 +277,7 @@ static void add_runs_locked(const struct space *space, uint64_t page, const stru
         start = area->start;
     if (end > area->end)
         end = area->end;
+    lease_clip_locked(space, page, &start, &end);
     if (!space_locking->taken_locked(space, start, end))
         got->runs = (uint16_t)space_runs_list_locked(space, page, start, end, got->run, most);
 }
@@ -291,12 +292,13 @@ static uint32_t block_of(const struct area *area, uint64_t page)
     return block;
 }
 
-/* Nobody is about to change anything of the block around PAGE. */
+/* Nobody is about to change anything of the block around PAGE, or may without a word. */
 static bool block_still_locked(const struct space *space, uint64_t page, uint32_t block)
 {
     uint64_t start = page & ~((PAGE_SIZE << block) - 1);
 
-    return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block));
+    return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block)) &&
+           lease_lowest_locked(space, start, start + (PAGE_SIZE << block)) == start + (PAGE_SIZE << block);
 }
 
 /* The page of AREA, if nobody has one yet, comes from a file of this kernel, and may be the asker's as it is. What is
@@ -315,8 +317,11 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     const struct area *area = area_find(&space->areas, page);
     uint64_t *entry = paging_entry(&space->tables, page, false);
     uint32_t block = area != NULL ? block_of(area, page) : 0;
-    bool still = block_still_locked(space, page, block);
+    bool still;
 
+    if (space->leases.ranges.root != NULL)
+        lease_share_locked(space, page, page + PAGE_SIZE);
+    still = block_still_locked(space, page, block);
     if ((!still && (block == 0 || !block_still_locked(space, page, 0))) ||
         (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)) {
         got->kind = SPACE_BUSY;

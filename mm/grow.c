@@ -25,6 +25,17 @@ static struct area *growing_locked(const struct space *space, uint64_t page)
     return area;
 }
 
+bool space_growth_range_locked(const struct space *space, uint64_t page, struct space_range *range)
+{
+    const struct area *area = area_next(&space->areas, page);
+
+    if (area == NULL || (area->prot & AREA_GROWS) == 0 || area->start <= page || area->end - page > SPACE_STACK_MAX)
+        return false;
+    range->start = page > SPACE_STACK_GAP ? page - SPACE_STACK_GAP : 0;
+    range->end = area->start;
+    return true;
+}
+
 /* At the home: 1: AREA, which it sets, is to come down to PAGE for ACCESS; 0: somebody was faster; -EACCES: and it
  * allows no such access; -EFAULT: none. */
 static int look_locked(struct space *space, uint64_t page, uint32_t access, struct area **area)

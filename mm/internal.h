@@ -44,11 +44,15 @@ void space_release(struct space *space, struct space_range range);
 /* At the home: where LENGTH bytes go, HOW (SPACE_MAP_LOW) and, when HINT is not 0, there if it is free. Nobody has
  * anything there or is about to change something, and areas that grow keep their distance. 0: there is no room. */
 uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t length, uint32_t how);
+/* The highest such place within [BOTTOM, HIGH), or 0. */
+uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t bottom, uint64_t high);
 /* LENGTH bytes with PROT (AREA_*) can be promised: not more than the whole machine has, as Linux's
  * vm.overcommit_memory=0. */
 bool space_promised(uint32_t prot, uint64_t length);
 /* At the home: SPACE_GROWTH and SPACE_GROW. */
 int64_t space_apply_growth_locked(struct space *space, const struct msg_space_change *change);
+/* At the home: what has to be known before it is said whether an area grows down to PAGE. False: none does. */
+bool space_growth_range_locked(const struct space *space, uint64_t page, struct space_range *range);
 /* A fault that wants ACCESS found nothing at PAGE: lets an area that grows down come to it. 0: look again; -EFAULT,
  * -EACCES, -ENOMEM. Waits. */
 int space_grow(struct space *space, uint64_t page, uint32_t access);

@@ -7,6 +7,7 @@
 #include "kernel/lib/completion.h"
 #include "kernel/lib/panic.h"
 #include "mm/heap.h"
+#include "mm/lease.h"
 #include "mm/space.h"
 #include "msg/channel.h"
 
@@ -15,8 +16,15 @@ struct lock_request {
     struct space_range range;
     uint32_t kernel; /* who asks */
     bool granted;
-    struct msg_kept kept;     /* to answer, when another kernel asks and has to wait */
-    struct completion *local; /* to signal, when a task here asks */
+    bool recalling; /* what others have leased of the range */
+    struct space *space;
+    struct msg_kept kept; /* to answer, when another kernel asks and has to wait */
+    struct local *local;  /* to signal, when a task here asks */
+};
+
+struct local {
+    struct completion done;
+    int error;
 };
 
 static uint64_t requests; /* [a] there are */
@@ -39,6 +47,8 @@ static bool excludes(const struct lock_request *a, const struct lock_request *b)
 
 static bool grant_if_first_locked(const struct space *space, struct lock_request *request)
 {
+    if (request->recalling)
+        return false;
     for (struct list *node = request->node.previous; node != &space->locks; node = node->previous) {
         if (excludes(container_of(node, struct lock_request, node), request))
             return false;
@@ -53,23 +63,75 @@ static void tell_granted_locked(struct space *space, struct lock_request *reques
     struct msg_space_granted granted = {space->members};
 
     if (request->local != NULL)
-        completion_signal(request->local);
+        completion_signal(&request->local->done);
     else
         msg_kept_reply(&request->kept, &granted, sizeof(granted), NULL); /* its memory stays until it is released */
 }
 
+/* REQUEST has left the queue: those behind it may have their turn. */
+static void grant_waiting_locked(struct space *space)
+{
+    list_for_each(node, &space->locks) {
+        struct lock_request *request = container_of(node, struct lock_request, node);
+
+        if (!request->granted && grant_if_first_locked(space, request))
+            tell_granted_locked(space, request);
+    }
+}
+
+static void refused(struct msg_kept *kept)
+{
+    request_free(container_of(kept, struct lock_request, kept));
+}
+
+/* No other kernel has a lease of the range any more; or one could not be recalled. */
+static void recalled(void *context, int error)
+{
+    struct lock_request *request = context;
+    struct space *space = request->space;
+
+    spin_lock(&space->lock);
+    request->recalling = false;
+    if (error != 0) {
+        list_remove(&request->node);
+        grant_waiting_locked(space);
+    } else if (grant_if_first_locked(space, request)) {
+        tell_granted_locked(space, request);
+    }
+    spin_unlock(&space->lock);
+    if (error == 0)
+        return;
+    if (request->local == NULL) {
+        msg_kept_reply_error(&request->kept, error, refused);
+        return;
+    }
+    request->local->error = error;
+    completion_signal(&request->local->done);
+    request_free(request);
+}
+
 /* For a task here (LOCAL) or another kernel's (M, in its handler). */
-static int request_add(struct space *space, struct space_range range, const struct msg *m, struct completion *local)
+static int request_add(struct space *space, struct space_range range, const struct msg *m, struct local *local)
 {
     struct lock_request *request = heap_alloc(sizeof(*request));
+    struct lease_wait *start;
+    int recalls;
 
     if (request == NULL)
         return -ENOMEM;
     __atomic_fetch_add(&requests, 1, __ATOMIC_RELAXED);
     request->range = range;
     request->local = local;
+    request->space = space;
     request->kernel = m != NULL ? m->ticket.kernel : instance.kernel;
     spin_lock(&space->lock);
+    recalls = lease_wait_locked(space, range, recalled, request, &start);
+    if (recalls < 0) {
+        spin_unlock(&space->lock);
+        request_free(request);
+        return recalls;
+    }
+    request->recalling = recalls > 0;
     list_append(&space->locks, &request->node);
     if (!grant_if_first_locked(space, request)) {
         if (m != NULL)
@@ -79,9 +141,10 @@ static int request_add(struct space *space, struct space_range range, const stru
 
         msg_reply(&m->ticket, &granted, sizeof(granted));
     } else {
-        completion_signal(local);
+        completion_signal(&local->done);
     }
     spin_unlock(&space->lock);
+    lease_recall(start);
     return 0;
 }
 
@@ -102,12 +165,7 @@ static bool request_remove(struct space *space, struct space_range range, uint32
     }
     if (found != NULL) {
         list_remove(&found->node);
-        list_for_each(node, &space->locks) {
-            struct lock_request *request = container_of(node, struct lock_request, node);
-
-            if (!request->granted && grant_if_first_locked(space, request))
-                tell_granted_locked(space, request);
-        }
+        grant_waiting_locked(space);
     }
     spin_unlock(&space->lock);
     if (found != NULL)
@@ -122,14 +180,14 @@ static int home_acquire(struct space *space, struct space_range range)
     int result;
 
     if (space->home == instance.kernel) {
-        struct completion done;
+        struct local local = {.error = 0};
         struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = range.start};
 
-        completion_init(&done);
-        result = request_add(space, range, NULL, &done);
+        completion_init(&local.done);
+        result = request_add(space, range, NULL, &local);
         if (result == 0)
-            completion_wait(&done, &reason);
-        return result;
+            completion_wait(&local.done, &reason);
+        return result != 0 ? result : local.error;
     }
     result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted), "address space lock",
                       range.start);

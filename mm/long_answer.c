@@ -17,12 +17,17 @@ struct long_answer *long_answer_create(void)
     return NULL;
 }
 
-static void gone(struct msg_kept *kept)
+void long_answer_free(struct long_answer *answer)
 {
-    struct long_answer *answer = container_of(kept, struct long_answer, kept);
-
+    if (answer == NULL)
+        return;
     heap_free(answer->bytes, MSG_MAX);
     heap_free(answer, sizeof(*answer));
+}
+
+static void gone(struct msg_kept *kept)
+{
+    long_answer_free(container_of(kept, struct long_answer, kept));
 }
 
 void long_answer_send(const struct msg *m, struct long_answer *answer, uint32_t length)

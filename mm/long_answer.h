@@ -11,6 +11,8 @@ struct long_answer {
 
 /* NULL without memory. Any context. */
 struct long_answer *long_answer_create(void);
+/* One that is not sent; NULL: nothing. */
+void long_answer_free(struct long_answer *answer);
 /* Answers M with the first LENGTH bytes. In its handler. */
 void long_answer_send(const struct msg *m, struct long_answer *answer, uint32_t length);
 

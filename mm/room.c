@@ -1,6 +1,7 @@
 /* Room for new mappings: where they go in an address space, and how much memory may be promised. */
 #include "boot/instance.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 
 #define LOW_START 0x40000000ull /* of what MAP_32BIT asks for */
 #define LOW_END 0x80000000ull
@@ -20,30 +21,42 @@ bool space_gap_kept_locked(const struct space *space, uint64_t end)
     return growth_limit(space, end) == end;
 }
 
+/* The lowest address in [START, END) that somebody has, or is about to have, for himself; END: there is none. */
+static uint64_t busy(const struct space *space, uint64_t start, uint64_t end)
+{
+    return lease_lowest_locked(space, start, space_locking->busy_locked(space, start, end));
+}
+
 static bool is_free(const struct space *space, uint64_t start, uint64_t end)
 {
     return !area_overlaps(&space->areas, start, end) && space_gap_kept_locked(space, end) &&
-           space_locking->busy_locked(space, start, end) == end;
+           busy(space, start, end) == end;
 }
 
-uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t length, uint32_t how)
+uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t bottom, uint64_t high)
 {
-    bool low = (how & SPACE_MAP_LOW) != 0;
-    uint64_t bottom = low ? LOW_START : MAP_LOW, high = low ? LOW_END : MAP_TOP;
-    uint64_t hint_end = low ? LOW_END : USER_END, start;
+    uint64_t start;
 
-    if (hint != 0 && length <= hint_end && hint <= hint_end - length && is_free(space, hint, hint + length))
-        return hint;
     while ((start = area_find_gap(&space->areas, length, bottom, high)) != 0) {
         uint64_t end = start + length;
 
         high = growth_limit(space, end);
         if (high == end)
-            high = space_locking->busy_locked(space, start, end);
+            high = busy(space, start, end);
         if (high == end)
             return start;
     }
     return 0;
+}
+
+uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t length, uint32_t how)
+{
+    bool low = (how & SPACE_MAP_LOW) != 0;
+    uint64_t hint_end = low ? LOW_END : USER_END;
+
+    if (hint != 0 && length <= hint_end && hint <= hint_end - length && is_free(space, hint, hint + length))
+        return hint;
+    return space_gap_locked(space, length, low ? LOW_START : MAP_LOW, low ? LOW_END : MAP_TOP);
 }
 
 bool space_promised(uint32_t prot, uint64_t length)

@@ -18,6 +18,7 @@
 #include "mm/give.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 #include "mm/reference.h"
 
 #define BUCKETS 64u
@@ -65,6 +66,7 @@ void space_init(void)
     space_lock_lamport_init();
     space_retrieve_init();
     space_get_init();
+    lease_init();
     space_change_init();
     space_cow_init();
     space_fork_init();
@@ -107,6 +109,7 @@ struct space *space_create(uint64_t id, uint32_t home)
            PAGE_SIZE / 2);
     area_list_init(&space->areas);
     space_locking->begin(space);
+    lease_begin(space);
     list_init(&space->gets);
     list_init(&space->deferred);
     list_init(&space->queries);
@@ -174,6 +177,13 @@ uint64_t space_count(void)
 uint64_t space_lock_count(void)
 {
     return space_locking->count();
+}
+
+void space_hold(struct space *space)
+{
+    spin_lock(&table_lock);
+    space->references++;
+    spin_unlock(&table_lock);
 }
 
 void space_put(struct space *space)
@@ -247,8 +257,11 @@ void space_destroy(struct space *space)
     spin_unlock(&table_lock);
     if (!last)
         return;
-    while (__atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1)
-        cpu_relax(); /* a handler on another CPU is at work with it, and never waits */
+    while (__atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1) {
+        msg_poll(); /* it is a recall's, or that of a handler on another CPU, which never waits */
+        cpu_relax();
+    }
+    lease_end(space);
     assert(list_empty(&space->gets) && list_empty(&space->deferred));
     space_locking->end(space);
     release_tables(space);

@@ -51,6 +51,15 @@ struct space_lamport {
     struct list held;             /* those of other kernels that are not answered yet */
 };
 
+/* mm/lease.h */
+struct space_leases {
+    struct area_list ranges; /* at the home all that there are, elsewhere this kernel's; the protection is the kernel */
+    struct list waits;       /* home: who waits for a recall */
+    uint64_t last;           /* where this kernel's latest is */
+    uint64_t low;            /* home: where the last one begins that was granted */
+    uint64_t recalls;        /* of what this kernel has, so far */
+};
+
 struct space {
     struct list node;          /* in the table of spaces */
     uint32_t references;       /* [k] table lock: the creator's one, and one for each handler at work */
@@ -68,6 +77,7 @@ struct space {
     uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */
     struct list locks;      /* [k] home only, lock=home: requests of the lock manager in order of arrival */
     struct space_lamport lamport;   /* [k] lock=lamport */
+    struct space_leases leases;     /* [k] */
     uint64_t get_count;             /* [k] questions so far */
     struct list gets;               /* [k] questions under way: mm/get.h */
     struct list deferred;           /* [k] what waits for their answers */
@@ -138,6 +148,8 @@ void space_share(struct space *space);
 /* The space ID here with a reference taken, or NULL. */
 struct space *space_get(uint64_t id);
 void space_put(struct space *space);
+/* One reference more, for who has one or is a user. */
+void space_hold(struct space *space);
 /* One user less. The last one takes the space out of the table, if it is there, and frees everything this kernel holds
  * for it: then no kernel maps its pages any more, and no CPU has its tables loaded. Tasks only. */
 void space_destroy(struct space *space);

@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/layout.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 #include "mm/space.h"
 
 int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head)
@@ -18,7 +19,9 @@ int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_a
     space = space_get(id);
     if (space == NULL)
         return -ESRCH;
-    length = (int)space_list_areas(space, from, head);
+    length = lease_await(space, (struct space_range){from, USER_END});
+    if (length >= 0)
+        length = (int)space_list_areas(space, from, head);
     space_put(space);
     return length;
 }

@@ -196,6 +196,8 @@ enum space_operation {
                          * part is in no area, else 0 */
     SPACE_FLAG = 15,    /* areas of the range lose the bits TARGET and get the bits PROT */
     SPACE_RESIDENT = 16, /* which of the first 32 pages of the range are mapped here: a bit for each */
+    SPACE_LEASE = 18,    /* home only: a range for the sender alone, with room for LENGTH; mm/lease.md */
+    SPACE_RECLAIM = 19,  /* home only: nobody is to have a lease of the range any more */
     SPACE_LATER = 17     /* home only: areas made from now on get the bits PROT, of AREA_LOCKED */
 };
 
@@ -225,10 +227,24 @@ struct msg_space_change {
     uint64_t room;   /* the same; SPACE_MAP: what is behind it: mm/backing.h */
 };
 
+/* SPACE_RECALL */
+struct msg_space_recall {
+    uint64_t space;
+    uint64_t start, end; /* what is wanted; going on: what is given up */
+    uint64_t from;       /* where to go on, or 0 */
+};
+
+/* The answer; areas and pairs follow, each for held pages */
+struct msg_space_recalled {
+    uint64_t start, end; /* what is given up */
+    uint64_t next;       /* where to go on, or 0: that was all */
+    uint32_t areas, pairs;
+};
+
 struct msg_space_changed {
     uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages;
                      * SPACE_GROWTH: the start of the area that grows; SPACE_LOOK, SPACE_ROOM: an address;
-                     * SPACE_CHECK, SPACE_RESIDENT: see there */
+                     * SPACE_CHECK, SPACE_RESIDENT: see there; SPACE_LEASE: where, or 0: there is none */
 };
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
@@ -245,6 +261,8 @@ _Static_assert(sizeof(struct msg_space_listed) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_run) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_pair) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
+_Static_assert(sizeof(struct msg_space_recall) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_recalled) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_change) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) <= MSG_SHORT, "a handler answers in one slot");
 

@@ -16,7 +16,7 @@ USERLAND_TESTS = hello exit7 nullderef spin echo-stdin interrupted \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched test-balance \
 	test-pipes test-descriptors test-proc leak-tasks test-stop \
 	test-prefetch test-vm test-map test-remap test-break test-advise test-resident test-exhaust \
-	test-audit test-filemap test-zero
+	test-audit test-filemap test-zero test-lease
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -70,6 +70,7 @@ USERLAND_PARTS_test-audit = tests/tap
 USERLAND_PARTS_spread = $(addprefix tests/,tap thread spread)
 USERLAND_PARTS_test-map = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-remap = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-lease = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-break = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-advise = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-filemap = $(USERLAND_PARTS_spread) $(addprefix tests/filemap_,file process)

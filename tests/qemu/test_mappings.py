@@ -4,7 +4,7 @@ import pytest
 
 from conftest import in_turn, tap_failures
 
-PROGRAMS = ["test-map", "test-remap", "test-break", "test-advise", "test-resident", "test-filemap", "test-zero"]
+PROGRAMS = ["test-map", "test-remap", "test-break", "test-lease", "test-advise", "test-resident", "test-filemap", "test-zero"]
 MACHINES = {
     "late-answers": ("--cpus", "4", "--nodes", "2", "--inject", "seed=11"),
     "members": ("--cpus", "4", "--nodes", "2", "--append", "retrieve=members"),

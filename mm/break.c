@@ -78,6 +78,7 @@ uint64_t space_break(struct space *space, uint64_t address)
     bool alone;
 
     spin_lock(&space->lock);
+    space_count_operation_locked(space, SPACE_BREAK);
     alone = space_alone_locked(space);
     if (alone)
         result = (int64_t)break_alone_locked(space, address);

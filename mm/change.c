@@ -652,6 +652,7 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
     bool alone;
 
     spin_lock(&space->lock);
+    space_count_operation_locked(space, change->operation);
     alone = space_alone_locked(space) || leased_locked(space, change);
     if (alone) {
         *result = replace ? unmap_locked(space, change->start, change->length) : 0;

@@ -322,12 +322,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     spin_lock(&space->lock);
     space->stats.fetches++;
     area = area_find(&space->areas, page);
-    if (answer.kind == SPACE_NONE)
-        space->stats.fetched_none++;
-    else if (answer.kind == SPACE_AREA)
-        space->stats.fetched_area++;
-    else
-        space->stats.fetched_frame++;
+    space_count_answer_locked(space, answer.kind, answer.prot);
     result = 0;
     if (area == NULL && answer.kind != SPACE_NONE) {
         /* what lies around the page may be changing: only the page is locked */

@@ -60,7 +60,7 @@ static bool grant_if_first_locked(const struct space *space, struct lock_request
 /* A request that had to wait has its turn. */
 static void tell_granted_locked(struct space *space, struct lock_request *request)
 {
-    struct msg_space_granted granted = {space->members};
+    struct msg_space_granted granted = {.members = space->members, .waited = 1};
 
     if (request->local != NULL)
         completion_signal(&request->local->done);
@@ -136,8 +136,10 @@ static int request_add(struct space *space, struct space_range range, const stru
     if (!grant_if_first_locked(space, request)) {
         if (m != NULL)
             msg_keep(m, &request->kept, NULL);
+        else
+            space_count_wait_locked(space, range);
     } else if (m != NULL) {
-        struct msg_space_granted granted = {space->members};
+        struct msg_space_granted granted = {.members = space->members};
 
         msg_reply(&m->ticket, &granted, sizeof(granted));
     } else {
@@ -195,6 +197,8 @@ static int home_acquire(struct space *space, struct space_range range)
         return result < 0 ? result : -EPROTO;
     spin_lock(&space->lock);
     space->members |= granted.members; /* they only grow, and another task's later grant may have been noted before */
+    if (granted.waited != 0)
+        space_count_wait_locked(space, range);
     spin_unlock(&space->lock);
     return 0;
 }

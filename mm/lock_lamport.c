@@ -31,6 +31,7 @@ struct own_request {
     int error;                        /* [k] of the answers */
     bool answered;                    /* [k] by all */
     bool entered;                     /* [k] */
+    bool held;                        /* [k] an answer was held back */
     struct completion done;           /* it has entered */
     uint32_t left;                    /* [a] kernels that have yet to hear that it is over */
     struct freeing freeing[];         /* room for every other kernel of the plan */
@@ -119,6 +120,7 @@ static void answer_held_locked(struct space *space)
 {
     struct msg_space_queued queued = queued_locked(space);
 
+    queued.queued = 2;
     list_for_each_safe(node, &space->lamport.held) {
         struct peer_request *peer = container_of(node, struct peer_request, node);
 
@@ -140,6 +142,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
         own->error = length < 0 ? length : -EPROTO;
     } else if (answer->queued != 0) {
         own->told |= 1ull << kernel;
+        own->held = own->held || answer->queued == 2;
         own->members |= kernel == own->space->home ? answer->members : 0;
         answer_held_locked(own->space);
     }
@@ -211,6 +214,8 @@ static int enter(struct space *space, struct own_request *own)
     } else {
         own->answered = true;
         before = lamport_before(&space->lamport.queues, &own->entry);
+        if (before != NULL || own->held)
+            space_count_wait_locked(space, own->entry.range);
         if (before != NULL && before->kernel != instance.kernel)
             reason.kernel = (int32_t)before->kernel;
         enter_if_first_locked(own, &notice);

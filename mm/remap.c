@@ -269,6 +269,9 @@ int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, 
         return -EINVAL;
     if (address >= USER_END)
         return -EFAULT;
+    spin_lock(&space->lock);
+    space_count_operation_locked(space, SPACE_MOVE);
+    spin_unlock(&space->lock);
     r.flags = (uint32_t)flags;
     do {
         r.old_length = page_up(old_length);

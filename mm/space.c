@@ -62,6 +62,7 @@ void space_init(void)
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
     choose_locking();
+    space_events_init();
     space_lock_home_init();
     space_lock_lamport_init();
     space_retrieve_init();
@@ -264,6 +265,7 @@ void space_destroy(struct space *space)
     lease_end(space);
     assert(list_empty(&space->gets) && list_empty(&space->deferred));
     space_locking->end(space);
+    space_events_tell(space);
     release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);
@@ -308,10 +310,12 @@ int space_acquire(struct space *space, struct space_range range)
 {
     int error;
 
+    range = wide(range);
     spin_lock(&space->lock);
     space->slow++;
+    space_count_lock_locked(space, range);
     spin_unlock(&space->lock);
-    error = space_locking->acquire(space, wide(range));
+    error = space_locking->acquire(space, range);
     if (error != 0)
         slow_end(space);
     return error;

@@ -14,24 +14,11 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "mm/adapt.h"
 #include "mm/area.h"
+#include "mm/events.h"
 #include "mm/lamport_queue.h"
 #include "mm/range.h"
 #include "mm/wire.h"
 #include "msg/call.h"
-
-struct space_stats {
-    uint64_t faults_local;  /* answered here alone */
-    uint64_t fetches;       /* asked other kernels */
-    uint64_t fetched_frame; /* and one had the frame */
-    uint64_t fetched_area;  /* and one had the area only */
-    uint64_t fetched_none;
-    uint64_t changes; /* map, unmap, protect, break over several kernels */
-    uint64_t forks;
-    uint64_t prefetched;    /* pages that came with others' answers */
-    uint64_t prefetch_used; /* and were touched here before they went; space_count_pages adds those that are here */
-    uint64_t cow_copies;    /* writes to a page that another space has too: copied */
-    uint64_t cow_upgrades;  /* and to one that no other has any more: made writable */
-};
 
 /* Moving average of the time in ns that fetching from other kernels takes here, over all spaces; 0: nothing yet. */
 uint64_t space_fetch_ns(void);
@@ -71,10 +58,10 @@ struct space {
     struct spinlock lock;
     struct area_list areas; /* [k] */
     uint32_t slow;          /* [k] tasks here that wait for a distributed lock or have one: nobody is alone then */
+    uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */
     kernel_set members;     /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
     uint64_t break_start;   /* [i] home only */
     uint64_t break_now;     /* [k] home only */
-    uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */
     struct list locks;      /* [k] home only, lock=home: requests of the lock manager in order of arrival */
     struct space_lamport lamport;   /* [k] lock=lamport */
     struct space_leases leases;     /* [k] */

@@ -14,6 +14,7 @@ struct msg_space_lock {
 
 struct msg_space_granted {
     uint64_t members; /* kernels that host the space now */
+    uint64_t waited;  /* 1: others had to release it first */
 };
 
 /* SPACE_REQUEST, SPACE_FREED */
@@ -24,7 +25,8 @@ struct msg_space_request {
 };
 
 struct msg_space_queued {
-    uint64_t queued;  /* 1: the space is here, and the request in its queues; 0: it is not */
+    uint64_t queued;  /* 1: the space is here, and the request in its queues; 2: and the answer was held back; 0: it is
+                       * not here */
     uint64_t members; /* kernels that host the space, from its home; else 0 */
 };
 

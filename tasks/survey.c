@@ -143,19 +143,6 @@ static int add_thread(struct process_survey *survey, const struct thread_facts *
     return 0;
 }
 
-static void add_stats(struct space_stats *sum, const struct space_stats *more)
-{
-    sum->faults_local += more->faults_local;
-    sum->fetches += more->fetches;
-    sum->fetched_frame += more->fetched_frame;
-    sum->fetched_area += more->fetched_area;
-    sum->fetched_none += more->fetched_none;
-    sum->changes += more->changes;
-    sum->forks += more->forks;
-    sum->cow_copies += more->cow_copies;
-    sum->cow_upgrades += more->cow_upgrades;
-}
-
 /* All parts of what KERNEL has. */
 static int add_member(struct process_survey *survey, uint32_t kernel, bool threads, struct member_facts *part)
 {
@@ -172,7 +159,7 @@ static int add_member(struct process_survey *survey, uint32_t kernel, bool threa
             survey->user_ns += part->user_ns;
             survey->system_ns += part->system_ns;
             survey->resident += part->resident;
-            add_stats(&survey->stats, &part->stats);
+            space_stats_add(&survey->stats, &part->stats);
         }
         for (uint32_t i = 0; i < part->count && error == 0; i++)
             error = add_thread(survey, (const struct thread_facts *)(part + 1) + i);

@@ -219,10 +219,19 @@ static void put_member(struct text *text, uint32_t kernel, const struct member_f
              "areas %lu none %lu prefetched %lu used %lu changes %lu copies %lu\n",
              kernel, m->present, m->shadows, (unsigned long)m->resident, (unsigned long)(m->user_ns / 1000),
              (unsigned long)(m->system_ns / 1000), (unsigned long)m->stats.faults_local,
-             (unsigned long)m->stats.fetches, (unsigned long)m->stats.fetched_frame,
-             (unsigned long)m->stats.fetched_area, (unsigned long)m->stats.fetched_none,
+             (unsigned long)m->stats.fetches, (unsigned long)(m->stats.frame_anonymous + m->stats.frame_file),
+             (unsigned long)(m->stats.area_anonymous + m->stats.area_file), (unsigned long)m->stats.fetched_none,
              (unsigned long)m->stats.prefetched, (unsigned long)m->stats.prefetch_used, (unsigned long)m->stats.changes,
              (unsigned long)m->stats.cow_copies);
+}
+
+static void put_events(struct text *text, uint32_t kernel, const struct space_stats *stats)
+{
+    char events[SPACE_EVENT_TEXT];
+    uint32_t from = 0;
+
+    space_stats_text(stats, &from, events, sizeof(events));
+    text_put(text, "events %u%s\n", kernel, events);
 }
 
 int64_t proc_write_kettle(const struct proc_at *at, struct text *text)
@@ -235,12 +244,14 @@ int64_t proc_write_kettle(const struct proc_at *at, struct text *text)
     if (survey == NULL)
         return error_of(error);
     p = &survey->process;
-    error = (int)proc_text(text, SMALL_TEXT + (KERNELS_MAX + (size_t)survey->count) * LINE_MAX);
+    error = (int)proc_text(text, SMALL_TEXT + (3 * KERNELS_MAX + (size_t)survey->count) * LINE_MAX);
     if (error == 0) {
         text_put(text, "home %u %s members %016lx threads %u\n", p->home, conditions[p->condition],
                  (unsigned long)p->members, p->threads);
         for (kernel_set rest = survey->asked; rest != 0; rest &= rest - 1)
             put_member(text, (uint32_t)__builtin_ctzll(rest), &survey->members[__builtin_ctzll(rest)]);
+        for (kernel_set rest = survey->asked; rest != 0; rest &= rest - 1)
+            put_events(text, (uint32_t)__builtin_ctzll(rest), &survey->members[__builtin_ctzll(rest)].stats);
         for (uint32_t i = 0; i < survey->count; i++) {
             const struct thread_facts *t = &survey->threads[i];
 

@@ -11,7 +11,7 @@ SIZE = (8.0, 5.0)  # inches
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot to be drawn into FOLDER/NAME.svg: lines over LABELS, which stand at even distances, or bars."""
+    """A plot to be drawn into FOLDER/NAME.svg: lines over LABELS, which stand at even distances, bars, or bars of stacks."""
 
     name: str
     title: str
@@ -21,10 +21,11 @@ class Plot:
     lines: dict[str, Sequence[float | None]] = field(default_factory=dict)  # by legend; a value for each label
     bars: Sequence[Spread | None] = ()  # one for each label
     log: bool = False  # the y axis
+    stacks: dict[str, Sequence[float]] = field(default_factory=dict)  # by legend, from below; a height for each label
 
     def has_data(self) -> bool:
         """Whether there is anything to draw."""
-        return any(value is not None for line in (*self.lines.values(), self.bars) for value in line)
+        return any(value is not None for line in (*self.lines.values(), *self.stacks.values(), self.bars) for value in line)
 
 
 def draw(plot: Plot, folder: Path) -> Path | None:
@@ -41,6 +42,7 @@ def draw(plot: Plot, folder: Path) -> Path | None:
     axes = picture.add_subplot()
     _draw_lines(axes, plot)
     _draw_bars(axes, plot)
+    _draw_stacks(axes, plot)
     axes.set_xticks(range(len(plot.labels)), plot.labels)
     axes.set(title=plot.title, xlabel=plot.x, ylabel=plot.y)
     if plot.log:
@@ -66,3 +68,13 @@ def _draw_bars(axes: Any, plot: Plot) -> None:
         if value is not None:
             axes.bar(x, value.median, width=0.6, color=f"C{x}",
                      yerr=[[value.median - value.low], [value.high - value.median]], capsize=5)
+
+
+def _draw_stacks(axes: Any, plot: Plot) -> None:
+    below = [0.0] * len(plot.labels)
+    for number, (legend, heights) in enumerate(plot.stacks.items()):
+        axes.bar(range(len(heights)), heights, width=0.7, bottom=below, color=f"C{number % 10}", label=legend,
+                 hatch="//" if number >= 10 else None)
+        below = [low + height for low, height in zip(below, heights)]
+    if plot.stacks:
+        axes.legend()

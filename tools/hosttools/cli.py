@@ -5,7 +5,7 @@ import asyncio
 import sys
 from typing import NoReturn, Sequence
 
-from hosttools import bench, debug, run
+from hosttools import bench, debug, run, space_events
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError
 
 EPILOG = """\
@@ -62,7 +62,7 @@ def make_parser() -> Parser:
     """The parser of the whole command."""
     parser = Parser(prog="kettle", description="Boots the Kettle multikernel in an emulator and runs one program on it.",
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench")
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench|events")
     for name, text in (("run", "run a program and give back its output and exit status"),
                        ("shell", "an interactive console"),
                        ("debug", "run a program with gdb on one of the kernels")):
@@ -72,7 +72,7 @@ def make_parser() -> Parser:
         if name == "run":
             _add_counting(command)
         else:
-            command.set_defaults(count=False, profile=None)
+            command.set_defaults(count=False, profile=None, events=False)
         if name == "debug":
             command.add_argument("--kernel", type=natural, default=0, metavar="K", help="kernel to select (default 0)")
         program = {"run": None, "shell": SHELL, "debug": DEBUGGED}[name]
@@ -82,6 +82,8 @@ def make_parser() -> Parser:
         command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
     command = commands.add_parser("bench", help="run a benchmark and write its results", allow_abbrev=False)
     bench.add_options(command, natural)
+    command = commands.add_parser("events", help="draw what kernels counted of address spaces", allow_abbrev=False)
+    space_events.add_options(command, natural)
     return parser
 
 
@@ -125,6 +127,8 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
     counting = command.add_argument_group("counting")
     counting.add_argument("--count", action="store_true", help="count the instructions between the program's markers "
                                                                "(userland/mark.h), in --json or on standard error")
+    counting.add_argument("--events", action="store_true", help="what each kernel counted of address spaces that ended "
+                                                                "(docs/events.md), in --json or on standard error")
     counting.add_argument("--profile", metavar="FILE", help="as --count, and write to FILE how many instructions each "
                                                             "function of the kernel executed between markers")
 
@@ -132,7 +136,7 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line. Raises UsageError."""
     options = make_parser().parse_args(list(arguments))
-    if options.subcommand != "bench" and options.arguments[:1] == ["--"]:
+    if options.subcommand not in ("bench", "events") and options.arguments[:1] == ["--"]:
         del options.arguments[0]
     return options
 
@@ -143,6 +147,8 @@ def main(arguments: Sequence[str]) -> int:
         options = parse(arguments)
         if options.subcommand == "bench":
             return bench.main(options)
+        if options.subcommand == "events":
+            return space_events.main(options)
         if options.subcommand == "debug":
             return debug.main(options)
         return asyncio.run(run.main(options, interactive=options.subcommand == "shell"))

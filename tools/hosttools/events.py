@@ -1,7 +1,8 @@
 """The log channel: the kernel's log lines, and among them the events meant for the host.
 
 An event is a line that starts with '@':
-    @plan TEXT, @user, @exit code N, @exit signal N, @panic, @panic-end, @wait TEXT, @input N (Linux only)
+    @plan TEXT, @user, @exit code N, @exit signal N, @panic, @panic-end, @wait TEXT, @input N (Linux only),
+    @events GROUP KERNEL HOME STRATEGY NAME=NUMBER... (of an address space that ended; hosttools.space_events)
 The lines between @panic and @panic-end are the panic's text.
 """
 
@@ -11,7 +12,7 @@ from typing import Callable
 
 LINE_MAX = 1 << 16  # a longer line is cut: a kernel gone wild must not eat the host's memory
 
-_EVENT = re.compile(r"@(plan|user|exit|panic-end|panic|wait|input)(?: (.*))?$")
+_EVENT = re.compile(r"@(plan|user|exit|panic-end|panic|wait|input|events)(?: (.*))?$")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO, Iterator
 
-from hosttools import bochs, count, image, linux, qemu
+from hosttools import bochs, count, image, linux, qemu, space_events
 from hosttools.errors import UsageError
 from hosttools.machine import Machine
 from hosttools.paths import ROOT, build_dir, built
@@ -44,7 +44,8 @@ class Plan:
         """Kettle's command line."""
         options = self.options
         seed = "" if options.seed is None else f"seed={options.seed}"
-        return " ".join(filter(None, (f"kernels={options.kernels}", seed, inject_options(options.inject),
+        told = space_events.OPTION if options.events else ""
+        return " ".join(filter(None, (f"kernels={options.kernels}", seed, inject_options(options.inject), told,
                                       *options.append)))
 
 
@@ -72,6 +73,8 @@ def check(options: argparse.Namespace) -> Plan:
             raise UsageError("--os linux with --icount needs --cpus 1: Linux starts its CPUs with loops that never pause")
         if options.boot is not None:
             raise UsageError("--boot is for Kettle; Linux is always loaded directly")
+        if options.events:
+            raise UsageError("--events is for Kettle: Linux does not tell them")
     base = build_dir() / BASE_IMAGE
     base_image = base if base.is_file() else None
     environment = list(options.env)
@@ -194,6 +197,10 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
     told = {}
     if plan.plugin is not None:
         told = count.tell(counted, plan.kernel, options.profile, quiet=options.json)
+    if options.events:
+        told["space_events"] = space_events.collect(outcome.events)
+        if not options.json:
+            print(space_events.table(told["space_events"]), file=sys.stderr)
     if isinstance(sink, MemorySink):
         print(json.dumps({**report(outcome, bytes(sink.data), machine.command_line(), options.log), **told}))
     return outcome.status

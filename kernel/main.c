@@ -17,6 +17,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
+#include "kernel/retrieve.h"
 #include "kernel/stop.h"
 #include "mm/audit.h"
 #include "mm/evacuate.h"
@@ -267,6 +268,7 @@ void kernel_main(void *unused)
     stop_kernel_init();
     control_init();
     audit_calls_init();
+    retrieve_calls_init();
     file_init();
     boot_cpu.online = true;
     start_own_cpus();

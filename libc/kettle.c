@@ -161,6 +161,11 @@ int kettle_audit(pid_t pid, char *report, size_t size)
     return (int)syscall(KETTLE_CALL_AUDIT, (long)pid, report, size);
 }
 
+int kettle_retrieve(pid_t pid, const char *strategy)
+{
+    return (int)syscall(KETTLE_CALL_RETRIEVE, (long)pid, strategy);
+}
+
 int kettle_control(const char *words)
 {
     return (int)syscall(KETTLE_CALL_CONTROL, words);

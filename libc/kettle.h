@@ -111,6 +111,13 @@ int kettle_control(const char *words);
  * signal handler has run. ENOSYS: this is no Kettle. Waits for the other kernels. */
 int kettle_audit(pid_t pid, char *report, size_t size);
 
+/* From now on kernels find the pages of process PID, or of the caller's (0), by STRATEGY: home, members, broadcast,
+ * chain, upfront, adaptive (mm/retrieval.md). Its threads run on; faults and changes of the memory wait meanwhile.
+ * Children, and the program that it begins next, have what retrieve= says. EINVAL: no such strategy. ESRCH: no such
+ * process, or it is just ending or beginning another program. ENOMEM: nothing has changed. EFAULT, ENOSYS. Waits for
+ * the kernels that have the memory. */
+int kettle_retrieve(pid_t pid, const char *strategy);
+
 #ifdef __cplusplus
 }
 #endif

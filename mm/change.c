@@ -290,6 +290,9 @@ int64_t space_apply_locked(struct space *space, const struct msg_space_change *c
         return space_apply_advice_locked(space, change);
     case SPACE_RECLAIM:
         return space->home == instance.kernel ? 0 : -EPROTO; /* nobody has a lease there any more: reclaims() */
+    case SPACE_STRATEGY:
+        space_mode_note_locked(space, change->target);
+        return 0;
     case SPACE_GROWTH:
     case SPACE_GROW:
         return space_apply_growth_locked(space, change);
@@ -466,8 +469,10 @@ static int defer_change(struct space *space, const struct msg *m)
     struct deferred_change *late;
     bool deferred;
 
-    /* one that comes now finds the range locked, and so does one that comes after SPACE_PREPARE */
-    if (list_empty(&space->gets) || change->operation == SPACE_MOVE || change->operation == SPACE_CANCEL)
+    /* one that comes now finds the range locked, and so does one that comes after SPACE_PREPARE; what an answer brings
+     * does not depend on the strategy */
+    if (list_empty(&space->gets) || change->operation == SPACE_MOVE || change->operation == SPACE_CANCEL ||
+        change->operation == SPACE_STRATEGY)
         return 0;
     late = heap_alloc(sizeof(*late));
     if (late == NULL)
@@ -520,7 +525,8 @@ static void handle_change(const struct msg *m)
         space_put(space);
     } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT ||
                change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD ||
-               change->operation == SPACE_FLAG || change->operation == SPACE_RESIDENT || is_move(change)) {
+               change->operation == SPACE_FLAG || change->operation == SPACE_RESIDENT ||
+               change->operation == SPACE_STRATEGY || is_move(change)) {
         value = 0; /* this kernel has joined, but nobody has arrived yet: it knows no areas and maps nothing */
     }
     if (value < 0) {

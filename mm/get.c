@@ -322,7 +322,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (space->leases.ranges.root != NULL)
         lease_share_locked(space, page, page + PAGE_SIZE);
     still = block_still_locked(space, page, block);
-    if ((!still && (block == 0 || !block_still_locked(space, page, 0))) ||
+    /* a question may have been on its way while the strategy changed */
+    if (!space->retrieval->home_knows || (!still && (block == 0 || !block_still_locked(space, page, 0))) ||
         (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)) {
         got->kind = SPACE_BUSY;
         return;

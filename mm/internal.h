@@ -116,6 +116,12 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool held,
 /* PAGE, which nobody has, lies in AREA, which has a file behind it: maps what ACCESS needs, held, if the file is this
  * kernel's. 1: it is another's; -ENXIO: behind the end of the file; -ENOMEM. */
 int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access);
+/* space->lock is held: as space_mode_note; and, at the home, the mode after a change to STRATEGY, which it has now. */
+void space_mode_note_locked(struct space *space, uint64_t mode);
+uint64_t space_mode_next_locked(struct space *space, uint32_t strategy);
+/* Home only, all of SPACE is locked: the home maps every page that any kernel has. A negative errno: a part of them.
+ * What the directory of pages is filled from when it begins. Waits. */
+int space_directory_fill(struct space *space);
 /* The mode of a new space: what the options say. */
 void space_mode_start(struct space *space);
 

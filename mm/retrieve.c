@@ -64,6 +64,19 @@ static void set_prefetch(const char *value)
 
 static struct msg_option prefetch_option = {.name = "prefetch", .check = check_prefetch, .set = set_prefetch};
 
+#define MODE_STRATEGY(mode) ((uint32_t)(mode)&0xff)
+#define MODE_COUNT(mode) ((mode) >> 8) /* of the changes so far */
+
+const struct space_retrieval *space_strategy(uint32_t index)
+{
+    return index < STRATEGIES ? strategies[index] : NULL;
+}
+
+uint32_t space_strategy_find(const char *name)
+{
+    return index_of(name);
+}
+
 void space_mode_start(struct space *space)
 {
     space->prefetch = prefetch;
@@ -71,14 +84,29 @@ void space_mode_start(struct space *space)
     space->retrieval = strategies[chosen];
 }
 
+/* One that is older than what is known was overtaken. What the strategy before has learnt means nothing any more. */
+void space_mode_note_locked(struct space *space, uint64_t mode)
+{
+    if (MODE_STRATEGY(mode) >= STRATEGIES || MODE_COUNT(mode) < MODE_COUNT(space->mode))
+        return;
+    space->mode = mode;
+    space->retrieval = strategies[MODE_STRATEGY(mode)];
+    space->prefetch = prefetch;
+    space->filled = false;
+    space->adapting = (struct space_adapting){.since = 0};
+}
+
 void space_mode_note(struct space *space, uint64_t mode)
 {
-    if (mode >= STRATEGIES)
-        return;
     spin_lock(&space->lock);
-    space->mode = mode;
-    space->retrieval = strategies[mode];
+    space_mode_note_locked(space, mode);
     spin_unlock(&space->lock);
+}
+
+uint64_t space_mode_next_locked(struct space *space, uint32_t strategy)
+{
+    space_mode_note_locked(space, (MODE_COUNT(space->mode) + 1) << 8 | strategy);
+    return space->mode;
 }
 
 void space_retrieve_init(void)

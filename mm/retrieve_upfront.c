@@ -17,23 +17,26 @@
 #define RUNS_MAX ((MSG_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))
 #define TABLES_A_POLL 16u /* whose pages are mapped before this kernel looks for messages */
 
-/* --- the home --- */
+/* --- whoever lists --- */
 
 /* The end of the run of pages that begins at INDEX: with frames one behind the other, and alike. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index)
 {
-    uint64_t cow = leaf[index] & PAGING_SOFT_COW;
+    uint64_t kind = leaf[index] & (PAGING_SOFT_COW | PAGING_SOFT_HELD);
     uint32_t i = index + 1;
 
-    while (i < LEAF_ENTRIES && leaf[i] != 0 && (leaf[i] & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW)) == cow &&
+    while (i < LEAF_ENTRIES && leaf[i] != 0 &&
+           (leaf[i] & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW | PAGING_SOFT_HELD)) == kind &&
            !zero_page_is(leaf[i]) && (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
         i++;
     return i;
 }
 
+/* Of a member that is not the home: what it holds. */
 static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_listed *head)
 {
     struct msg_space_run *runs = (struct msg_space_run *)(head + 1);
+    uint64_t needed = space->home == instance.kernel ? 0 : PAGING_SOFT_HELD;
     uint32_t count = 0;
     uint64_t *leaf;
 
@@ -47,7 +50,7 @@ static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_l
         for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES;) {
             uint32_t end = zero_page_is(leaf[i]) ? i + 1 : run_end(leaf, i);
 
-            if ((leaf[i] & PAGING_SOFT_LIMBO) == 0 && !zero_page_is(leaf[i])) /* nobody else maps that one */
+            if ((leaf[i] & PAGING_SOFT_LIMBO) == 0 && !zero_page_is(leaf[i]) && (leaf[i] & needed) == needed)
                 runs[count++] = (struct msg_space_run){
                     .page = va + i * PAGE_SIZE,
                     .run = SPACE_RUN(leaf[i] & PAGING_FRAME, end - i, (leaf[i] & PAGING_SOFT_COW) != 0 ? 1u : 0u)};
@@ -66,8 +69,10 @@ static void handle_list(const struct msg *m)
     int error = -ESRCH;
 
     if (space != NULL) {
-        answer = space->home == instance.kernel ? long_answer_create() : NULL;
-        error = space->home == instance.kernel ? -ENOMEM : -EPROTO;
+        bool may = space->home == instance.kernel || space->home == m->ticket.kernel;
+
+        answer = may ? long_answer_create() : NULL;
+        error = may ? -ENOMEM : -EPROTO;
     }
     if (answer != NULL)
         long_answer_send(m, answer, list_runs(space, ask->page, (struct msg_space_listed *)(void *)answer->bytes));

@@ -70,7 +70,7 @@ struct space {
     struct list deferred;           /* [k] what waits for their answers */
     struct list queries;            /* [k] of strategy chain: under way */
     uint64_t query_count;           /* [k] so far */
-    uint64_t mode;                  /* [k] names the strategy: mm/retrieve.c */
+    uint64_t mode;                  /* [k] names the strategy, and how often it has changed: mm/retrieve.c */
     bool filled;                    /* [k] strategy upfront: this kernel has got what there was when it began */
     struct space_adapting adapting; /* [k] */
     uint32_t prefetch;              /* [k] runs of pages that an answer may bring along */
@@ -148,8 +148,15 @@ int space_fork(struct space *parent, struct space *child);
 
 /* Home only: KERNEL is a member from now on. Returns the mode that it gives to space_mode_note. */
 uint64_t space_join(struct space *space, uint32_t kernel);
-/* The space's mode at its home, when this kernel joined. */
+/* The space's mode at its home, when this kernel joined or later. */
 void space_mode_note(struct space *space, uint64_t mode);
+
+/* The strategies by number, from 0 on; NULL: there is none. And the number of one, or one that has none. */
+const struct space_retrieval *space_strategy(uint32_t index);
+uint32_t space_strategy_find(const char *name);
+/* Home only: SPACE has that strategy from now on, on every kernel. -EINVAL; -ENOMEM: nothing has changed. Its threads
+ * run on. Waits for the members. */
+int space_retrieve_switch(struct space *space, uint32_t strategy);
 
 /* The most that an area which grows down comes to. */
 #define SPACE_STACK_MAX (8ull << 20)

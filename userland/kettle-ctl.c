@@ -17,6 +17,7 @@ static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]
                             "       kettle-ctl stop LIST\n"
                             "       kettle-ctl set WORD...\n"
                             "       kettle-ctl audit [PID]\n"
+                            "       kettle-ctl retrieve PID STRATEGY\n"
                             "       kettle-ctl kernels | plan | messages | trace | syscalls | objects\n"
                             "\n"
                             "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
@@ -28,6 +29,8 @@ static const char usage[] = "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]
                             "            [,delay:US][,peer:K][,type:NAME][,hold:US][,slow:US]\n"
                             "  audit     check that all kernels agree on the memory of process PID, or of all, and\n"
                             "            that none maps what is not its own; exit status 1 if they do not\n"
+                            "  retrieve  how kernels find pages of process PID from now on: home, members, broadcast,\n"
+                            "            chain, upfront or adaptive\n"
                             "  kernels   the kernels and their state\n"
                             "  plan      which kernel owns which CPUs and memory\n"
                             "  messages  messages between kernels, by type\n"
@@ -95,18 +98,45 @@ static int set(int argc, char **argv)
     return STATUS_FAILED;
 }
 
+/* 0: it is none. */
+static pid_t process_of(const char *word)
+{
+    char *end = NULL;
+    pid_t pid = (pid_t)strtol(word, &end, 10);
+
+    return *end != '\0' || pid <= 0 ? 0 : pid;
+}
+
+static int retrieve(int argc, char **argv)
+{
+    pid_t pid;
+
+    if (argc < 4)
+        return usage_error("retrieve needs a process id and a strategy", "");
+    if (argc > 4)
+        return usage_error("one argument too many", argv[4]);
+    pid = process_of(argv[2]);
+    if (pid == 0)
+        return usage_error("no process id", argv[2]);
+    if (kettle_retrieve(pid, argv[3]) == 0)
+        return 0;
+    if (errno == EINVAL)
+        return usage_error("no such strategy", argv[3]);
+    perror("kettle-ctl: retrieve");
+    return STATUS_FAILED;
+}
+
 static int audit(int argc, char **argv)
 {
     static char report[32768];
     pid_t pid = KETTLE_AUDIT_MACHINE;
-    char *end = NULL;
     int violations;
 
     if (argc > 3)
         return usage_error("one argument too many", argv[3]);
     if (argc == 3) {
-        pid = (pid_t)strtol(argv[2], &end, 10);
-        if (*end != '\0' || pid <= 0)
+        pid = process_of(argv[2]);
+        if (pid == 0)
             return usage_error("no process id", argv[2]);
     }
     violations = kettle_audit(pid, report, sizeof(report));
@@ -132,6 +162,8 @@ int main(int argc, char **argv)
         return set(argc, argv);
     if (strcmp(argv[1], "audit") == 0)
         return audit(argc, argv);
+    if (strcmp(argv[1], "retrieve") == 0)
+        return retrieve(argc, argv);
     if (!proc_file_known(argv[1]))
         return usage_error("no such command", argv[1]);
     if (argc > 2)

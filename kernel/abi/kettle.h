@@ -19,7 +19,8 @@
 #define KETTLE_CALL_CONTROL 0x4b09  /* (const char *words) -> 0 */
 #define KETTLE_CALL_STOP 0x4b0a     /* (int kernel) -> 0 when it does not run any more */
 #define KETTLE_CALL_AUDIT 0x4b0b    /* (process id, char *report, size_t size) -> violations */
-#define KETTLE_CALL_COUNT 12
+#define KETTLE_CALL_RETRIEVE 0x4b0c /* (process id, const char *strategy) -> 0 */
+#define KETTLE_CALL_COUNT 13
 
 #include <stdint.h>
 

@@ -6,6 +6,7 @@
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
+#include "kernel/retrieve.h"
 #include "kernel/stop.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -173,6 +174,16 @@ int64_t call_kettle_control(struct call *c)
     if (length < 0)
         return length == -ENAMETOOLONG ? -EINVAL : length;
     return control_everywhere(words);
+}
+
+int64_t call_kettle_retrieve(struct call *c)
+{
+    char name[32];
+    int64_t length = user_read_string(name, c->a[1], sizeof(name));
+
+    if (length < 0)
+        return length == -ENAMETOOLONG ? -EINVAL : length;
+    return retrieve_process((int32_t)c->a[0], name);
 }
 
 /* The first line says what was looked at: an audit that saw nothing would be none. */

@@ -16,7 +16,7 @@ USERLAND_TESTS = hello exit7 nullderef spin echo-stdin interrupted \
 	test-fork test-exec test-signals test-futex test-thread-state test-moved stress-tasks test-sched test-balance \
 	test-pipes test-descriptors test-proc leak-tasks test-stop \
 	test-prefetch test-vm test-map test-remap test-break test-advise test-resident test-exhaust \
-	test-audit test-filemap test-zero test-lease test-events test-retrieve
+	test-audit test-filemap test-zero test-lease test-events test-retrieve test-one-frame
 
 USERLAND_CFLAGS = -static -O2 -Wall -Wextra -Werror -std=c11 -D_GNU_SOURCE -I. -MMD -MP
 USERLAND_OBJECTS = build/userland-objects
@@ -80,6 +80,7 @@ USERLAND_PARTS_test-resident = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-balance = $(USERLAND_PARTS_case) tests/thread
 USERLAND_PARTS_test-prefetch = $(USERLAND_PARTS_case) tests/thread
 USERLAND_PARTS_test-events = $(USERLAND_PARTS_case) tests/thread tests/events
+USERLAND_PARTS_test-one-frame = $(USERLAND_PARTS_case) tests/thread
 USERLAND_PARTS_test-retrieve = $(USERLAND_PARTS_case) tests/thread tests/events
 
 define USERLAND_LINK

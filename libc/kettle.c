@@ -166,6 +166,11 @@ int kettle_retrieve(pid_t pid, const char *strategy)
     return (int)syscall(KETTLE_CALL_RETRIEVE, (long)pid, strategy);
 }
 
+int kettle_lock(const void *address, size_t length)
+{
+    return (int)syscall(KETTLE_CALL_LOCK, address, length);
+}
+
 int kettle_control(const char *words)
 {
     return (int)syscall(KETTLE_CALL_CONTROL, words);

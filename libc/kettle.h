@@ -118,6 +118,11 @@ int kettle_audit(pid_t pid, char *report, size_t size);
  * the kernels that have the memory. */
 int kettle_retrieve(pid_t pid, const char *strategy);
 
+/* Takes the lock of LENGTH bytes of the caller's memory at ADDRESS, both multiples of 4096, over all kernels, as a
+ * fault or a change does, mapped or not, and gives it back at once: for measuring. EINVAL, ENOMEM, ENOSYS. Waits for
+ * those that have it. */
+int kettle_lock(const void *address, size_t length);
+
 #ifdef __cplusplus
 }
 #endif

@@ -327,6 +327,16 @@ void space_release(struct space *space, struct space_range range)
     slow_end(space);
 }
 
+int space_lock_once(struct space *space, uint64_t start, uint64_t end)
+{
+    struct space_range range = {start, end};
+    int error = space_acquire(space, range);
+
+    if (error == 0)
+        space_release(space, range);
+    return error;
+}
+
 void space_load(struct space *space)
 {
     struct cpu *cpu = cpu_self();

@@ -203,6 +203,8 @@ int space_empty(struct space *space, uint64_t start, uint64_t end);
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address);
 uint64_t space_break(struct space *space, uint64_t address);
+/* Takes the lock of [START, END) over all kernels and gives it back: for measuring. -ENOMEM. Waits. */
+int space_lock_once(struct space *space, uint64_t start, uint64_t end);
 
 /* For loading a program into a space that runs nowhere yet: maps [START, END) with PROT and frames at once. */
 int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot);

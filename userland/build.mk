@@ -36,7 +36,7 @@ USERLAND_PARTS_pingpong = bench
 USERLAND_PARTS_bench = bench bench_measure bench_place bench_program
 USERLAND_PARTS_taskbench = $(USERLAND_PARTS_bench) $(addprefix taskbench_,cases child move process thread signal memory) \
 	tests/thread
-USERLAND_PARTS_vmbench = $(USERLAND_PARTS_bench) $(addprefix vmbench_,cases fault range team messages) message_counts tests/thread
+USERLAND_PARTS_vmbench = $(USERLAND_PARTS_bench) $(addprefix vmbench_,cases fault lock range team messages) message_counts tests/thread
 USERLAND_PARTS_schedbench = tests/thread
 USERLAND_PARTS_console = kernel_list proc_file message_table program
 USERLAND_PARTS_ps = kernel_cpus proc_file message_table

@@ -111,5 +111,10 @@ int vmbench_run_protect(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect_part(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect_whole(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_race(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_lock(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_lock_team(const struct vmbench_case *bench, uint32_t count);
+
+/* The thread of a case of one goes where BENCH says. */
+int vmbench_go(const struct vmbench_case *bench);
 
 #endif

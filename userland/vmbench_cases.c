@@ -49,6 +49,7 @@ static void add_faults(struct table *table)
         {.operation = "fault_none", .row.count = MANY, .pages = 1, .run = vmbench_run_fault_none},
         {.operation = "cow", .row.count = MANY, .pages = 1, .run = vmbench_run_cow},
         {.operation = "sequence", .row.count = 512, .pages = 512, .run = vmbench_run_sequence},
+        {.operation = "lock", .row.count = MANY, .pages = 1, .run = vmbench_run_lock},
     };
 
     for (enum bench_where where = WHERE_LOCAL; where <= WHERE_ALL; where++) {
@@ -132,10 +133,15 @@ static void add_locks(struct table *table)
     static const struct range_operation fault = {"fault_race", vmbench_run_fault_race};
     static const struct range_operation protect = {"protect_race", vmbench_run_protect};
 
+    static const struct range_operation own_lock = {"lock", vmbench_run_lock_team};
+    static const struct range_operation lock = {"lock_race", vmbench_run_lock_team};
+
     for (enum vmbench_shape shape = SHAPE_APART; shape <= SHAPE_TOGETHER; shape++) {
         add_team(table, &fault, 1, shape, SOME);
         add_team(table, &protect, 1, shape, SOME);
     }
+    add_team(table, &own_lock, 1, SHAPE_THREADS, SOME);
+    add_team(table, &lock, 1, SHAPE_TOGETHER, SOME);
 }
 
 size_t vmbench_cases(struct vmbench_case cases[BENCH_ROWS_MAX])

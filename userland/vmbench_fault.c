@@ -22,7 +22,7 @@ static sigjmp_buf after_fault;
 
 /* --- places --- */
 
-static int caller_go(const struct vmbench_case *bench)
+int vmbench_go(const struct vmbench_case *bench)
 {
     int error = bench_unbind();
 
@@ -87,7 +87,7 @@ int vmbench_run_fault_new(const struct vmbench_case *bench, uint32_t count)
     int error = pages_make(&pages, count, STRIDE);
 
     if (error == 0)
-        error = caller_go(bench);
+        error = vmbench_go(bench);
     if (error != 0)
         return error;
     tables_touch(&pages);
@@ -108,7 +108,7 @@ static int fetch(const struct vmbench_case *bench, uint32_t count, uint32_t stri
     pages_touch(&pages);
     if (stride != 1)
         tables_touch(&pages);
-    error = caller_go(bench);
+    error = vmbench_go(bench);
     if (error != 0)
         return error;
     if (stride != 1)
@@ -144,7 +144,7 @@ int vmbench_run_fault_none(const struct vmbench_case *bench, uint32_t count)
     if (error == 0 && sigaction(SIGSEGV, &action, NULL) != 0)
         error = bench_failed("sigaction", errno);
     if (error == 0)
-        error = caller_go(bench);
+        error = vmbench_go(bench);
     for (volatile uint32_t i = 0; i < count + WARM_UP && error == 0; i++) {
         if (i == WARM_UP)
             error = vmbench_messages_begin();
@@ -179,7 +179,7 @@ int vmbench_run_cow(const struct vmbench_case *bench, uint32_t count)
     }
     if (child < 0)
         return bench_failed("fork", errno);
-    error = caller_go(bench);
+    error = vmbench_go(bench);
     if (error == 0) {
         tables_touch(&pages);
         error = pages_measure(&pages);

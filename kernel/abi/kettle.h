@@ -20,7 +20,8 @@
 #define KETTLE_CALL_STOP 0x4b0a     /* (int kernel) -> 0 when it does not run any more */
 #define KETTLE_CALL_AUDIT 0x4b0b    /* (process id, char *report, size_t size) -> violations */
 #define KETTLE_CALL_RETRIEVE 0x4b0c /* (process id, const char *strategy) -> 0 */
-#define KETTLE_CALL_COUNT 13
+#define KETTLE_CALL_LOCK 0x4b0d     /* (address, size_t length) -> 0 */
+#define KETTLE_CALL_COUNT 14
 
 #include <stdint.h>
 

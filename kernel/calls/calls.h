@@ -44,6 +44,7 @@ int64_t call_kettle_control(struct call *call);
 int64_t call_kettle_stop(struct call *call);
 int64_t call_kettle_audit(struct call *call);
 int64_t call_kettle_retrieve(struct call *call);
+int64_t call_kettle_lock(struct call *call);
 /* A stop goes on to be waited for. */
 int64_t kettle_stop_again(void);
 /* RESTART_SIGNAL: context.restart_argument are deadline, user address and set. */

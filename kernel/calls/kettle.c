@@ -12,6 +12,7 @@
 #include "mm/space.h"
 #include "msg/channel.h"
 #include "msg/exercise.h"
+#include "tasks/group.h"
 #include "tasks/migrate.h"
 
 #define SAMPLES_MAX 512u /* of an exercise, taken to the program at a time */
@@ -184,6 +185,14 @@ int64_t call_kettle_retrieve(struct call *c)
     if (length < 0)
         return length == -ENAMETOOLONG ? -EINVAL : length;
     return retrieve_process((int32_t)c->a[0], name);
+}
+
+int64_t call_kettle_lock(struct call *c)
+{
+    if ((c->a[0] & (PAGE_SIZE - 1)) != 0 || (c->a[1] & (PAGE_SIZE - 1)) != 0 || c->a[1] == 0 ||
+        !user_range(c->a[0], c->a[1]))
+        return -EINVAL;
+    return space_lock_once(group_space(thread_current()->group), c->a[0], c->a[0] + c->a[1]);
 }
 
 /* The first line says what was looked at: an audit that saw nothing would be none. */

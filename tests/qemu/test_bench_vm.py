@@ -7,8 +7,9 @@ import pytest
 
 COUNTED = ("--tcg", "single", "--count")
 PROGRAM = ("vmbench", "--quick", "--no-times", "--json")
-QUESTIONS = {"SPACE_GET", "SPACE_FETCH", "SPACE_CHANGE"}
+QUESTIONS = {"SPACE_GET", "SPACE_FETCH", "SPACE_CHANGE", "SPACE_LOCK"}
 FETCHES = re.compile(r"^(fault_frame|sequence)\.")
+KETTLES = re.compile(r"^(fault_frame|sequence|lock|lock_race)\.")
 
 
 def rows(told) -> dict:
@@ -28,7 +29,7 @@ def rows(told) -> dict:
 
 def test_every_row_between_kernels_has_figures_and_sends_what_it_must(run_json):
     found = rows(run_json("--cpus", "4", "--nodes", "2", *COUNTED, "--", *PROGRAM, "--cases",
-                          "empty,fault_*,cow.*,sequence.other,*.1.*,touch.16.*.4,*.32768.*.4"))
+                          "empty,fault_*,cow.*,sequence.other,lock.*,*.1.*,touch.16.*.4,*.32768.*.4"))
     assert len(found) > 50 and not any(item["absent"] for item in found.values())
     for name, item in found.items():
         alone = name.endswith(".local") or ".processes." in name or name.endswith(".1") or name == "empty"
@@ -51,6 +52,6 @@ def test_one_kernel_of_several_cpus_has_the_rows_and_sends_nothing(run_json):
 @pytest.mark.linux
 def test_the_same_rows_have_figures_on_linux(run_json):
     found = rows(run_json("--os", "linux", "--cpus", "2", "--nodes", "2", *COUNTED, "--", *PROGRAM, "--cases",
-                          "fault_*,cow.*,sequence.other,*.1.*"))
-    assert {name for name, item in found.items() if item["absent"]} == {name for name in found if FETCHES.search(name)}
+                          "fault_*,cow.*,sequence.other,lock.other,*.1.*"))
+    assert {name for name, item in found.items() if item["absent"]} == {name for name in found if KETTLES.search(name)}
     assert {"touch.1.threads.2", "touch.1.processes.2", "protect_race.1.together.2"} <= set(found)

@@ -17,7 +17,7 @@ from hosttools.errors import UsageError
 from hosttools.paths import ROOT
 
 TWO_CPUS = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
-LACKING = re.compile(r"^(fault_frame|sequence)\.")
+LACKING = re.compile(r"^(fault_frame|sequence|lock|lock_race)\.")
 
 
 def case(name, ns=(), count=10, absent="", messages=None):
@@ -56,6 +56,16 @@ def listed():
     status, text, errors = program("vmbench", "--list")
     assert (status, errors) == (0, "")
     return [line.split()[:2] for line in text.splitlines()]
+
+
+def test_the_lock_is_measured_under_both_strategies_and_has_a_table():
+    assert {f"lock-{locking}-{n}" for locking in bench_vm_report.LOCKINGS for n in (2, 4, 8, 16)} <= {
+        item.name for item in planned()}
+    text = "\n".join(bench_vm.report(data(
+        run("lock-home-4", case("lock.all", messages=3), counts=[(0, 90, 0)]),
+        run("lock-lamport-4", case("lock_race.1.together.4", messages=6), counts=[(0, 500, 0)]))).tables)
+    assert "by the strategy of locking" in text
+    assert "free, of one thread, `lock=home`: messages" in text and "the same one by all at once, `lock=lamport`: messages" in text
 
 
 def test_each_round_begins_with_another_side():

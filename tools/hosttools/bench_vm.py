@@ -1,6 +1,6 @@
 """The benchmark `vm`: what address spaces cost, on Kettle, on one kernel of Kettle for all CPUs, and on Linux.
 
-userland/vmbench.c runs unchanged on all three sides: `kettle` has a kernel for each CPU, `smp` is `--kernels 1`. Six
+userland/vmbench.c runs unchanged on all three sides: `kettle` has a kernel for each CPU, `smp` is `--kernels 1`. Seven
 groups of runs:
 
     work-K-SIDE      the K-th round of all sides on the machine of the options, one host thread: instructions of one thread
@@ -8,6 +8,7 @@ groups of runs:
     kernels-N-SIDE   teams of N threads or processes on N CPUs; exact counting on Kettle
     retrieve-M-N     faults under the retrieval strategy M, of a process that is on N kernels
     prefetch-M-P     fetching pages in order, under M, with answers that bring up to P runs of pages along
+    lock-L-N         the lock of a page, free and wanted by all at once, under lock=L, of a process that is on N kernels
     profile-CASE     which functions of Kettle executed the instructions of a row
 
 A boot option that the kernel leaves out, as it says in its log, gives no figures, and the report says so. This file has
@@ -21,7 +22,7 @@ from hosttools import bench_vm_report
 from hosttools.bench_pairs import COUNTS, EXACT, TIMES
 from hosttools.bench_runs import Report, Run
 from hosttools.bench_stats import Target, target_table
-from hosttools.bench_vm_report import KERNELS, MODES, PREFETCH, SIDES, SIZES, compare, cost_of, messages_of
+from hosttools.bench_vm_report import KERNELS, LOCKINGS, MODES, PREFETCH, SIDES, SIZES, compare, cost_of, messages_of
 from hosttools.errors import UsageError
 from hosttools.paths import built
 from hosttools.topology import divide_kernels, make_topology
@@ -78,6 +79,10 @@ def plan(options: argparse.Namespace) -> list[Run]:
         runs += _kernels_runs(kernels, quick)
     for mode in MODES:
         runs += _mode_runs(mode, quick)
+    for locking in LOCKINGS:
+        runs += [Run(f"lock-{locking}-{kernels}", ("--cpus", str(kernels), "--nodes", "2", *EXACT),
+                     _program(quick, f"lock.all,lock*.{kernels}", "--no-times"), options=(f"lock={locking}",))
+                 for kernels in (FETCH_KERNELS_QUICK if quick else FETCH_KERNELS)]
     runs += [Run(f"profile-{case}", (*PROFILE_MACHINE, *EXACT[:-1], "--profile", "/dev/null"),
                  ("vmbench", "--json", "--no-times", "--cases", case)) for case in (PROFILED_QUICK if quick else PROFILED)]
     return [Run(run.name, run.machine, run.program, RUN_LIMIT, run.options) for run in runs]

@@ -12,7 +12,8 @@ from hosttools.bench_tables import absent, absent_cell, absent_table, profile_ta
 SIDES = ("kettle", "smp", "linux")
 SIDE_NAMES = {"kettle": "Kettle", "smp": "one kernel", "linux": "Linux"}
 KERNELS = (1, 2, 4, 8, 16)
-MODES = ("home", "members", "broadcast", "chain")
+MODES = ("home", "members", "broadcast", "chain", "upfront", "adaptive")
+LOCKINGS = ("home", "lamport")
 PREFETCH = (0, 1, 4, 8, 32)
 SIZES = (1, 16, 512)
 MIB_PAGES = 256
@@ -91,7 +92,8 @@ def _spread(values: Sequence[float | None]) -> Spread | None:
 WHERES = (("local", "home"), ("same", "same node"), ("other", "other node"), ("all", "other node, process everywhere"))
 FAULTS = (("fault_new", "first touch of a new page"), ("fault_frame", "touch of a page that home has touched"),
           ("fault_none", "touch of nothing, SIGSEGV, handler jumps out"), ("cow", "write to a page shared with a child"),
-          ("sequence", "touch of the next of 512 pages that home has touched"))
+          ("sequence", "touch of the next of 512 pages that home has touched"),
+          ("lock", "lock of a page taken and given back"))
 RANGES = (("touch", "mmap, touch, munmap"), ("map", "mmap, munmap"), ("protect", "mprotect to read-only and back"))
 SCALING = ((f"touch.{MIB_PAGES}", "mmap, touch, munmap of 1 MiB"), (f"map.{128 * MIB_PAGES}", "mmap, munmap of 128 MiB"),
            (f"protect_whole.{128 * MIB_PAGES}", "mprotect and back of 128 MiB, untouched"))
@@ -120,6 +122,10 @@ def range_rows() -> Iterator[Row]:
             yield f"{title}, {_pages(pages)}", f"{operation}.{pages}.local"
 
 
+LOCK_CASES = (("free, of one thread", "lock.all"), ("free, each thread its own", "lock.1.threads.{}"),
+              ("the same one by all at once", "lock_race.1.together.{}"))
+
+
 def team_stems() -> Iterator[tuple[str, str, str]]:
     """Kind, title and the case's name without the number of members."""
     for operation, title in RANGES:
@@ -132,6 +138,8 @@ def team_stems() -> Iterator[tuple[str, str, str]]:
     for stem, title in LOCKS:
         for shape, words in LOCK_SHAPES:
             yield "Locks: one kernel at a time, and all at once", f"{title}, {words}", f"{stem}.{shape}"
+    yield "Locks: one kernel at a time, and all at once", "lock of a page, each its own", "lock.1.threads"
+    yield "Locks: one kernel at a time, and all at once", "lock of a page, the same", "lock_race.1.together"
 
 
 def stem_case(stem: str, members: int) -> str:
@@ -270,6 +278,25 @@ def _retrieve_tables(data: Json) -> str:
             + table(head, [*sent, published]))
 
 
+def _lock_cells(data: Json, locking: str, case: str, value: Value) -> list[float | None]:
+    items = [find(data, f"lock-{locking}-{kernels}", case.format(kernels)) for kernels in KERNELS[1:]]
+    return [None if item is None else value(item) for item in items]
+
+
+def _lock_table(data: Json) -> str:
+    rows = []
+    for words, case in LOCK_CASES:
+        for locking in LOCKINGS:
+            for unit, value in (("instructions", cost), ("messages", messages)):
+                cells = _lock_cells(data, locking, case, value)
+                if any(cell is not None for cell in cells):
+                    rows.append([f"{words}, `lock={locking}`: {unit}",
+                                 *(figure(cell, 0 if value is cost else 1) for cell in cells)])
+    return ("## The lock of a page, by the strategy of locking\n\nTaken and given back, and nothing else, by a process that is on "
+            "all kernels; by the number of kernels. One thread is elsewhere than home.\n\n"
+            + table(["", *map(str, KERNELS[1:])], rows)) if rows else ""
+
+
 def prefetch_cell(data: Json, mode: str, count: int, value: Value, digits: int) -> str:
     """VALUE of a page when answers may bring COUNT runs along; if no message is saved the option had no effect."""
     item = find(data, f"prefetch-{mode}-{count}", "sequence.other")
@@ -297,7 +324,7 @@ def _prefetch_table(data: Json) -> str:
 def tables(data: Json) -> list[str]:
     """All tables of DATA that have rows."""
     return [part for part in (_one_thread_table(data), _time_table(data), _team_tables(data), _message_table(data),
-                              _retrieve_tables(data), _prefetch_table(data), profile_table(data), absent_table(data)) if part]
+                              _retrieve_tables(data), _lock_table(data), _prefetch_table(data), profile_table(data), absent_table(data)) if part]
 
 
 # --- plots ---

@@ -183,7 +183,7 @@ static inline void ask(struct msg_asking *asking, uint32_t kernel, enum msg_type
     struct credits *c;
     bool started;
 
-    if ((peer == NULL || peer->blocked != 0) && kernel_refused(kernel, answer, context))
+    if ((peer == NULL || peer->blocked != 0) && (kernel_refused(kernel, answer, context) || peer == NULL))
         return;
     asking->header = type | (uint64_t)length << MSG_LENGTH_SHIFT;
     asking->kernel = kernel;

@@ -50,23 +50,16 @@ uint32_t space_stats_text(const struct space_stats *stats, uint32_t *from, char 
     return length;
 }
 
-/* What is mapped is a file's. */
-static bool is_file(uint32_t prot)
-{
-    (void)prot; /* there are no such areas */
-    return false;
-}
-
-void space_count_answer_locked(struct space *space, uint32_t kind, uint32_t prot)
+void space_count_answer_locked(struct space *space, uint32_t kind, bool file)
 {
     struct space_stats *stats = &space->stats;
 
     if (kind == SPACE_NONE)
         stats->fetched_none++;
     else if (kind == SPACE_FRAME)
-        ++*(is_file(prot) ? &stats->frame_file : &stats->frame_anonymous);
+        ++*(file ? &stats->frame_file : &stats->frame_anonymous);
     else
-        ++*(is_file(prot) ? &stats->area_file : &stats->area_anonymous);
+        ++*(file ? &stats->area_file : &stats->area_anonymous);
 }
 
 void space_count_operation_locked(struct space *space, uint32_t operation)

@@ -322,7 +322,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     spin_lock(&space->lock);
     space->stats.fetches++;
     area = area_find(&space->areas, page);
-    space_count_answer_locked(space, answer.kind, answer.prot);
+    space_count_answer_locked(space, answer.kind, answer.backing != BACKING_NONE);
     result = 0;
     if (area == NULL && answer.kind != SPACE_NONE) {
         /* what lies around the page may be changing: only the page is locked */

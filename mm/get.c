@@ -140,7 +140,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (!answer_valid(get, answer, *entry) || answer->kind == SPACE_BUSY)
         return 1;
     if (answer->kind == SPACE_NONE) {
-        space_count_answer_locked(space, SPACE_NONE, 0);
+        space_count_answer_locked(space, SPACE_NONE, false);
         return -EFAULT;
     }
     note_area_locked(get, answer);
@@ -148,7 +148,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (answer->kind == SPACE_TAKEN ||
         (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* the answer that said so was lost */
         hold_spare_locked(get, entry, flags);
-        space_count_answer_locked(space, SPACE_AREA, answer->prot);
+        space_count_answer_locked(space, SPACE_AREA, answer->backed != 0);
         return 0;
     }
     if (!area_allows(answer->prot, get->access))
@@ -157,7 +157,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         return 1;
     if (*entry == 0)
         *entry = answer->frame | flags | (window_owns(answer->frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
-    space_count_answer_locked(space, SPACE_FRAME, answer->prot);
+    space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
     if (answer->runs != 0)
         space_runs_install_locked(space, get->page, get->start, get->end, answer->run, answer->runs, answer->prot);
     return 0;

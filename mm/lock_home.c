@@ -16,6 +16,7 @@ struct lock_request {
     struct space_range range;
     uint32_t kernel; /* who asks */
     bool granted;
+    bool waited;    /* for another request */
     bool recalling; /* what others have leased of the range */
     struct space *space;
     struct msg_kept kept; /* to answer, when another kernel asks and has to wait */
@@ -50,8 +51,10 @@ static bool grant_if_first_locked(const struct space *space, struct lock_request
     if (request->recalling)
         return false;
     for (struct list *node = request->node.previous; node != &space->locks; node = node->previous) {
-        if (excludes(container_of(node, struct lock_request, node), request))
+        if (excludes(container_of(node, struct lock_request, node), request)) {
+            request->waited = true;
             return false;
+        }
     }
     request->granted = true;
     return true;
@@ -60,7 +63,7 @@ static bool grant_if_first_locked(const struct space *space, struct lock_request
 /* A request that had to wait has its turn. */
 static void tell_granted_locked(struct space *space, struct lock_request *request)
 {
-    struct msg_space_granted granted = {.members = space->members, .waited = 1};
+    struct msg_space_granted granted = {.members = space->members, .waited = request->waited ? 1 : 0};
 
     if (request->local != NULL)
         completion_signal(&request->local->done);

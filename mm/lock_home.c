@@ -139,7 +139,7 @@ static int request_add(struct space *space, struct space_range range, const stru
     if (!grant_if_first_locked(space, request)) {
         if (m != NULL)
             msg_keep(m, &request->kept, NULL);
-        else
+        else if (request->waited)
             space_count_wait_locked(space, range);
     } else if (m != NULL) {
         struct msg_space_granted granted = {.members = space->members};

@@ -52,8 +52,9 @@ struct space {
     uint32_t references;       /* [k] table lock: the creator's one, and one for each handler at work */
     uint32_t users;            /* [k] table lock: groups on this kernel that have it */
     bool published;            /* [k] table lock: in the table */
-    uint64_t id;               /* [i] the group's id */
+    bool filled;               /* [k] strategy upfront: this kernel has got what there was when it began */
     uint32_t home;             /* [i] kernel */
+    uint64_t id;               /* [i] the group's id */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
     struct area_list areas; /* [k] */
@@ -71,7 +72,6 @@ struct space {
     struct list queries;            /* [k] of strategy chain: under way */
     uint64_t query_count;           /* [k] so far */
     uint64_t mode;                  /* [k] names the strategy, and how often it has changed: mm/retrieve.c */
-    bool filled;                    /* [k] strategy upfront: this kernel has got what there was when it began */
     struct space_adapting adapting; /* [k] */
     uint32_t prefetch;              /* [k] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */

@@ -179,8 +179,10 @@ static int64_t apply_map_locked(struct space *space, const struct msg_space_chan
         return -ENOMEM;
     if ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
         start = space_room_locked(space, start, change->length, (uint32_t)change->target);
-    if (start == 0)
-        return -ENOMEM;
+    if (start == 0) { /* is there room but for what others are about to do? */
+        start = space_room_locked(space, 0, change->length, (uint32_t)change->target | SPACE_MAP_BUSY);
+        return start != 0 ? -EAGAIN : -ENOMEM;
+    }
     end = start + change->length;
     if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
@@ -277,6 +279,8 @@ int64_t space_apply_locked(struct space *space, const struct msg_space_change *c
     case SPACE_ROOM: {
         uint64_t place = space_room_locked(space, change->start, change->length, 0);
 
+        if (place == 0) /* who asks locks it, which waits, and looks again */
+            place = space_room_locked(space, 0, change->length, SPACE_MAP_BUSY);
         return space->home != instance.kernel ? -EPROTO : place != 0 ? (int64_t)place : -ENOMEM;
     }
     case SPACE_PREPARE:
@@ -697,16 +701,20 @@ static int64_t map_leased(struct space *space, const struct msg_space_change *ch
 }
 
 /* The home finds room where nobody has anything, or changes anything: what is locked says so, but not when that is
- * everything. The others learn of the area when they fault in it. */
-static int64_t map_anywhere(struct space *space, const struct msg_space_change *change)
+ * everything. When all room is locked, the whole space is: then nobody has a lock, and who waits for one finds the new
+ * area. The others learn of the area when they fault in it. */
+static int64_t map_anywhere(struct space *space, struct msg_space_change *change)
 {
-    int64_t result;
+    int64_t result = -EAGAIN;
 
     if (space_ranges)
-        return space_ask_home(space, change);
+        result = space_ask_home(space, change);
+    if (result != -EAGAIN)
+        return result;
     result = space_acquire(space, SPACE_HEAVY);
     if (result != 0)
         return result;
+    change->target |= SPACE_MAP_BUSY;
     result = space_ask_home(space, change);
     space_release(space, SPACE_HEAVY);
     return result;

@@ -187,7 +187,7 @@ static int count_at_owners(struct fork *fork, struct msg_space_pair *pairs, uint
 static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pairs, uint64_t count)
 {
     kernel_set owners = 0;
-    int error = 0;
+    int error = 0, counted;
     uint64_t i;
 
     for (i = 0; i < count; i++) {
@@ -205,8 +205,9 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
         else if (owner != kernel)
             owners |= 1ull << owner;
     }
-    if (count_at_owners(fork, pairs, count, owners) != 0)
-        error = -EPROTO;
+    counted = count_at_owners(fork, pairs, count, owners);
+    if (error == 0)
+        error = counted;
     for (i = 0; i < count && error == 0; i++) {
         uint32_t owner = (uint32_t)(pairs[i].page & (PAGE_SIZE - 1));
         const struct area *area = child_area(fork, pairs[i].page);

@@ -42,10 +42,11 @@ int space_acquire(struct space *space, struct space_range range);
 void space_release(struct space *space, struct space_range range);
 
 /* At the home: where LENGTH bytes go, HOW (SPACE_MAP_LOW) and, when HINT is not 0, there if it is free. Nobody has
- * anything there or is about to change something, and areas that grow keep their distance. 0: there is no room. */
+ * anything there or, without SPACE_MAP_BUSY, is about to change something, and areas that grow keep their distance.
+ * 0: there is no room. */
 uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t length, uint32_t how);
 /* The highest such place within [BOTTOM, HIGH), or 0. */
-uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t bottom, uint64_t high);
+uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t bottom, uint64_t high, uint32_t how);
 /* LENGTH bytes with PROT (AREA_*) can be promised: not more than the whole machine has, as Linux's
  * vm.overcommit_memory=0. */
 bool space_promised(uint32_t prot, uint64_t length);

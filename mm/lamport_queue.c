@@ -126,7 +126,7 @@ static uint64_t lowest_in(const struct list *list, uint64_t start, uint64_t end)
         const struct lamport_entry *entry = container_of(node, const struct lamport_entry, node);
 
         if (entry->range.end != SPACE_HEAVY.end && entry->range.start < lowest && entry->range.end > start)
-            lowest = entry->range.start > start ? entry->range.start : start;
+            lowest = entry->range.start;
     }
     return lowest;
 }

@@ -40,7 +40,8 @@ struct lamport_entry *lamport_find(struct lamport_queues *queues, struct space_r
                                    uint32_t kernel);
 /* An older request that excludes ENTRY, which is in QUEUES: the one it waits for. NULL: it is first. */
 const struct lamport_entry *lamport_before(const struct lamport_queues *queues, const struct lamport_entry *entry);
-/* The lowest address in [START, END) that a request has; those for the whole space do not count. END: there is none. */
+/* Where the lowest request for a part of [START, END) begins, below START perhaps; those for the whole space do not
+ * count. END: there is none. */
 uint64_t lamport_lowest(const struct lamport_queues *queues, uint64_t start, uint64_t end);
 /* A request overlaps [START, END), be it one for the whole space. */
 bool lamport_taken(const struct lamport_queues *queues, uint64_t start, uint64_t end);

@@ -93,9 +93,10 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
         return 0;
     size = lease_size(length);
     /* below the last one; again from the top when there is no room any more */
-    room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, space->leases.low != 0 ? space->leases.low : LEASE_TOP);
+    room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, space->leases.low != 0 ? space->leases.low : LEASE_TOP,
+                            0);
     if (room == 0)
-        room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, LEASE_TOP);
+        room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, LEASE_TOP, 0);
     if (room == 0)
         return 0;
     start = (room + ALIGNMENT) & ~(ALIGNMENT - 1);
@@ -177,9 +178,7 @@ uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t
 {
     const struct area *lease = space->leases.ranges.root != NULL ? area_next(&space->leases.ranges, start) : NULL;
 
-    if (lease == NULL || lease->start >= end)
-        return end;
-    return lease->start > start ? lease->start : start;
+    return lease != NULL && lease->start < end ? lease->start : end;
 }
 
 void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end)

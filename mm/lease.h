@@ -32,7 +32,7 @@ bool lease_take(struct space *space, uint64_t length);
 uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length);
 /* The first lease of another kernel that has a part of [START, END), or NULL; also on a kernel that is not the home. */
 const struct area *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);
-/* The lowest address of a lease, whoever's, in [START, END); END: there is none. */
+/* Where the first lease, whoever's, of a part of [START, END) begins; END: there is none. */
 uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end);
 /* [*START, *END), around PAGE, which is not leased, loses what is behind the nearest leases on both sides. */
 void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end);

@@ -224,7 +224,7 @@ static uint64_t home_busy_locked(const struct space *space, uint64_t start, uint
         const struct lock_request *request = container_of(node, const struct lock_request, node);
 
         if (request->range.end != SPACE_HEAVY.end && request->range.start < lowest && request->range.end > start)
-            lowest = request->range.start > start ? request->range.start : start;
+            lowest = request->range.start;
     }
     return lowest;
 }

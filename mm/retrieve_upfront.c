@@ -26,8 +26,8 @@ static uint32_t run_end(const uint64_t *leaf, uint32_t index)
     uint32_t i = index + 1;
 
     while (i < LEAF_ENTRIES && leaf[i] != 0 &&
-           (leaf[i] & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW | PAGING_SOFT_HELD)) == kind &&
-           !zero_page_is(leaf[i]) && (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
+           (leaf[i] & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW | PAGING_SOFT_HELD)) == kind && !zero_page_is(leaf[i]) &&
+           (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
         i++;
     return i;
 }

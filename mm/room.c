@@ -21,19 +21,23 @@ bool space_gap_kept_locked(const struct space *space, uint64_t end)
     return growth_limit(space, end) == end;
 }
 
-/* The lowest address in [START, END) that somebody has, or is about to have, for himself; END: there is none. */
-static uint64_t busy(const struct space *space, uint64_t start, uint64_t end)
+/* Where what somebody has, or is about to have, for himself of [START, END) begins, if HOW minds; END: there is none.
+ * So a search goes on below all of it at once, however large it is. */
+static uint64_t busy_from(const struct space *space, uint64_t start, uint64_t end, uint32_t how)
 {
-    return lease_lowest_locked(space, start, space_locking->busy_locked(space, start, end));
+    uint64_t locked = (how & SPACE_MAP_BUSY) != 0 ? end : space_locking->busy_locked(space, start, end);
+    uint64_t leased = lease_lowest_locked(space, start, end);
+
+    return leased < locked ? leased : locked;
 }
 
-static bool is_free(const struct space *space, uint64_t start, uint64_t end)
+static bool is_free(const struct space *space, uint64_t start, uint64_t end, uint32_t how)
 {
     return !area_overlaps(&space->areas, start, end) && space_gap_kept_locked(space, end) &&
-           busy(space, start, end) == end;
+           busy_from(space, start, end, how) == end;
 }
 
-uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t bottom, uint64_t high)
+uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t bottom, uint64_t high, uint32_t how)
 {
     uint64_t start;
 
@@ -42,7 +46,7 @@ uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t b
 
         high = growth_limit(space, end);
         if (high == end)
-            high = busy(space, start, end);
+            high = busy_from(space, start, end, how);
         if (high == end)
             return start;
     }
@@ -54,9 +58,9 @@ uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t le
     bool low = (how & SPACE_MAP_LOW) != 0;
     uint64_t hint_end = low ? LOW_END : USER_END;
 
-    if (hint != 0 && length <= hint_end && hint <= hint_end - length && is_free(space, hint, hint + length))
+    if (hint != 0 && length <= hint_end && hint <= hint_end - length && is_free(space, hint, hint + length, how))
         return hint;
-    return space_gap_locked(space, length, low ? LOW_START : MAP_LOW, low ? LOW_END : MAP_TOP);
+    return space_gap_locked(space, length, low ? LOW_START : MAP_LOW, low ? LOW_END : MAP_TOP, how);
 }
 
 bool space_promised(uint32_t prot, uint64_t length)

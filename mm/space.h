@@ -64,16 +64,16 @@ struct space {
     uint64_t break_start;   /* [i] home only */
     uint64_t break_now;     /* [k] home only */
     struct list locks;      /* [k] home only, lock=home: requests of the lock manager in order of arrival */
-    struct space_lamport lamport;   /* [k] lock=lamport */
-    struct space_leases leases;     /* [k] */
-    uint64_t get_count;             /* [k] questions so far */
-    struct list gets;               /* [k] questions under way: mm/get.h */
-    struct list deferred;           /* [k] what waits for their answers */
-    struct list queries;            /* [k] of strategy chain: under way */
-    uint64_t query_count;           /* [k] so far */
-    uint64_t mode;                  /* [k] names the strategy, and how often it has changed: mm/retrieve.c */
-    struct space_adapting adapting; /* [k] */
-    uint32_t prefetch;              /* [k] runs of pages that an answer may bring along */
+    struct space_lamport lamport;            /* [k] lock=lamport */
+    struct space_leases leases;              /* [k] */
+    uint64_t get_count;                      /* [k] questions so far */
+    struct list gets;                        /* [k] questions under way: mm/get.h */
+    struct list deferred;                    /* [k] what waits for their answers */
+    struct list queries;                     /* [k] of strategy chain: under way */
+    uint64_t query_count;                    /* [k] so far */
+    uint64_t mode;                           /* [k] names the strategy, and how often it has changed: mm/retrieve.c */
+    struct space_adapting adapting;          /* [k] */
+    uint32_t prefetch;                       /* [k] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
 };
@@ -100,8 +100,8 @@ struct space_locking {
     int (*acquire)(struct space *space, struct space_range range);
     /* Of a range that was acquired. Never waits. */
     void (*release)(struct space *space, struct space_range range);
-    /* space->lock is held, at the home: the lowest address that a request for a part of [START, END), granted or not,
-     * has; the whole space does not count. END: there is none. */
+    /* space->lock is held, at the home: where the lowest request for a part of [START, END), granted or not, begins,
+     * below START perhaps; the whole space does not count. END: there is none. */
     uint64_t (*busy_locked)(const struct space *space, uint64_t start, uint64_t end);
     /* The same, and there is one, for the whole space perhaps. */
     bool (*taken_locked)(const struct space *space, uint64_t start, uint64_t end);

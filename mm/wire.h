@@ -214,10 +214,12 @@ enum space_look_at {
 
 /* How a new area finds its place; bits. */
 enum space_map_how {
-    SPACE_MAP_FIXED = 1,  /* at START, whatever is there */
-    SPACE_MAP_KEEP = 2,   /* at START, unless something is there */
-    SPACE_MAP_LOW = 4,    /* in the second GiB, or at START below its end */
-    SPACE_MAP_GOES_ON = 8 /* with KEEP: behind it is what comes next behind the area that ends there */
+    SPACE_MAP_FIXED = 1,   /* at START, whatever is there */
+    SPACE_MAP_KEEP = 2,    /* at START, unless something is there */
+    SPACE_MAP_LOW = 4,     /* in the second GiB, or at START below its end */
+    SPACE_MAP_GOES_ON = 8, /* with KEEP: behind it is what comes next behind the area that ends there */
+    SPACE_MAP_BUSY = 16    /* where others have locked something or wait to, too: the whole space is locked, or is to be
+                            * looked at again */
 };
 
 struct msg_space_change {

@@ -126,7 +126,7 @@ TEST(busy, "the lowest busy address is found, and requests for the whole space d
     add(1, pages(50, 1), 2, 0);
     add(2, pages(20, 10), 3, 0);
     CHECK_EQ(lamport_lowest(&queues, 0, 100 * PAGE_SIZE), 20 * PAGE_SIZE);
-    CHECK_EQ(lamport_lowest(&queues, 25 * PAGE_SIZE, 100 * PAGE_SIZE), 25 * PAGE_SIZE);
+    CHECK_EQ(lamport_lowest(&queues, 25 * PAGE_SIZE, 100 * PAGE_SIZE), 20 * PAGE_SIZE);
     CHECK_EQ(lamport_lowest(&queues, 30 * PAGE_SIZE, 100 * PAGE_SIZE), 50 * PAGE_SIZE);
     CHECK_EQ(lamport_lowest(&queues, 51 * PAGE_SIZE, 100 * PAGE_SIZE), 100 * PAGE_SIZE);
     CHECK_EQ(lamport_lowest(&queues, 30 * PAGE_SIZE, 50 * PAGE_SIZE), 50 * PAGE_SIZE);

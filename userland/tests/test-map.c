@@ -330,6 +330,52 @@ static void test_grow_together(void)
     }
 }
 
+/* Changes nothing, for there is a hole at its start; but that is not known before all of it is locked. */
+#define ALL_START 0x10000l
+#define ALL_LENGTH 0x7fff80000000l
+static atomic_int over;
+
+static void locker(struct thread *thread)
+{
+    spread_go(thread->index);
+    while (atomic_load(&over) == 0 && thread->result == 0) {
+        if (machine_call3(SYS_mprotect, ALL_START, ALL_LENGTH, PROT_READ) != -ENOMEM)
+            thread->result = 1;
+    }
+}
+
+static void test_room_is_locked(void)
+{
+    static struct thread threads[GROWERS];
+    int failed = 0;
+
+    atomic_store(&over, 0);
+    for (int i = 0; i < GROWERS; i++) {
+        threads[i].index = i;
+        EXPECT(thread_start(&threads[i], locker), "%s", strerror(errno));
+    }
+    for (int i = 0; i < 60; i++) {
+        char *area, *moved;
+
+        spread_go(i);
+        area = map_at(NULL, 2, 0);
+        if (area == MAP_FAILED) {
+            failed++;
+            continue;
+        }
+        moved = mremap(area, PAGE, 3 * PAGE, MREMAP_MAYMOVE);
+        failed += moved == MAP_FAILED;
+        munmap(area, 2 * PAGE);
+        if (moved != MAP_FAILED)
+            munmap(moved, 3 * PAGE);
+    }
+    atomic_store(&over, 1);
+    for (int i = 0; i < GROWERS; i++)
+        EXPECT(thread_join(&threads[i]) && threads[i].result == 0, "thread %d: mprotect of a hole", i);
+    EXPECT(failed == 0, "%d calls of 120: %s", failed, strerror(errno));
+    spread_go(0);
+}
+
 static const struct tap_test tests[] = {
     {"a hint is taken when it is free, and never replaces anything", test_hint},
     {"MAP_FIXED_NOREPLACE is refused where something is", test_no_replace},
@@ -342,6 +388,7 @@ static const struct tap_test tests[] = {
     {"mprotect reaches down to the start of an area that grows", test_protect_grows},
     {"the stack grows, on every kernel", test_stack},
     {"four threads make one area grow at once", test_grow_together},
+    {"a mapping finds room while all of the space is about to change", test_room_is_locked},
 };
 
 int main(int argc, char **argv)

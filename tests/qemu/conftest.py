@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import subprocess
 import time
@@ -14,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 KETTLE = ROOT / "tools" / "kettle"
 INJECT = os.environ.get("KETTLE_INJECT", "")  # as --inject: every machine of these tests runs under that schedule
 # Which of many machines a short run takes for a program: another each hour, said in the first lines of the report.
-TURN = int(os.environ.get("KETTLE_TURN", int(time.time() // 3600) % 1000))
+TURN = int(os.environ.get("KETTLE_TURN", int(time.time() // 3600) % 100000))
+LONG = 100  # times as many machines in a long run, where not all are taken
 TIMEOUT = 240  # seconds of one boot; far above what any needs, for a busy machine
 
 
@@ -102,7 +104,7 @@ def musl(tmp_path_factory):
 
 
 def pytest_report_header():
-    return f"machines of this run: KETTLE_TURN={TURN}"
+    return f"machines and seeds of this run: KETTLE_TURN={TURN}"
 
 
 def in_turn(things, index, always=()):
@@ -114,6 +116,15 @@ def in_turn(things, index, always=()):
     others = [thing for thing in things if thing not in always]
     chosen = others[(TURN + index) % len(others)]
     return [thing for thing in things if thing == chosen or (thing in always and not INJECT)]
+
+
+def in_parts(things, count):
+    """COUNT of many THINGS in a short run, of all kinds, with others each turn until all have been taken; in a long run LONG
+    times as many."""
+    order = list(things)
+    random.Random(1).shuffle(order)  # the same in every run: a turn is a part of it
+    count = min(len(order), count * (LONG if long_run() else 1))
+    return [order[(TURN * count + i) % len(order)] for i in range(count)]
 
 
 def long_run() -> bool:

@@ -32,7 +32,7 @@ def test_migrate_where_some_kernels_do_not_run(run):
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 
-@pytest.mark.parametrize("retrieve", ["members", "broadcast", "chain", "upfront", "adaptive"])
+@pytest.mark.parametrize("retrieve", in_turn(["members", "broadcast", "chain", "upfront", "adaptive"], 0))
 def test_retrieval_strategies_agree(run, retrieve):
     done = run("--cpus", "4", "--nodes", "2", "--append", f"retrieve={retrieve}", "--", "test-threads")
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()

@@ -53,12 +53,12 @@ def test_exec_wins_over_threads_that_have_not_heard_of_it(run):
 
 
 @pytest.mark.parametrize("seed", STORM_SEEDS)
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", in_turn(MACHINES, 0, (INJECTED,)))
 def test_storm(run, machine, seed):
     passed(run(*MACHINES[machine], "--", "stress-tasks", seed, STORM_SECONDS, "all", timeout=TIMEOUT + STORM_SECONDS))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", in_turn(MODES, 0, ("all",)))
 def test_storm_with_messages_held_back(run, mode):
     passed(run(*MACHINES["8-kernels-4-nodes"], "--inject", "seed=3", "--", "stress-tasks", 2, STORM_SECONDS, mode,
                timeout=TIMEOUT + STORM_SECONDS))

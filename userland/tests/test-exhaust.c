@@ -3,7 +3,9 @@
  *
  * The C library's functions that ask for memory are not used in the children, which live beside almost none. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,29 +153,62 @@ static void test_more_than_there_is(void)
 
 /* --- beside one that takes everything --- */
 
-static void test_beside(void)
-{
-    int status = 0, rounds = 0, failed = 0;
-    pid_t greedy = fork(), ended = 0;
+struct beside {
+    atomic_int go, over;
+    atomic_int forks, refused, failed;
+};
 
-    if (greedy == 0)
-        _exit(more_than_there_is(&rounds));
-    EXPECT(greedy > 0, "%s", strerror(errno));
-    while (greedy > 0 && ended == 0) {
-        pid_t child = fork(); /* it may find no memory, and says so */
+/* Forks until told that it is over. It may be killed, for it needs memory itself. */
+static int fork_on(void *context)
+{
+    struct beside *beside = context;
+
+    while (atomic_load(&beside->go) == 0)
+        sched_yield();
+    while (atomic_load(&beside->over) == 0) {
+        pid_t child = fork();
 
         if (child == 0)
             _exit(0);
-        if (child > 0 && (waitpid(child, &status, 0) != child))
-            failed++;
-        if (child < 0 && errno != ENOMEM && errno != EAGAIN)
-            failed++;
-        rounds++;
-        ended = waitpid(greedy, &status, WNOHANG);
+        if (child > 0)
+            atomic_fetch_add(&beside->forks, 1);
+        else
+            atomic_fetch_add(errno == ENOMEM || errno == EAGAIN ? &beside->refused : &beside->failed, 1);
+        if (child > 0 && waitpid(child, NULL, 0) != child)
+            atomic_fetch_add(&beside->failed, 1);
     }
+    return 0;
+}
+
+/* While memory is short this process only waits: it needs none. */
+static void test_beside(void)
+{
+    struct beside *beside = mmap(NULL, PAGE, READ_WRITE, SHARED, -1, 0);
+    int status = 0, first = 0, end = -1;
+    pid_t forker, greedy, ended;
+
+    if (!EXPECT(beside != MAP_FAILED, "%s", strerror(errno)))
+        return;
+    atomic_store(&beside->go, 0);
+    forker = fork();
+    if (forker == 0)
+        _exit(fork_on(beside));
+    greedy = fork();
+    if (greedy == 0)
+        _exit(more_than_there_is(&first));
+    EXPECT(forker > 0 && greedy > 0, "%s", strerror(errno));
+    atomic_store(&beside->go, 1);
+    ended = waitpid(greedy, &status, 0);
+    atomic_store(&beside->over, 1);
+    EXPECT(waitpid(forker, &end, 0) == forker && (end == 0 || (WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL)),
+           "who forked ends with %x", (unsigned)end);
+    tap_note("%d forks, %d refused%s", atomic_load(&beside->forks), atomic_load(&beside->refused),
+             end == 0 ? "" : ", then killed");
     EXPECT(ended == greedy && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "it ends with %x", (unsigned)status);
-    EXPECT(failed == 0, "%d of %d forks", failed, rounds);
+    EXPECT(atomic_load(&beside->forks) > 0 && atomic_load(&beside->failed) == 0, "%d of %d forks fail",
+           atomic_load(&beside->failed), atomic_load(&beside->forks));
     EXPECT(spread_child(small_work, NULL) == 0, "what comes behind it");
+    munmap(beside, PAGE);
 }
 
 static const struct tap_test tests[] = {

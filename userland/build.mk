@@ -66,7 +66,7 @@ USERLAND_PARTS_stress-tasks = $(USERLAND_PARTS_case) tests/stress_ledger
 USERLAND_PARTS_test-sched = tests/tap tests/thread
 USERLAND_PARTS_test-stop = tests/tap
 USERLAND_PARTS_test-vm = $(USERLAND_PARTS_case) tests/thread $(addprefix tests/vm_,report access model operation \
-	advise remap fork heap feature crew race change)
+	advise remap grow fork heap feature crew race change)
 USERLAND_PARTS_test-audit = tests/tap
 USERLAND_PARTS_spread = $(addprefix tests/,tap thread spread)
 USERLAND_PARTS_test-map = $(USERLAND_PARTS_spread)

@@ -53,6 +53,8 @@ static void job_batch(int index)
 
     for (int r = first; r < VM_REGIONS; r += vm_run.threads) {
         regions[r].random = derive(batch, r);
+        if (batch == 0 && r != VM_HEAP)
+            vm_furnish(&regions[r]);
         if (vm_chance(&regions[r], 4) == 0)
             vm_sweep(&regions[r]);
     }
@@ -77,6 +79,12 @@ static void quiet_fork(int batch)
     }
 }
 
+static void note_lines(char *text)
+{
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        tap_note("%s", line);
+}
+
 /* Says what was done and what was found, at the end of a test. */
 static void conclude(int done, const char *what)
 {
@@ -85,8 +93,7 @@ static void conclude(int done, const char *what)
     tap_note("%d %s, %ld ms", done, what, (thread_time() - began) / 1000000);
 
     snprintf(copy, sizeof(copy), "%s", vm_finding());
-    for (char *line = strtok(copy, "\n"); line != NULL; line = strtok(NULL, "\n"))
-        tap_note("%s", line);
+    note_lines(copy);
     EXPECT(!vm_failed(), "see above; the same with seed=%lu", (unsigned long)vm_run.seed);
 }
 
@@ -112,6 +119,7 @@ static void begin(int share)
 
 static void test_batches(void)
 {
+    char counts[8000] = "";
     int batch = 0;
 
     begin(60);
@@ -127,6 +135,8 @@ static void test_batches(void)
     }
     if (!vm_failed())
         crew_run(job_sweep, 0);
+    vm_tally(counts, sizeof(counts));
+    note_lines(counts);
     conclude(batch, "batches");
 }
 

@@ -20,6 +20,10 @@
 #define VM_ARENA ((char *)0x200000000000)
 #define VM_RACE_ARENA ((char *)0x200100000000)
 
+/* Behind those the areas that grow: each region has 16 MiB for one. */
+#define VM_GROW_ARENA ((char *)0x200200000000)
+#define VM_GROW_PAGES 4096
+
 /* Operations of futex(2). */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
@@ -40,6 +44,8 @@ enum vm_feature {
     VM_ADVISE_NOHUGE,
     VM_ADVISE_FORK, /* DONTFORK and DOFORK */
     VM_ADVISE_WIPE, /* WIPEONFORK and KEEPONFORK */
+    VM_DONTUNMAP,
+    VM_GROWS,
     VM_FEATURES
 };
 
@@ -109,6 +115,10 @@ _Noreturn void vm_fail_page(int page, const char *format, ...) __attribute__((fo
 /* Notes that the calling actor has done WHAT, a constant, with pages FIRST to FIRST + COUNT - 1 of the whole arena.
  * DETAIL is what the operation likes to say besides. */
 void vm_history(int first, int count, const char *what, uint64_t detail, long result);
+
+/* All that vm_history was told of in this run, by actors in forked processes too: what, how often, and how often with a
+ * negative result. Lines for a report; returns the length. */
+int vm_tally(char *text, int room);
 
 /* Finds out what the kernel has, and says what it has not. Returns the features; MISSING (room for ROOM bytes) gets
  * their names. */

@@ -79,7 +79,7 @@ static void advised(struct vm_region *region, struct vm_span span, int advice)
 void vm_operation_advise(struct vm_region *region)
 {
     const struct advice *chosen = &advices[vm_chance(region, TAP_COUNT(advices))];
-    struct vm_span span = vm_pick(region, 32), done = span;
+    struct vm_span span = vm_pick_mapped(region, 32), done = span;
     long expected, result;
     int shared = first_shared(region, span);
 
@@ -107,7 +107,7 @@ void vm_operation_advise(struct vm_region *region)
 
 void vm_operation_mincore(struct vm_region *region)
 {
-    struct vm_span span = vm_pick(region, VM_REGION_PAGES);
+    struct vm_span span = vm_pick_mapped(region, VM_REGION_PAGES);
     unsigned char there[VM_REGION_PAGES];
     long result, expected = vm_mapped(region, span) < span.count ? -ENOMEM : 0;
 
@@ -133,7 +133,7 @@ void vm_operation_mincore(struct vm_region *region)
 void vm_operation_msync(struct vm_region *region)
 {
     static const int good[] = {MS_SYNC, MS_ASYNC, MS_SYNC | MS_INVALIDATE, 0};
-    struct vm_span span = vm_pick(region, 40);
+    struct vm_span span = vm_pick_mapped(region, 40);
     long start = (long)vm_address(region, span.first), length = span.count * (long)VM_PAGE;
     int flags = good[vm_chance(region, 4)];
 

@@ -14,6 +14,10 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
 #define PAGES 4
 
 /* A few private pages where nothing else is; their address, or 0. */
@@ -59,6 +63,25 @@ static bool has_call(int number)
 
     pages_drop(address);
     return result != -ENOSYS;
+}
+
+static bool has_grows(int unused)
+{
+    (void)unused;
+    return placed(MAP_FIXED | MAP_GROWSDOWN);
+}
+
+static bool has_dontunmap(int unused)
+{
+    long from = pages_make(MAP_PRIVATE), to;
+
+    (void)unused;
+    to = machine_call(SYS_mremap, from, PAGES * (long)VM_PAGE, PAGES * (long)VM_PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP,
+                      0, 0);
+    if (to > 0)
+        pages_drop(to);
+    pages_drop(from);
+    return to > 0;
 }
 
 static bool has_populate(int unused)
@@ -124,6 +147,8 @@ static const struct {
     [VM_ADVISE_NOHUGE] = {"MADV_NOHUGEPAGE", has_advice, MADV_NOHUGEPAGE},
     [VM_ADVISE_FORK] = {"MADV_DONTFORK", has_advice, MADV_DONTFORK},
     [VM_ADVISE_WIPE] = {"MADV_WIPEONFORK", has_advice, MADV_WIPEONFORK},
+    [VM_DONTUNMAP] = {"MREMAP_DONTUNMAP", has_dontunmap, 0},
+    [VM_GROWS] = {"MAP_GROWSDOWN", has_grows, 0},
 };
 
 uint32_t vm_features(char *missing, int room)

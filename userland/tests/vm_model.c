@@ -158,6 +158,16 @@ void vm_model_move(struct vm_region *region, struct vm_span from, struct vm_span
         vm_model_grow(region, kept, to.count - kept.count);
 }
 
+void vm_model_leave(struct vm_region *region, struct vm_span from, struct vm_span to)
+{
+    vm_model_move(region, from, to);
+    for (int i = 0; i < from.count; i++) {
+        region->pages[from.first + i] = region->pages[to.first + i];
+        region->pages[from.first + i].content = fresh;
+    }
+    vm_model_cut(region, from);
+}
+
 void vm_model_duplicate(struct vm_region *region, int from, struct vm_span to)
 {
     struct vm_page source = region->pages[from];

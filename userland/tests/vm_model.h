@@ -100,6 +100,8 @@ void vm_model_cut(struct vm_region *region, struct vm_span span);
 void vm_model_move(struct vm_region *region, struct vm_span from, struct vm_span to);
 /* SPAN, which is in one area, has COUNT pages more behind it. */
 void vm_model_grow(struct vm_region *region, struct vm_span span, int count);
+/* MREMAP_DONTUNMAP: as a move to TO, as large as FROM, but FROM, which is private, stays and is empty. */
+void vm_model_leave(struct vm_region *region, struct vm_span from, struct vm_span to);
 /* mremap of old size 0: TO has the pages of the object of page FROM, from that on. */
 void vm_model_duplicate(struct vm_region *region, int from, struct vm_span to);
 /* The region becomes what a forked child has of it. */

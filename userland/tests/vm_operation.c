@@ -58,6 +58,19 @@ struct vm_span vm_pick(struct vm_region *region, int most)
     return span;
 }
 
+struct vm_span vm_pick_mapped(struct vm_region *region, int most)
+{
+    struct vm_span span = vm_pick(region, most);
+
+    if (vm_chance(region, 8) == 0)
+        return span;
+    for (int tries = 0; tries < 8 && !region->pages[span.first].mapped; tries++)
+        span = vm_pick(region, most);
+    if (region->pages[span.first].mapped)
+        span.count = vm_first_hole(region, span) - span.first;
+    return span;
+}
+
 uint64_t vm_value(int number)
 {
     return (uint64_t)(vm_me.index | (vm_me.depth > 0 ? 0x80 : 0)) << 56 |
@@ -178,7 +191,7 @@ static void operation_touch(struct vm_region *region)
 {
     static const uint8_t ways[] = {VM_READ,  VM_READ,    VM_READ,        VM_WRITE,       VM_WRITE,
                                    VM_WRITE, VM_EXECUTE, VM_KERNEL_READ, VM_KERNEL_WRITE};
-    struct vm_span span = vm_pick(region, 24);
+    struct vm_span span = vm_pick_mapped(region, 24);
     enum vm_way way = ways[vm_chance(region, (int)sizeof(ways))];
 
     for (int page = span.first; page < span.first + span.count; page++)
@@ -227,6 +240,28 @@ static void operation_map_fixed(struct vm_region *region)
     vm_expect(region, span, "mmap MAP_FIXED", (uint64_t)flags << 8 | prot, vm_mmap(address, length, prot, flags),
               (long)address);
     vm_model_map(region, span, prot, shared, populated);
+}
+
+void vm_furnish(struct vm_region *region)
+{
+    struct vm_span span = {0, 0};
+
+    while (span.first < VM_REGION_PAGES) {
+        int rest = VM_REGION_PAGES - span.first;
+        bool shared;
+        int flags;
+        char *address = vm_address(region, span.first);
+        unsigned prot = any_prot(region);
+
+        span.count = 1 + vm_chance(region, rest < MAP_MOST ? rest : MAP_MOST);
+        flags = share_flag(region, &span, &shared) | MAP_FIXED;
+        if (vm_chance(region, 6) != 0) {
+            vm_expect(region, span, "mmap MAP_FIXED", (uint64_t)flags << 8 | prot,
+                      vm_mmap(address, (uint64_t)span.count * VM_PAGE, prot, flags), (long)address);
+            vm_model_map(region, span, prot, shared, false);
+        }
+        span.first += span.count;
+    }
 }
 
 /* Where nothing is in the way, as often as there is such a place. */
@@ -337,7 +372,7 @@ static void protect(struct vm_region *region, struct vm_span span, unsigned prot
 
 static void operation_protect(struct vm_region *region)
 {
-    protect(region, vm_pick(region, 32), any_prot(region));
+    protect(region, vm_pick_mapped(region, 32), any_prot(region));
 }
 
 /* Calls that must be refused, and change nothing. */
@@ -424,6 +459,8 @@ static const struct operation {
     {vm_operation_grow, 6, VM_MREMAP, false},
     {vm_operation_move, 6, VM_MREMAP, false},
     {vm_operation_duplicate, 3, VM_MREMAP, false},
+    {vm_operation_leave, 3, VM_DONTUNMAP, false},
+    {vm_operation_let_grow, 2, VM_GROWS, false},
     {vm_operation_remap_refused, 2, VM_MREMAP, false},
     {vm_operation_fork, 1, ALWAYS, true},
 };

@@ -19,6 +19,12 @@ int vm_chance(struct vm_region *region, int below);
 /* Pages of the region, MOST at most; often few, and often at its borders. */
 struct vm_span vm_pick(struct vm_region *region, int most);
 
+/* The same, and all of them mapped as often as that is found; not always. */
+struct vm_span vm_pick_mapped(struct vm_region *region, int most);
+
+/* Mappings of all kinds, with few holes, in a region that is not the heap: most calls are refused where nothing is. */
+void vm_furnish(struct vm_region *region);
+
 /* An access to page PAGE, as predicted. */
 void vm_touch(struct vm_region *region, int page, enum vm_way way);
 
@@ -38,8 +44,10 @@ bool vm_elsewhere(long address, int pages);
 void vm_operation_shrink(struct vm_region *region);
 void vm_operation_grow(struct vm_region *region);
 void vm_operation_move(struct vm_region *region);
+void vm_operation_leave(struct vm_region *region);
 void vm_operation_duplicate(struct vm_region *region);
 void vm_operation_remap_refused(struct vm_region *region);
+void vm_operation_let_grow(struct vm_region *region);
 void vm_operation_fork(struct vm_region *region);
 void vm_operation_break(struct vm_region *region);
 void vm_operation_advise(struct vm_region *region);

@@ -10,6 +10,10 @@
 #include "userland/tests/machine.h"
 #include "userland/tests/vm_operation.h"
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
 #define MOVE_MOST 16
 
 static long remap(const void *old, int old_pages, int new_pages, int flags, const void *new)
@@ -66,7 +70,7 @@ static struct vm_span mostly_one(struct vm_region *region, struct vm_span span)
 /* Shrinking gives up the tail, whatever areas are in it; the first page alone must be mapped. */
 void vm_operation_shrink(struct vm_region *region)
 {
-    struct vm_span span = vm_pick(region, 32);
+    struct vm_span span = vm_pick_mapped(region, 32);
     int kept = 1 + vm_chance(region, span.count);
     char *start = vm_address(region, span.first);
     bool mapped = region->pages[span.first].mapped;
@@ -105,7 +109,7 @@ static void bring_back(struct vm_region *region, struct vm_span span, int total,
 
 void vm_operation_grow(struct vm_region *region)
 {
-    struct vm_span span = mostly_one(region, vm_pick(region, 16));
+    struct vm_span span = mostly_one(region, vm_pick_mapped(region, 16));
     int most = VM_REGION_PAGES - span.first - span.count;
     int total = span.count + (most > 0 ? 1 + vm_chance(region, most < 12 ? most : 12) : 0);
     int flags = vm_chance(region, 2) == 0 ? 0 : MREMAP_MAYMOVE;
@@ -134,7 +138,7 @@ void vm_operation_grow(struct vm_region *region)
  * size is moved by some kernels: neither is tried. */
 void vm_operation_move(struct vm_region *region)
 {
-    struct vm_span from = mostly_one(region, vm_pick(region, MOVE_MOST));
+    struct vm_span from = mostly_one(region, vm_pick_mapped(region, MOVE_MOST));
     struct vm_span to = vm_pick(region, MOVE_MOST);
     enum vm_whole whole = vm_whole(region, from);
     bool overlap = from.first < to.first + to.count && to.first < from.first + from.count;
@@ -161,6 +165,28 @@ void vm_operation_move(struct vm_region *region)
     vm_history(vm_number(region, to.first), to.count, "mremap to here",
                (uint64_t)from.first << 16 | (uint64_t)from.count, result);
     vm_model_move(region, from, to);
+}
+
+/* MREMAP_DONTUNMAP within the region: private pages leave the old place empty, shared ones are in both. */
+void vm_operation_leave(struct vm_region *region)
+{
+    struct vm_span from = vm_pick_mapped(region, MOVE_MOST), to;
+    char *target;
+    long result;
+
+    from.count = held_from(region, from.first, from.count);
+    to = (struct vm_span){vm_chance(region, VM_REGION_PAGES - from.count + 1), from.count};
+    target = vm_address(region, to.first);
+    if (!region->pages[from.first].mapped || (from.first < to.first + to.count && to.first < from.first + from.count))
+        return;
+    result = remap(vm_address(region, from.first), from.count, to.count,
+                   MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target);
+    vm_expect(region, from, "mremap MREMAP_DONTUNMAP away", (uint64_t)to.first, result, (long)target);
+    vm_history(vm_number(region, to.first), to.count, "mremap MREMAP_DONTUNMAP to here", (uint64_t)from.first, result);
+    if (region->pages[from.first].shared)
+        vm_model_duplicate(region, from.first, to);
+    else
+        vm_model_leave(region, from, to);
 }
 
 /* Old size 0: the shared memory from a page on is mapped a second time. Private memory has no second mapping. */

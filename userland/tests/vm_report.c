@@ -27,7 +27,16 @@ struct past {
     struct deed deeds[DEEDS];
 };
 
+/* How often something was done. */
+struct tally {
+    _Atomic(const char *) what;
+    atomic_int done, refused;
+};
+
+#define TALLIES 128
+
 struct report {
+    struct tally tallies[TALLIES];
     atomic_int failed;
     atomic_int complete;
     char text[TEXT_SIZE];
@@ -74,6 +83,42 @@ void vm_go(int place)
     vm_me.place = place % place_count();
 }
 
+/* WHAT's place, the first time a new one. Constants of one text may have two. */
+static struct tally *tally_of(const char *what)
+{
+    for (int i = 0; i < TALLIES; i++) {
+        const char *expected = NULL;
+
+        if (atomic_load_explicit(&report->tallies[i].what, memory_order_relaxed) == what ||
+            atomic_compare_exchange_strong(&report->tallies[i].what, &expected, what) || expected == what)
+            return &report->tallies[i];
+    }
+    vm_fail("more than %d kinds of operations", TALLIES);
+}
+
+int vm_tally(char *text, int room)
+{
+    int length = 0;
+
+    for (int i = 0; i < TALLIES && atomic_load(&report->tallies[i].what) != NULL && length < room - 1; i++) {
+        const struct tally *tally = &report->tallies[i];
+        int refused = atomic_load(&tally->refused);
+
+        length += snprintf(text + length, (size_t)(room - length), refused > 0 ? "%s: %d, refused: %d\n" : "%s: %d\n",
+                           atomic_load(&tally->what), atomic_load(&tally->done), refused);
+    }
+    return length;
+}
+
+static void tally(const char *what, long result)
+{
+    struct tally *tally = tally_of(what);
+
+    atomic_fetch_add(&tally->done, 1);
+    if (result < 0)
+        atomic_fetch_add(&tally->refused, 1);
+}
+
 void vm_history(int first, int count, const char *what, uint64_t detail, long result)
 {
     struct deed deed = {.what = what,
@@ -87,6 +132,7 @@ void vm_history(int first, int count, const char *what, uint64_t detail, long re
                         .place = (uint8_t)vm_me.place,
                         .depth = (uint8_t)vm_me.depth};
 
+    tally(what, result);
     for (int page = first; page < first + count && page < VM_PAGES_ALL; page++) {
         struct past *past = &pasts[page];
 

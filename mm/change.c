@@ -297,6 +297,9 @@ int64_t space_apply_locked(struct space *space, const struct msg_space_change *c
     case SPACE_STRATEGY:
         space_mode_note_locked(space, change->target);
         return 0;
+    case SPACE_FENCE:
+        space_flush(space, change->start, change->start + change->length); /* an interrupt is a fence */
+        return 0;
     case SPACE_GROWTH:
     case SPACE_GROW:
         return space_apply_growth_locked(space, change);
@@ -530,7 +533,7 @@ static void handle_change(const struct msg *m)
     } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT ||
                change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD ||
                change->operation == SPACE_FLAG || change->operation == SPACE_RESIDENT ||
-               change->operation == SPACE_STRATEGY || is_move(change)) {
+               change->operation == SPACE_STRATEGY || change->operation == SPACE_FENCE || is_move(change)) {
         value = 0; /* this kernel has joined, but nobody has arrived yet: it knows no areas and maps nothing */
     }
     if (value < 0) {

@@ -200,6 +200,9 @@ int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count
  * had here, or a part is in no area any more. Waits. */
 int space_empty(struct space *space, uint64_t start, uint64_t end);
 /* As Linux's mremap; all arguments are checked. FLAGS: as there. */
+/* When it returns, each thread that uses SPACE, on any kernel, has executed a full memory fence since it was called.
+ * -ENOMEM. Waits. */
+int space_fence(struct space *space);
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address);
 uint64_t space_break(struct space *space, uint64_t address);

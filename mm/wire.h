@@ -201,7 +201,8 @@ enum space_operation {
     SPACE_LEASE = 18,    /* home only: a range for the sender alone, with room for LENGTH; mm/lease.md */
     SPACE_RECLAIM = 19,  /* home only: nobody is to have a lease of the range any more */
     SPACE_LATER = 17,    /* home only: areas made from now on get the bits PROT, of AREA_LOCKED */
-    SPACE_STRATEGY = 20  /* the space has the mode TARGET from now on */
+    SPACE_STRATEGY = 20, /* the space has the mode TARGET from now on */
+    SPACE_FENCE = 21     /* every CPU that has the space loaded is interrupted; the range is any */
 };
 
 /* What SPACE_LOOK answers; in the low bits it has the area's AREA_*. */

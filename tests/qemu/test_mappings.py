@@ -4,7 +4,8 @@ import pytest
 
 from conftest import in_turn, tap_failures
 
-PROGRAMS = ["test-map", "test-remap", "test-break", "test-lease", "test-advise", "test-resident", "test-filemap", "test-zero"]
+PROGRAMS = ["test-map", "test-remap", "test-break", "test-lease", "test-advise", "test-resident", "test-filemap", "test-zero",
+            "test-membarrier"]
 MACHINES = {
     "late-answers": ("--cpus", "4", "--nodes", "2", "--inject", "seed=11"),
     "members": ("--cpus", "4", "--nodes", "2", "--append", "retrieve=members"),
@@ -29,6 +30,11 @@ def passed(done):
     for machine in in_turn(MACHINES, index)])
 def test_calls(run, program, machine):
     passed(run(*MACHINES[machine], "--", program))
+
+
+@pytest.mark.parametrize("kernels", ["core", "node"])
+def test_memory_of_their_own(run, kernels):
+    passed(run("--cpus", "4", "--nodes", "2", "--kernels", kernels, "--", "test-lease", "alone"))
 
 
 @pytest.mark.parametrize("under", ["test-audit", "test-stop"])

@@ -15,14 +15,16 @@ MACHINES = {
 PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-descriptors", "test-pipes",
             "test-registers", "test-migrate",
             "test-threads", "test-futex", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
-            "test-advise", "test-resident"]
+            "test-advise", "test-resident", "test-membarrier"]
 # What does not depend on the machine's shape runs on the smallest and the largest only.
 SHAPELESS = {"test-libc"}
 
 
 ALWAYS = ("4-kernels-2-nodes",)
+# test_mappings and test_locks have these on more machines.
+CALLS_ON_MEMORY = {"test-map", "test-remap", "test-break", "test-advise", "test-resident", "test-membarrier"}
 CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
-         for machine in in_turn(MACHINES, index, ALWAYS)
+         for machine in in_turn(MACHINES, index, () if program in CALLS_ON_MEMORY else ALWAYS)
          if program not in SHAPELESS or machine in ("1-kernel", "4-kernels-2-nodes")]
 
 

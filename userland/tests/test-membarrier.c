@@ -1,0 +1,110 @@
+/* test-membarrier: one side of two that watch each other has no fence, the other one has the kernel make all fence. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "userland/tests/machine.h"
+#include "userland/tests/spread.h"
+#include "userland/tests/tap.h"
+#include "userland/tests/thread.h"
+
+#define QUERY 0
+#define PRIVATE_EXPEDITED 8
+#define REGISTER 16
+#define ROUNDS 200
+#define WATCHERS 3
+
+static long membarrier(long command, long flags)
+{
+    return machine_call3(SYS_membarrier, command, flags, 0);
+}
+
+static void test_query(void)
+{
+    long all = membarrier(QUERY, 0);
+
+    EXPECT(all > 0 && (all & (PRIVATE_EXPEDITED | REGISTER)) == (PRIVATE_EXPEDITED | REGISTER), "it has %lx", all);
+    EXPECT(membarrier(REGISTER, 0) == 0, "registering");
+    for (int k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        EXPECT(membarrier(PRIVATE_EXPEDITED, 0) == 0, "kernel %d", k);
+    }
+    EXPECT(membarrier(QUERY, 1) == -EINVAL && membarrier(PRIVATE_EXPEDITED, 16) == -EINVAL, "flags");
+    EXPECT(membarrier(1 << 20, 0) == -EINVAL, "an unknown command");
+    spread_go(0);
+}
+
+/* Words of different lines, that each side writes. */
+static struct watch {
+    _Alignas(128) atomic_int round; /* the asker's: begins a round */
+    _Alignas(128) atomic_int mine;
+    _Alignas(128) atomic_int theirs[WATCHERS][32];
+    _Alignas(128) atomic_int saw[WATCHERS][32];
+    _Alignas(128) atomic_int done;
+} watch;
+
+static void watcher(struct thread *thread)
+{
+    int index = thread->index;
+
+    spread_go(index + 1);
+    for (int round = 1; round <= ROUNDS; round++) {
+        int saw;
+
+        while (atomic_load_explicit(&watch.round, memory_order_relaxed) < round)
+            machine_call0(SYS_sched_yield);
+        atomic_store_explicit(&watch.theirs[index][0], round, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst); /* for the compiler alone */
+        saw = atomic_load_explicit(&watch.mine, memory_order_relaxed);
+        atomic_store_explicit(&watch.saw[index][0], saw, memory_order_relaxed);
+        atomic_fetch_add(&watch.done, 1);
+    }
+}
+
+static void test_fences(void)
+{
+    static struct thread threads[WATCHERS];
+    int neither = 0, refused = 0;
+
+    for (int i = 0; i < WATCHERS; i++) {
+        threads[i].index = i;
+        EXPECT(thread_start(&threads[i], watcher), "%s", strerror(errno));
+    }
+    for (int round = 1; round <= ROUNDS; round++) {
+        int seen[WATCHERS];
+
+        if (round % 20 == 0)
+            spread_go(round / 20);
+        atomic_store_explicit(&watch.round, round, memory_order_relaxed);
+        atomic_store_explicit(&watch.mine, round, memory_order_relaxed);
+        refused += membarrier(PRIVATE_EXPEDITED, 0) != 0;
+        for (int i = 0; i < WATCHERS; i++)
+            seen[i] = atomic_load_explicit(&watch.theirs[i][0], memory_order_relaxed);
+        EXPECT(thread_wait(&watch.done, round * WATCHERS), "round %d does not end", round);
+        for (int i = 0; i < WATCHERS; i++)
+            neither += seen[i] < round && atomic_load(&watch.saw[i][0]) < round;
+    }
+    for (int i = 0; i < WATCHERS; i++)
+        EXPECT(thread_join(&threads[i]), "thread %d does not end", i);
+    EXPECT(refused == 0 && neither == 0, "%d calls refused; in %d of %d cases neither saw the other", refused, neither,
+           ROUNDS * WATCHERS);
+    spread_go(0);
+}
+
+static const struct tap_test tests[] = {
+    {"membarrier says what it has, and does that on every kernel", test_query},
+    {"of a thread that calls membarrier and one without fences at least one sees the other", test_fences},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        puts("usage: test-membarrier\n\nChecks membarrier over kernels; writes TAP.");
+        return strcmp(argv[1], "--help") == 0 ? 0 : 2;
+    }
+    spread_begin();
+    return tap_run(tests, TAP_COUNT(tests));
+}

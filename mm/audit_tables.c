@@ -6,6 +6,7 @@
 #define ENTRIES 512u
 #define HALF 256u
 #define LEAF 1
+#define LARGE 2
 #define ROOT 4
 
 struct walk {
@@ -36,10 +37,23 @@ static bool table_good(const struct walk *walk, uint64_t va, uint64_t frame)
     return false;
 }
 
+/* The entry for 2 MiB has a table that is kept aside, and says what that says. */
+static bool large_good(const struct walk *walk, uint64_t va, uint64_t entry)
+{
+    uint64_t frame = paging_deposit(walk->tables, va);
+
+    if (frame == 0 || !table_good(walk, va, frame))
+        return false;
+    return paging_large_of(table_at(walk, frame)) == (entry & ~(PAGING_ACCESSED | PAGING_DIRTY)) &&
+           walk->world->owner(entry & PAGING_FRAME, PAGING_SIZE_2M) < KERNELS_MAX;
+}
+
 static void user_leaf(const struct walk *walk, uint64_t va, uint64_t entry, int level)
 {
     uint64_t wrong = PAGING_GLOBAL | PAGING_UNCACHED | (level == LEAF ? PAGING_LARGE : 0);
 
+    if (level == LARGE && (entry & PAGING_LARGE) != 0 && large_good(walk, va, entry))
+        return;
     if (level != LEAF || (entry & wrong) != 0 || ((entry & PAGING_PRESENT) != 0 && (entry & PAGING_USER) == 0))
         audit_violation(walk->report, AUDIT_TABLE, "kernel %u space %lu: the entry for %lx at level %d is %lx",
                         walk->world->kernel, (unsigned long)walk->space, (unsigned long)va, level,

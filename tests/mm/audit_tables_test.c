@@ -1,5 +1,6 @@
 /* The audit of one kernel's page tables, on tables in host memory.
- * sources: mm/audit_tables.c mm/audit_report.c kernel/arch/x86_64/paging.c */
+ * sources: mm/audit_tables.c mm/audit_report.c kernel/arch/x86_64/paging.c
+ * sources: kernel/arch/x86_64/paging_large.c */
 #include "mm/audit_tables.h"
 
 #include <stdlib.h>
@@ -188,6 +189,27 @@ TEST(tables_user, "large pages, global entries, entries that programs cannot use
     begin();
     map(&user, 0x400000, DEVICE, PAGE_SIZE, PAGING_USER | DATA, PAGE_SIZE);
     expect(1, "own memory");
+}
+
+TEST(tables_large, "a large page whose table is kept aside is right, and found when it says something else than that")
+{
+    static const uint64_t wrong[] = {PAGING_SIZE_2M, PAGING_WRITE, PAGING_NO_EXECUTE, PAGING_GLOBAL};
+    uint64_t *entry;
+
+    for (size_t i = 0; i <= sizeof(wrong) / sizeof(wrong[0]); i++) {
+        begin();
+        map(&user, 0x40000000, OTHER, PAGING_SIZE_2M, PAGING_USER | DATA, PAGE_SIZE);
+        CHECK_EQ(paging_make_large(&user, 0x40000000), 0);
+        if (i == 0) {
+            expect(0, "");
+            continue;
+        }
+        entry = (uint64_t *)(user.root + user.delta);
+        for (int level = 0; level < 2; level++)
+            entry = (uint64_t *)((entry[level == 0 ? 0 : 1] & PAGING_FRAME) + user.delta);
+        *entry ^= wrong[i - 1];
+        expect(1, "page tables");
+    }
 }
 
 TEST(tables_frames, "a table in memory of others, or that a program has, is found and not followed")

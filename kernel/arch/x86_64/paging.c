@@ -4,30 +4,14 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
-#include "kernel/abi/limits.h"
-
-#define ENTRIES 512u
-#define LEVEL_LEAF 1 /* levels count from the leaves: 1 is the table of 4 KiB pages, 4 the root */
-#define LEVEL_ROOT 4
-#define TABLE_FLAGS (PAGING_PRESENT | PAGING_WRITE)
-
-static unsigned level_shift(int level)
-{
-    return PAGE_SHIFT + 9u * (unsigned)(level - 1);
-}
-
-static uint64_t *table_at(const struct page_tables *tables, uint64_t frame)
-{
-    return (uint64_t *)(frame + tables->delta);
-}
+#include "kernel/arch/x86_64/paging_internal.h"
 
 static uint64_t *entry_in(uint64_t *table, uint64_t va, int level)
 {
     return &table[va >> level_shift(level) & (ENTRIES - 1)];
 }
 
-/* The entry for VA at LEVEL, walking down from the root; NULL when a table is missing and not created. */
-static uint64_t *entry_at(const struct page_tables *tables, uint64_t va, int level, bool create)
+uint64_t *paging_entry_at(const struct page_tables *tables, uint64_t va, int level, bool create)
 {
     uint64_t *table = table_at(tables, tables->root);
 
@@ -40,7 +24,7 @@ static uint64_t *entry_at(const struct page_tables *tables, uint64_t va, int lev
             if (frame == 0)
                 return NULL;
             *entry = frame | TABLE_FLAGS | ((int64_t)va >= 0 ? PAGING_USER : 0);
-        } else if ((*entry & PAGING_LARGE) != 0) {
+        } else if ((*entry & PAGING_LARGE) != 0 && (at != LEVEL_LARGE || paging_demote(tables, va, entry) == NULL)) {
             return NULL;
         }
         table = table_at(tables, *entry & PAGING_FRAME);
@@ -59,7 +43,7 @@ int paging_map(const struct page_tables *tables, uint64_t va, uint64_t pa, uint6
                ((va | pa) & ((1ull << level_shift(level + 1)) - 1)) == 0 && size >= 1ull << level_shift(level + 1))
             level++;
         step = 1ull << level_shift(level);
-        entry = entry_at(tables, va, level, true);
+        entry = paging_entry_at(tables, va, level, true);
         if (entry == NULL)
             return -ENOMEM;
         *entry = pa | flags | PAGING_PRESENT | (level > LEVEL_LEAF ? PAGING_LARGE : 0);
@@ -68,11 +52,6 @@ int paging_map(const struct page_tables *tables, uint64_t va, uint64_t pa, uint6
         size -= step;
     }
     return 0;
-}
-
-static bool is_table(uint64_t entry)
-{
-    return (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT;
 }
 
 /* The entry for VA where all its tables are there, or NULL. Faults and changes do little else: so it is no loop. */
@@ -95,13 +74,13 @@ uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool creat
 {
     uint64_t *entry = find_entry(tables, va);
 
-    return entry != NULL ? entry : entry_at(tables, va, LEVEL_LEAF, create);
+    return entry != NULL ? entry : paging_entry_at(tables, va, LEVEL_LEAF, create);
 }
 
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
 {
     for (uint64_t end = va + size; va - 1 < end - 1; va = (va | ((1ull << level_shift(LEVEL_ROOT)) - 1)) + 1) {
-        if (entry_at(tables, va, LEVEL_ROOT - 1, true) == NULL)
+        if (paging_entry_at(tables, va, LEVEL_ROOT - 1, true) == NULL)
             return -ENOMEM;
         if (va + (1ull << level_shift(LEVEL_ROOT)) < va)
             break; /* the last slot of the address space */
@@ -109,8 +88,19 @@ int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
     return 0;
 }
 
+/* The table that ENTRY at LEVEL, for VA, leads to, or NULL. LOOK: what is large stays so. */
+static uint64_t *table_below(const struct page_tables *tables, uint64_t *entry, int level, uint64_t va, bool look)
+{
+    if (is_table(*entry))
+        return table_at(tables, *entry & PAGING_FRAME);
+    if (level != LEVEL_LARGE || (*entry & PAGING_LARGE) == 0)
+        return NULL;
+    return look ? paging_deposited(tables, va) : paging_demote(tables, va, entry);
+}
+
 /* Within the table at LEVEL; *VA is behind it when it has none. */
-static uint64_t *next_leaf(const struct page_tables *tables, uint64_t *table, int level, uint64_t *va, uint64_t end)
+static uint64_t *next_leaf(const struct page_tables *tables, uint64_t *table, int level, uint64_t *va, uint64_t end,
+                           bool look)
 {
     uint64_t step = 1ull << level_shift(level);
     uint64_t base = *va & ~(step * ENTRIES - 1);
@@ -122,12 +112,13 @@ static uint64_t *next_leaf(const struct page_tables *tables, uint64_t *table, in
         return table;
     }
     for (unsigned i = first; (i = paging_next_used(table, i, last)) < last; i++) {
-        uint64_t *found = NULL;
+        uint64_t *found;
 
         if (i != first)
             *va = base + i * step;
-        if (is_table(table[i]))
-            found = next_leaf(tables, table_at(tables, table[i] & PAGING_FRAME), level - 1, va, end);
+        found = table_below(tables, &table[i], level, *va, look);
+        if (found != NULL)
+            found = next_leaf(tables, found, level - 1, va, end, look);
         if (found != NULL)
             return found;
     }
@@ -137,7 +128,12 @@ static uint64_t *next_leaf(const struct page_tables *tables, uint64_t *table, in
 
 uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end)
 {
-    return *va < end ? next_leaf(tables, table_at(tables, tables->root), LEVEL_ROOT, va, end) : NULL;
+    return *va < end ? next_leaf(tables, table_at(tables, tables->root), LEVEL_ROOT, va, end, false) : NULL;
+}
+
+const uint64_t *paging_next_leaf_look(const struct page_tables *tables, uint64_t *va, uint64_t end)
+{
+    return *va < end ? next_leaf(tables, table_at(tables, tables->root), LEVEL_ROOT, va, end, true) : NULL;
 }
 
 struct visit {
@@ -155,6 +151,20 @@ static inline void visit_leaves(const struct visit *visit, uint64_t *table, uint
         visit->leaf(visit->context, base + ((uint64_t)i << PAGE_SHIFT), &table[i], PAGE_SIZE);
 }
 
+/* All of the large page at VA, by 4 KiB. False: it was mapped as such. */
+static bool visit_large(const struct visit *visit, uint64_t va, uint64_t *entry)
+{
+    uint64_t *leaf = paging_deposited(visit->tables, va);
+
+    if (leaf == NULL)
+        return false;
+    paging_note_used(leaf, *entry);
+    for (unsigned i = 0; (i = paging_next_used(leaf, i, ENTRIES)) < ENTRIES; i++)
+        visit->leaf(visit->context, va + i * PAGE_SIZE, &leaf[i], PAGE_SIZE);
+    paging_renew(visit->tables, va, entry, leaf);
+    return true;
+}
+
 /* LAST is the last address of the range, which ends behind it: 0 at the top of the address space. */
 static void visit_table(const struct visit *visit, uint64_t frame, int level, uint64_t va, uint64_t last)
 {
@@ -166,7 +176,14 @@ static void visit_table(const struct visit *visit, uint64_t frame, int level, ui
 
     for (unsigned i = first; (i = paging_next_used(table, i, end)) < end; i++) {
         uint64_t at = base + i * step;
+        bool whole = at >= va && last - at >= step - 1;
 
+        if (level == LEVEL_LARGE && (table[i] & PAGING_LARGE) != 0) {
+            if (whole && visit_large(visit, at, &table[i]))
+                continue;
+            if (!whole)
+                paging_demote(visit->tables, at, &table[i]);
+        }
         if (level == LEVEL_LEAF || (table[i] & PAGING_LARGE) != 0)
             visit->leaf(visit->context, at, &table[i], step);
         else if ((table[i] & PAGING_PRESENT) != 0)
@@ -204,12 +221,15 @@ static void release_table(const struct page_tables *tables, uint64_t frame, int 
     release->table(release->context, frame);
 }
 
-void paging_release(const struct page_tables *tables, uint64_t va, uint64_t end, const struct paging_release *release)
+void paging_release(struct page_tables *tables, uint64_t va, uint64_t end, const struct paging_release *release)
 {
     uint64_t *root = table_at(tables, tables->root);
+    unsigned first = (unsigned)(va >> level_shift(LEVEL_ROOT));
     unsigned last = (unsigned)((end - 1) >> level_shift(LEVEL_ROOT)) + 1;
 
-    for (unsigned i = (unsigned)(va >> level_shift(LEVEL_ROOT)); (i = paging_next_used(root, i, last)) < last; i++) {
+    if (tables->deposits != 0)
+        paging_release_deposits(tables, first, last, release);
+    for (unsigned i = first; (i = paging_next_used(root, i, last)) < last; i++) {
         if ((root[i] & PAGING_PRESENT) != 0)
             release_table(tables, root[i] & PAGING_FRAME, LEVEL_ROOT - 1, release);
         root[i] = 0;

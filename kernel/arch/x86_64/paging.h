@@ -2,7 +2,11 @@
  *
  * The functions reach a table frame at its physical address plus DELTA, so the same code serves an instance's own
  * tables through the direct map, another instance's tables while they are built, and a host test. They flush nothing
- * and take no lock: both are the caller's. */
+ * and take no lock: both are the caller's.
+ *
+ * 512 entries that name 512 frames in order can be shown to the hardware as one large page (paging_make_large). Their
+ * table is kept aside and stays what counts: who may change an entry gets it through the functions below, which first
+ * put the table back. Both sizes translate alike, so that needs no flush. mm/huge.md. */
 #ifndef KERNEL_ARCH_PAGING_H
 #define KERNEL_ARCH_PAGING_H
 
@@ -35,6 +39,7 @@ struct page_tables {
     uint64_t delta;                   /* virtual minus physical address of table frames */
     uint64_t (*alloc)(void *context); /* a zeroed frame's physical address, or 0 when there is none */
     void *context;                    /* for alloc */
+    uint64_t deposits;                /* top of a tree of tables that are kept aside; 0: none ever was */
 };
 
 /* Maps SIZE bytes (whole pages) from virtual address VA to physical address PA with FLAGS (PAGING_*), using pages of up
@@ -43,8 +48,23 @@ struct page_tables {
 int paging_map(const struct page_tables *tables, uint64_t va, uint64_t pa, uint64_t size, uint64_t flags,
                uint64_t largest);
 
-/* The 4 KiB-level entry for VA, or NULL: no table there (and CREATE false or no frame for it), or a large page. */
+/* The 4 KiB-level entry for VA, or NULL: no table there (and CREATE false or no frame for it), or a large page that was
+ * mapped as such. */
 uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool create);
+/* The same to be read only, without making one: a large page stays as it is. That it was accessed or written may be
+ * noted in the large entry alone. */
+const uint64_t *paging_look(const struct page_tables *tables, uint64_t va);
+
+/* The 2 MiB that VA lies in become one large page. -EINVAL: they have no table, or its entries are not 512 frames in
+ * order, aligned, that are present with equal rights, none to be executed; -ENOMEM: no table to keep theirs aside with.
+ */
+int paging_make_large(struct page_tables *tables, uint64_t va);
+/* The large entry of 2 MiB that VA lies in, with a table that is kept aside; 0: it is none. */
+uint64_t paging_large(const struct page_tables *tables, uint64_t va);
+/* The large entry that LEAF's 512 entries make, without PAGING_ACCESSED and PAGING_DIRTY; 0: none. */
+uint64_t paging_large_of(const uint64_t *leaf);
+/* The table that is kept aside for the large page that VA lies in, physical; 0: none. */
+uint64_t paging_deposit(const struct page_tables *tables, uint64_t va);
 
 /* Creates the second-level tables for [VA, VA + SIZE), so that top-level entries copied into other roots stay right. */
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size);
@@ -52,6 +72,8 @@ int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
 /* The 512 entries of the 2 MiB that *VA lies in, or of the first 2 MiB behind it, below END, that have such a table;
  * then *VA becomes the start of those. NULL: none is left. For the lower half: END is at most 2^47. */
 uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end);
+/* The same to be read only: large pages stay. */
+const uint64_t *paging_next_leaf_look(const struct page_tables *tables, uint64_t *va, uint64_t end);
 /* The index of VA's entry in it. */
 static inline uint32_t paging_index(uint64_t va)
 {
@@ -73,7 +95,8 @@ static inline uint32_t paging_next_used(const uint64_t *table, uint32_t index, u
     return index;
 }
 
-/* Calls VISIT for each nonzero leaf entry of [VA, END) in ascending order; SIZE is the page's size in bytes. */
+/* Calls VISIT for each nonzero leaf entry of [VA, END) in ascending order; SIZE is the page's size in bytes. What was
+ * made large is visited by 4 KiB; it stays large if all of it is in the range and its entries still are alike. */
 void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
                   void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size), void *context);
 
@@ -86,6 +109,6 @@ struct paging_release {
 
 /* Ends all tables below the top level that have a page of [VA, END), in the lower half, in one walk, and clears their
  * top-level entries. */
-void paging_release(const struct page_tables *tables, uint64_t va, uint64_t end, const struct paging_release *release);
+void paging_release(struct page_tables *tables, uint64_t va, uint64_t end, const struct paging_release *release);
 
 #endif

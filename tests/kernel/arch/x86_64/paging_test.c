@@ -1,5 +1,5 @@
 /* Page tables in pretended frames, read back by a walk of our own.
- * sources: kernel/arch/x86_64/paging.c */
+ * sources: kernel/arch/x86_64/paging.c kernel/arch/x86_64/paging_large.c */
 #include "kernel/arch/x86_64/paging.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ TEST(paging_small, "pages are mapped one by one, and their neighbours are not")
     CHECK_EQ(used, 4);
 }
 
-TEST(paging_large, "a range that allows it gets 2 MiB and 1 GiB pages in the middle and small ones at its ends")
+TEST(paging_large_sizes, "a range that allows it gets 2 MiB and 1 GiB pages in the middle and small ones at its ends")
 {
     uint64_t va = 0xffff888000000000ull + PAGING_SIZE_1G - PAGING_SIZE_2M - SIZE_4K;
     uint64_t pa = PAGING_SIZE_1G * 3 - PAGING_SIZE_2M - SIZE_4K;

@@ -1,0 +1,44 @@
+/* What paging.c and paging_large.c share. */
+#ifndef KERNEL_ARCH_PAGING_INTERNAL_H
+#define KERNEL_ARCH_PAGING_INTERNAL_H
+
+#include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/paging.h"
+
+#define ENTRIES 512u
+#define LEVEL_LEAF 1 /* levels count from the leaves: 1 is the table of 4 KiB pages, 4 the root */
+#define LEVEL_LARGE 2
+#define LEVEL_ROOT 4
+#define TABLE_FLAGS (PAGING_PRESENT | PAGING_WRITE)
+
+static inline unsigned level_shift(int level)
+{
+    return PAGE_SHIFT + 9u * (unsigned)(level - 1);
+}
+
+static inline uint64_t *table_at(const struct page_tables *tables, uint64_t frame)
+{
+    return (uint64_t *)(frame + tables->delta);
+}
+
+static inline bool is_table(uint64_t entry)
+{
+    return (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT;
+}
+
+/* The entry for VA at LEVEL, walking down from the root; NULL when a table is missing and not created. */
+uint64_t *paging_entry_at(const struct page_tables *tables, uint64_t va, int level, bool create);
+
+/* The table that is kept aside for the large page at VA, or NULL. */
+uint64_t *paging_deposited(const struct page_tables *tables, uint64_t va);
+/* ENTRY, for VA, is large: it leads to the table that was kept aside again, which is returned; NULL: there is none. */
+uint64_t *paging_demote(const struct page_tables *tables, uint64_t va, uint64_t *entry);
+/* That the large entry USED was accessed or written is noted in LEAF's entries. */
+void paging_note_used(uint64_t *leaf, uint64_t used);
+/* The entries of LEAF, kept aside for the large ENTRY at VA, may have changed: ENTRY becomes what they are. */
+void paging_renew(const struct page_tables *tables, uint64_t va, uint64_t *entry, uint64_t *leaf);
+/* As paging_release, for what is kept aside below the top-level entries from FIRST up to LAST. */
+void paging_release_deposits(struct page_tables *tables, unsigned first, unsigned last,
+                             const struct paging_release *release);
+
+#endif

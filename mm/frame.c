@@ -224,6 +224,29 @@ uint64_t frame_alloc_page(bool zeroed)
     return zeroed ? frame_alloc_zeroed() : frame_alloc(0);
 }
 
+/* The block of ORDER at FRAME, in use, falls apart into single frames that one space has. */
+static void split(uint64_t frame, uint32_t order)
+{
+    struct range *range = range_of(frame);
+    uint64_t index = (frame - range->base) / PAGE_SIZE;
+
+    spin_lock(&lock);
+    for (uint64_t i = index; i < index + (1ull << order); i++)
+        range->frames[i] = (struct frame){.state = STATE_USED, .order = 0, .spaces = 1};
+    spin_unlock(&lock);
+}
+
+uint64_t frame_alloc_pages(uint32_t order)
+{
+    uint64_t frame = 0;
+
+    if (__atomic_load_n(&counts.free, __ATOMIC_RELAXED) > reserve() + (1ull << order))
+        frame = frame_alloc(order);
+    if (frame != 0)
+        split(frame, order);
+    return frame;
+}
+
 uint64_t frame_alloc_table(void)
 {
     return __atomic_load_n(&counts.free, __ATOMIC_RELAXED) > reserve() / 2 ? frame_alloc_zeroed() : 0;

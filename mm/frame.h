@@ -23,6 +23,10 @@ uint64_t frame_alloc_zeroed(void);
  * the last frames are left: those are for the kernel's own objects and, half of them, for tables. */
 uint64_t frame_alloc_page(bool zeroed);
 uint64_t frame_alloc_table(void);
+/* 2^ORDER contiguous frames, aligned to their size, for pages of a program, contents unspecified. Each is a single
+ * frame from now on, which one space has: all are given back one by one by frame_release, and come together again as
+ * they are. 0 already when only the last frames are left. */
+uint64_t frame_alloc_pages(uint32_t order);
 /* Gives back a single frame that still is filled with zeros: it is kept so for a while, and counts as free. */
 void frame_free_zeroed(uint64_t frame);
 /* Gives back what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */

@@ -423,3 +423,45 @@ TEST(frame_random, "random blocks over three ranges agree with a map of pages, a
     blocks(after);
     CHECK(memcmp(before, after, sizeof(before)) == 0);
 }
+
+TEST(frame_pages, "a block for pages falls apart into frames that each are counted, and comes together again")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t pages, block;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    blocks(before);
+    pages = free_pages();
+    block = frame_alloc_pages(9);
+    check_block(block, 9);
+    CHECK_EQ(free_pages(), pages - 512);
+    for (uint32_t i = 0; i < 512; i++)
+        CHECK_EQ(frame_spaces(block + i * PAGE_SIZE), 1);
+    CHECK_EQ(frame_spaces(block + 512 * PAGE_SIZE), 0);
+    frame_share(block + 7 * PAGE_SIZE);
+    for (uint32_t i = 0; i < 512; i++) {
+        frame_release(block + (i * 37 % 512) * PAGE_SIZE);
+        CHECK_EQ(free_pages(), pages - 511 + i - (i * 37 % 512 == 7 || frame_spaces(block + 7 * PAGE_SIZE) == 1));
+    }
+    CHECK_EQ(frame_spaces(block + 7 * PAGE_SIZE), 1);
+    CHECK(!frame_is_free(block + 7 * PAGE_SIZE) && frame_is_free(block + 8 * PAGE_SIZE));
+    frame_release(block + 7 * PAGE_SIZE);
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+    CHECK_EQ(free_pages(), pages);
+}
+
+TEST(frame_pages_reserve, "the last frames are not for pages of programs, in blocks neither")
+{
+    uint64_t pages, taken_pages = 0;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    pages = free_pages();
+    while (frame_alloc_pages(4) != 0)
+        taken_pages += 16;
+    CHECK_EQ(free_pages(), pages - taken_pages);
+    CHECK(free_pages() >= pages / RESERVE_PART && free_pages() <= pages / RESERVE_PART + 17);
+    CHECK_EQ(frame_alloc_pages(9), 0);
+}

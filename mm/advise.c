@@ -31,7 +31,7 @@ static int64_t resident_locked(const struct space *space, uint64_t start, uint64
     uint64_t pages = 0;
 
     for (uint32_t i = 0; i < RESIDENT_MAX && i < length / PAGE_SIZE; i++) {
-        const uint64_t *entry = paging_entry(&space->tables, start + i * PAGE_SIZE, false);
+        const uint64_t *entry = paging_look(&space->tables, start + i * PAGE_SIZE);
 
         if (entry != NULL && *entry != 0 && (*entry & PAGING_SOFT_LIMBO) == 0)
             pages |= 1ull << i;

@@ -164,9 +164,10 @@ static uint32_t list_pages_locked(struct space *space, const struct msg_audit_vi
 {
     struct listing listing = {.space = space, .runs = (struct audit_run *)(void *)(out + 1)};
     uint64_t beyond = ask->end;
-    uint64_t *leaf;
+    const uint64_t *leaf;
 
-    for (uint64_t va = ask->start; (leaf = paging_next_leaf(&space->tables, &va, ask->end)) != NULL; va += LEAF_SIZE) {
+    for (uint64_t va = ask->start; (leaf = paging_next_leaf_look(&space->tables, &va, ask->end)) != NULL;
+         va += LEAF_SIZE) {
         uint32_t first = va < ask->start ? paging_index(ask->start) : 0;
         uint32_t end = ask->end - va < LEAF_SIZE ? paging_index(ask->end) : LEAF_ENTRIES;
 
@@ -179,7 +180,7 @@ static uint32_t list_pages_locked(struct space *space, const struct msg_audit_vi
             }
         }
     }
-    out->beyond = paging_next_leaf(&space->tables, &beyond, USER_END) != NULL ? beyond : UINT64_MAX;
+    out->beyond = paging_next_leaf_look(&space->tables, &beyond, USER_END) != NULL ? beyond : UINT64_MAX;
     if (listing.count > 0 && lie != LIE_NONE)
         lie_of_run(&listing.runs[0]);
     return (uint32_t)(sizeof(*out) + listing.count * sizeof(listing.runs[0]));
@@ -240,7 +241,7 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
         spin_lock(&space->lock);
         if (space->id != id)
             va = 0;
-        for (; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        for (; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
             if (count + LEAF_ENTRIES > WORDS_MAX || tables++ == TABLES_MAX) {
                 *out = (struct msg_audit_framed){space->id, va};
                 break;

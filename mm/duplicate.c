@@ -29,7 +29,7 @@ static int gather(struct duplicate *d, uint64_t at, uint64_t end)
     d->count = 0;
     spin_lock(&d->space->lock);
     for (; at < end && d->count < PAIRS && error == 0; at += PAGE_SIZE) {
-        const uint64_t *entry = paging_entry(&d->space->tables, at, false);
+        const uint64_t *entry = paging_look(&d->space->tables, at);
         uint64_t page = at - d->from + d->to;
 
         if (entry == NULL || *entry == 0 || (*entry & PAGING_SOFT_LIMBO) != 0)

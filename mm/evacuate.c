@@ -241,9 +241,9 @@ struct audit {
 static void audit_space(struct space *space, void *context)
 {
     struct audit *audit = context;
-    uint64_t *leaf;
+    const uint64_t *leaf;
 
-    for (uint64_t va = 0; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+    for (uint64_t va = 0; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
         for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
             if (leaf[i] != 0 && frame_owner(leaf[i] & PAGING_FRAME) == audit->kernel)
                 audit->found++;

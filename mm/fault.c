@@ -15,6 +15,7 @@
 #include "mm/frame.h"
 #include "mm/get.h"
 #include "mm/give.h"
+#include "mm/huge.h"
 #include "mm/internal.h"
 #include "mm/lease.h"
 #include "mm/reference.h"
@@ -105,10 +106,9 @@ static bool in_limbo(const uint64_t *entry)
     return entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0;
 }
 
-enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK };
+enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE };
 
-/* True when what this kernel does not have at PAGE nobody has, and nobody is about to change that. */
-static bool complete_locked(const struct space *space, uint64_t page)
+bool space_complete_locked(const struct space *space, uint64_t page)
 {
     if (space_alone_locked(space) || lease_covers_locked(space, page, page + PAGE_SIZE))
         return true;
@@ -118,12 +118,12 @@ static bool complete_locked(const struct space *space, uint64_t page)
 }
 
 /* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area; -ENXIO:
- * behind the end of a file. COMPLETE: see above, or the caller has the page's lock. */
+ * behind the end of a file. WANTS_HUGE: a large page, if HUGE. COMPLETE: see above, or the caller has the page's lock. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
-                                                                bool complete)
+                                                                bool complete, bool huge)
 {
     struct area *area = area_find(&space->areas, page);
-    uint64_t *entry = paging_entry(&space->tables, page, false);
+    const uint64_t *entry = paging_look(&space->tables, page);
 
     if (in_limbo(entry))
         return NEEDS_LOCK;
@@ -133,15 +133,21 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return -EACCES;
     if (entry != NULL && (access & AREA_WRITE) != 0 && zero_page_is(*entry)) {
         if (complete)
-            return zero_page_replace_locked(space, page, entry, area->prot);
-        zero_page_let_go_locked(space, page, entry); /* others may have to be told of a frame */
+            return zero_page_replace_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
+        /* others may have to be told of a frame */
+        zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     }
-    if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0)
-        return space_alone_locked(space) ? space_cow_alone_locked(space, page, entry, area->prot) : NEEDS_LOCK;
+    if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0) {
+        if (!space_alone_locked(space))
+            return NEEDS_LOCK;
+        return space_cow_alone_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
+    }
     if (entry != NULL && *entry != 0)
         return 0; /* another thread was faster, or the TLB was stale */
     if (!complete)
         return NOT_KNOWN;
+    if (huge && huge_wanted_locked(space, area, page))
+        return WANTS_HUGE;
     space->stats.faults_local++;
     if (area->backing != BACKING_NONE) {
         int result = space_install_file_locked(space, page, area, access);
@@ -167,7 +173,7 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool held,
 
     spin_lock(&space->lock);
     area = area_find(&space->areas, page);
-    entry = paging_entry(&space->tables, page, false);
+    entry = paging_look(&space->tables, page);
     if (entry != NULL && *entry != 0)
         error = (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
     else if (area != NULL)
@@ -179,16 +185,16 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool held,
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {
     const struct area *area;
-    uint64_t *entry;
+    const uint64_t *entry;
 
     *answer = (struct msg_space_mapping){.kind = SPACE_NONE};
     spin_lock(&space->lock);
     area = area_find(&space->areas, page);
-    entry = paging_entry(&space->tables, page, false);
+    entry = paging_look(&space->tables, page);
     if (in_limbo(entry))
         area = NULL; /* nobody is to get this frame any more */
     if (entry != NULL && zero_page_is(*entry))
-        zero_page_let_go_locked(space, page, entry);
+        zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     if (area != NULL) {
         *answer = (struct msg_space_mapping){
             .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
@@ -292,7 +298,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     uint64_t began;
     struct msg_space_mapping answer;
     struct area *area;
-    uint64_t *entry;
+    const uint64_t *entry;
     uint64_t here;
     uint64_t backing = BACKING_NONE;
     uint32_t prot = 0;
@@ -300,8 +306,8 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     int result;
 
     spin_lock(&space->lock);
-    result = resolve_locked(space, page, access, false);
-    entry = paging_entry(&space->tables, page, false);
+    result = resolve_locked(space, page, access, false, false);
+    entry = paging_look(&space->tables, page);
     here = entry != NULL ? *entry : 0;
     if (result > 0 && in_limbo(entry))
         result = -ENOMEM; /* an unmap ran out of memory half way; until a second one is done the page cannot be had */
@@ -352,14 +358,19 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
 
 static int resolve(struct space *space, uint64_t page, uint32_t access)
 {
+    bool complete, huge = true;
     int result;
 
-    bool complete;
-
-    spin_lock(&space->lock);
-    complete = complete_locked(space, page);
-    result = resolve_locked(space, page, access, complete);
-    spin_unlock(&space->lock);
+    for (;; huge = false) {
+        spin_lock(&space->lock);
+        complete = space_complete_locked(space, page);
+        result = resolve_locked(space, page, access, complete, huge);
+        spin_unlock(&space->lock);
+        if (result != WANTS_HUGE)
+            break;
+        if (huge_map(space, page, access))
+            return RESOLVED;
+    }
     return result == -EACCES && !complete ? NEEDS_LOCK : result; /* a change may be under way that allows it */
 }
 
@@ -444,7 +455,7 @@ void space_write(struct space *space, uint64_t address, const void *data, uint64
     while (size > 0) {
         uint64_t offset = address & (PAGE_SIZE - 1);
         uint64_t part = PAGE_SIZE - offset < size ? PAGE_SIZE - offset : size;
-        uint64_t *entry = paging_entry(&space->tables, address, false);
+        const uint64_t *entry = paging_look(&space->tables, address);
 
         assert(entry != NULL && *entry != 0);
         memcpy((uint8_t *)window_direct(*entry & PAGING_FRAME) + offset, bytes, part);

@@ -13,8 +13,8 @@ struct file_objects {
     int (*read)(uint32_t object, uint64_t page, void *to);
 };
 
-/* From now on OBJECTS are this kernel's. Once. */
-void file_cache_serve(const struct file_objects *objects);
+/* From now on WHAT is this kernel's. Once. */
+void file_cache_serve(const struct file_objects *what);
 
 /* The frame of page BACKING of an object of this kernel, with one reference counted, the caller's. -ENXIO: as above;
  * -ENOMEM. Any context; never waits. */

@@ -276,17 +276,18 @@ static int copy_own(struct fork *fork)
 
     list_for_each(node, &fork->child->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
-        uint64_t *leaf;
+        bool more = (area->prot & AREA_NOT_COPIED) == 0;
 
-        if ((area->prot & AREA_NOT_COPIED) != 0)
-            continue;
-        for (uint64_t va = area->start;
-             error == 0 && (leaf = paging_next_leaf(&parent->tables, &va, area->end)) != NULL; va += LEAF_SIZE) {
-            uint64_t start = va > area->start ? va : area->start;
-            uint64_t end = va + LEAF_SIZE < area->end ? va + LEAF_SIZE : area->end;
+        for (uint64_t va = area->start; more && error == 0; va += LEAF_SIZE) {
+            uint64_t *leaf;
 
             spin_lock(&parent->lock);
-            error = copy_leaf_locked(fork, leaf, start, end, (area->prot & AREA_SHARED) != 0, &pairs);
+            leaf = paging_next_leaf(&parent->tables, &va, area->end);
+            more = leaf != NULL;
+            if (more)
+                error = copy_leaf_locked(fork, leaf, va > area->start ? va : area->start,
+                                         va + LEAF_SIZE < area->end ? va + LEAF_SIZE : area->end,
+                                         (area->prot & AREA_SHARED) != 0, &pairs);
             spin_unlock(&parent->lock);
             if (error == 0 && pairs > PAIRS_MAX - LEAF_ENTRIES) {
                 error = adopt(fork, instance.kernel, (struct msg_space_pair *)(void *)fork->buffer, pairs);
@@ -333,11 +334,11 @@ static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_t
     struct msg_space_pair *pairs = (struct msg_space_pair *)(head + 1);
     const struct area *area = NULL;
     uint32_t count = 0;
-    uint64_t *leaf;
+    const uint64_t *leaf;
 
     *head = (struct msg_space_taken){0};
     spin_lock(&space->lock);
-    for (uint64_t va = from; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+    for (uint64_t va = from; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
         if (count > PAIRS_MAX - LEAF_ENTRIES) {
             head->next = va;
             break;

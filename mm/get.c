@@ -11,6 +11,7 @@
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/lease.h"
+#include "mm/huge.h"
 #include "mm/reference.h"
 #include "mm/runs.h"
 #include "mm/zero_page.h"
@@ -20,6 +21,8 @@ static bool overlap(uint64_t a_start, uint64_t a_end, uint64_t b_start, uint64_t
 {
     return a_start < b_end && b_start < a_end;
 }
+
+#define WANTS_BLOCK 2 /* an answer's result */
 
 /* --- what waits for answers --- */
 
@@ -110,6 +113,16 @@ static void note_area_locked(struct space_get *get, const struct msg_space_got *
         get->area = NULL;
 }
 
+/* The same for all of the page's table, which the home said is one area and stays so until this answer. */
+static void note_block_area_locked(struct space_get *get, const struct msg_space_got *answer)
+{
+    struct area_list *areas = &get->space->areas;
+    uint64_t start = get->page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
+
+    if (!area_overlaps(areas, start, end) || area_set(areas, start, end, answer->prot) != 0)
+        note_area_locked(get, answer); /* without memory: the others come when a page of theirs faults */
+}
+
 /* The answer makes sense. */
 static bool answer_valid(const struct space_get *get, const struct msg_space_got *answer, uint64_t entry)
 {
@@ -117,6 +130,10 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
         return false;
     if (answer->kind == SPACE_TAKEN)
         return get->spare != 0 && (entry == 0 || (entry & PAGING_FRAME) == get->spare);
+    if (answer->kind == SPACE_WANTS_BLOCK)
+        return get->huge == SPACE_HUGE_MAY;
+    if (answer->kind == SPACE_TAKEN_BLOCK)
+        return get->huge == SPACE_HUGE_BLOCK && get->block != 0 && answer->block == SPACE_BLOCK_MAX;
     if (answer->kind == SPACE_FRAME)
         return (answer->frame & ~PAGING_FRAME) == 0 && frame_owner(answer->frame) != KERNELS_MAX;
     return answer->kind == SPACE_NONE || answer->kind == SPACE_AREA || answer->kind == SPACE_BUSY;
@@ -125,12 +142,13 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
 /* The spare frame is the page's, and ours to hold. */
 static void hold_spare_locked(struct space_get *get, uint64_t *entry, uint64_t flags)
 {
-    frame_share(get->spare);
+    if (get->block == 0) /* else it is counted */
+        frame_share(get->spare);
     *entry = get->spare | flags | PAGING_SOFT_HELD;
     get->spare = 0;
 }
 
-/* 0, a negative errno, or 1: take the long way. The page's table is there. */
+/* 0, a negative errno, 1: take the long way, or WANTS_BLOCK. The page's table is there. */
 static int take_answer_locked(struct space_get *get, const struct msg_space_got *answer)
 {
     struct space *space = get->space;
@@ -144,6 +162,14 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         return -EFAULT;
     }
     note_area_locked(get, answer);
+    if (answer->kind == SPACE_WANTS_BLOCK)
+        return WANTS_BLOCK;
+    if (answer->kind == SPACE_TAKEN_BLOCK) {
+        note_block_area_locked(get, answer);
+        huge_hold_block_locked(space, get->page, get->block, answer->prot);
+        get->block = get->spare = 0;
+        return 0;
+    }
     flags = space_page_flags(answer->prot, answer->cow != 0);
     if (answer->kind == SPACE_TAKEN ||
         (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* the answer that said so was lost */
@@ -160,6 +186,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
     if (answer->runs != 0)
         space_runs_install_locked(space, get->page, get->start, get->end, answer->run, answer->runs, answer->prot);
+    if (get->huge != SPACE_HUGE_NO && answer->runs != 0 && SPACE_RUN_LENGTH(answer->run[0]) == LEAF_ENTRIES)
+        huge_show_locked(space, get->page, answer->prot);
     return 0;
 }
 
@@ -216,14 +244,17 @@ static bool question(struct space_get *get, uint32_t runs)
 {
     struct space *space = get->space;
     struct msg_space_get ask = {
-        .space = space->id, .page = get->page, .spare = get->spare, .access = get->access, .runs = runs};
+        .space = space->id, .page = get->page, .spare = get->spare, .access = get->access, .runs = (uint16_t)runs};
     struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = get->page};
     struct msg_asking asking;
     bool begun;
 
     completion_init(&get->done);
     spin_lock(&space->lock);
-    begun = begin_locked(get, runs != 0);
+    if (get->huge != SPACE_HUGE_NO && (runs > SPACE_RUNS_SHORT || !huge_may_take_locked(space, get->page)))
+        get->huge = SPACE_HUGE_NO;
+    ask.huge = (uint16_t)get->huge;
+    begun = begin_locked(get, runs != 0 || get->huge != SPACE_HUGE_NO);
     spin_unlock(&space->lock);
     if (!begun)
         return false;
@@ -233,13 +264,38 @@ static bool question(struct space_get *get, uint32_t runs)
     return true;
 }
 
+/* The home would give the page's 2 MiB a block of ours; without one it is asked for the page alone. */
+static void question_with_block(struct space_get *get, uint32_t runs)
+{
+    uint64_t block = huge_block();
+
+    if (block != 0) {
+        if (get->spare != 0)
+            frame_free_zeroed(get->spare);
+        get->spare = block + (get->page & (LEAF_SIZE - 1));
+    }
+    get->block = block;
+    get->huge = block != 0 ? SPACE_HUGE_BLOCK : SPACE_HUGE_NO;
+    if (!question(get, runs))
+        get->result = -ENOMEM;
+    if (get->block == 0)
+        return;
+    huge_block_release(block, get->spare == 0 ? block + (get->page & (LEAF_SIZE - 1)) : 0);
+    get->spare = 0;
+}
+
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
 {
-    struct space_get get = {.space = space, .page = page, .access = access, .spare = frame_alloc_page(true)};
+    struct space_get get = {
+        .space = space, .page = page, .access = access, .spare = frame_alloc_page(true), .huge = SPACE_HUGE_MAY};
     uint32_t runs = space->prefetch; /* read once: it may change */
+    bool asked;
 
     get.result = -ENOMEM;
-    if (question(&get, runs) && get.lost && runs > SPACE_RUNS_SHORT) {
+    asked = question(&get, runs);
+    if (asked && get.result == WANTS_BLOCK)
+        question_with_block(&get, runs);
+    if (asked && get.lost && runs > SPACE_RUNS_SHORT) {
         question(&get, 0); /* an answer of one slot needs no memory here */
         if (get.lost) {
             log_line("mm: frame %lx is lost: there is no memory to ask who has it", (unsigned long)get.spare);
@@ -313,9 +369,10 @@ static bool find_file_locked(struct space *space, uint64_t page, const struct ar
 
 static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
 {
+    uint32_t runs;
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
     const struct area *area = area_find(&space->areas, page);
-    uint64_t *entry = paging_entry(&space->tables, page, false);
+    const uint64_t *entry = paging_look(&space->tables, page);
     uint32_t block = area != NULL ? block_of(area, page) : 0;
     bool still;
 
@@ -340,10 +397,15 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (!area_allows(area->prot, ask->access))
         return;
     if (entry != NULL && zero_page_is(*entry))
-        zero_page_let_go_locked(space, page, entry);
+        zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     if (area->backing != BACKING_NONE && find_file_locked(space, page, area, ask->access))
         entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || *entry == 0) {
+        if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX && huge_wanted_locked(space, area, page)) {
+            got->kind = huge_answer_locked(space, area, ask);
+            if (got->kind != SPACE_AREA)
+                return;
+        }
         if (ask->spare != 0 && area->backing == BACKING_NONE)
             take_spare_locked(space, page, ask->spare, area, got);
         return;
@@ -357,8 +419,9 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     got->frame = *entry & PAGING_FRAME;
     if ((*entry & PAGING_SOFT_BORROWED) == 0)
         frame_lend(got->frame);
-    if (ask->runs != 0 && got->cow == 0 && got->backed == 0)
-        add_runs_locked(space, page, area, ask->runs, got);
+    runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
+    if (runs != 0 && got->cow == 0 && got->backed == 0)
+        add_runs_locked(space, page, area, runs, got);
 }
 
 /* 0, and the answer to M is in GOT; or a negative errno. */

@@ -19,7 +19,9 @@ struct space_get {
     struct area *area; /* memory for the page's, or NULL: it is known, or this has been used */
     uint64_t
         spare; /* a zeroed frame of ours that the page gets if it has none; 0: it has been taken, or there is none */
-    bool lost; /* the answer: what the home has done is not known */
+    uint64_t block; /* 2 MiB, zeroed, that SPARE is a part of; 0: it has been taken, or there is none */
+    uint32_t huge;  /* enum space_huge */
+    bool lost;      /* the answer: what the home has done is not known */
     int result;
     struct completion done;
 };

@@ -32,6 +32,8 @@ static inline uint32_t space_prefetch_used(uint64_t entry)
 /* True when this kernel is the home, no other hosts the space, and no task here has a distributed lock of it: then
  * space->lock alone decides. */
 bool space_alone_locked(const struct space *space);
+/* True when what this kernel does not have at PAGE nobody has, and nobody is about to change that. */
+bool space_complete_locked(const struct space *space, uint64_t page);
 /* The other kernels that host the space, as far as is known here. */
 kernel_set space_others(struct space *space);
 

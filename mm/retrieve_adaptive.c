@@ -25,7 +25,7 @@ static void look_at_samples_locked(struct space *space)
     struct space_adapting *adapting = &space->adapting;
 
     for (uint32_t i = 0; i < adapting->samples; i++) {
-        const uint64_t *entry = paging_entry(&space->tables, adapting->sample[i], false);
+        const uint64_t *entry = paging_look(&space->tables, adapting->sample[i]);
 
         if (entry == NULL || (*entry & PAGING_SOFT_PREFETCHED) == 0)
             continue; /* it is gone, or was here before */

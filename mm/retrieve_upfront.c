@@ -38,11 +38,11 @@ static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_l
     struct msg_space_run *runs = (struct msg_space_run *)(head + 1);
     uint64_t needed = space->home == instance.kernel ? 0 : PAGING_SOFT_HELD;
     uint32_t count = 0;
-    uint64_t *leaf;
+    const uint64_t *leaf;
 
     *head = (struct msg_space_listed){0};
     spin_lock(&space->lock);
-    for (uint64_t va = from; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+    for (uint64_t va = from; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
         if (count > RUNS_MAX - LEAF_ENTRIES) {
             head->next = va;
             break;

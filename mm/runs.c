@@ -32,7 +32,7 @@ static uint32_t run_start(const uint64_t *leaf, uint32_t index, uint32_t start)
 uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, uint64_t *runs,
                                 uint32_t most)
 {
-    const uint64_t *leaf = paging_entry(&space->tables, page & ~(LEAF_SIZE - 1), false);
+    const uint64_t *leaf = paging_look(&space->tables, page & ~(LEAF_SIZE - 1));
     uint32_t last = paging_index(end - 1) + 1, at = paging_index(page), count = 0;
 
     if (leaf == NULL || !may_go_along(leaf[at]))

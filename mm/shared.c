@@ -16,7 +16,7 @@ static int look(struct space *space, uint64_t address, uint64_t *frame)
     if (area != NULL && (area->prot & AREA_SHARED) == 0) {
         result = 0;
     } else if (area != NULL) {
-        entry = paging_entry(&space->tables, address & ~(PAGE_SIZE - 1), false);
+        entry = paging_look(&space->tables, address & ~(PAGE_SIZE - 1));
         if (entry != NULL && (*entry & PAGING_PRESENT) != 0) {
             *frame = *entry & PAGING_FRAME;
             result = 1;

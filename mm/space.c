@@ -17,6 +17,7 @@
 #include "mm/get.h"
 #include "mm/give.h"
 #include "mm/heap.h"
+#include "mm/huge.h"
 #include "mm/internal.h"
 #include "mm/lease.h"
 #include "mm/reference.h"
@@ -74,6 +75,7 @@ void space_init(void)
     reference_init();
     give_init();
     file_page_init();
+    huge_init();
 }
 
 static struct list *bucket_of(uint64_t id)

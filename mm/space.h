@@ -222,6 +222,7 @@ int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_a
 struct space_pages {
     uint64_t held;          /* pages that this kernel answers for: over all kernels they are the pages it has */
     uint64_t prefetch_used; /* pages that came with others' answers and were touched since */
+    uint64_t huge;          /* 2 MiB of them each are mapped here by one large page */
 };
 void space_count_pages(struct space *space, struct space_pages *out);
 /* How many spaces are here; and how many requests for distributed locks this kernel keeps, granted or not: as the home,

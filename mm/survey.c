@@ -36,11 +36,12 @@ void space_count_pages(struct space *space, struct space_pages *out)
         const uint64_t *leaf;
 
         spin_lock(&space->lock);
-        leaf = paging_next_leaf(&space->tables, &va, USER_END);
+        leaf = paging_next_leaf_look(&space->tables, &va, USER_END);
         for (uint32_t i = 0; leaf != NULL && i < LEAF_ENTRIES; i++) {
             out->held += (leaf[i] & PAGING_SOFT_HELD) != 0;
             out->prefetch_used += space_prefetch_used(leaf[i]);
         }
+        out->huge += leaf != NULL && paging_large(&space->tables, va) != 0;
         spin_unlock(&space->lock);
         if (leaf == NULL)
             return;

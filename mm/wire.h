@@ -40,8 +40,10 @@ enum space_answer {
     SPACE_NONE = 0, /* precedence: the greater of these three wins */
     SPACE_AREA = 1,
     SPACE_FRAME = 2,
-    SPACE_TAKEN = 3, /* SPACE_GET only: the page has the asker's frame now */
-    SPACE_BUSY = 4   /* SPACE_GET only: ask again with the page's lock */
+    SPACE_TAKEN = 3,       /* SPACE_GET only: the page has the asker's frame now */
+    SPACE_BUSY = 4,        /* SPACE_GET only: ask again with the page's lock */
+    SPACE_WANTS_BLOCK = 5, /* the 2 MiB around the page may have one frame: ask again with one */
+    SPACE_TAKEN_BLOCK = 6  /* they have the asker's now */
 };
 
 struct msg_space_mapping {
@@ -84,7 +86,15 @@ struct msg_space_get {
     uint64_t page;
     uint64_t spare;  /* physical address of a zeroed frame of the asker's, or 0 */
     uint32_t access; /* AREA_* */
-    uint32_t runs;   /* at most so many of other pages are wanted */
+    uint16_t runs;   /* at most so many of other pages are wanted */
+    uint16_t huge;   /* enum space_huge */
+};
+
+/* How SPACE_GET may be answered for all of the page's table. Not with more runs than have room in one slot. */
+enum space_huge {
+    SPACE_HUGE_NO = 0,
+    SPACE_HUGE_MAY = 1,  /* the asker has nothing there */
+    SPACE_HUGE_BLOCK = 2 /* and brings 2 MiB: SPARE is of a zeroed block, in the page's place */
 };
 
 /* Pages of one table of 512 that have frames one behind the other: the first one's frame << 12, how many << 12, and its

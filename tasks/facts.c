@@ -312,6 +312,7 @@ int facts_member(const struct msg_member_facts *asked, struct member_facts *out)
         out->stats = space->stats;
         spin_unlock(&space->lock);
         out->resident = pages.held;
+        out->huge = pages.huge;
         out->stats.prefetch_used += pages.prefetch_used;
         space_put(space);
     }

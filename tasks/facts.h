@@ -56,6 +56,7 @@ struct process_facts { /* the home's */
 struct member_facts {            /* what one kernel has of a process; struct thread_facts follow, by ascending id */
     uint64_t user_ns, system_ns; /* of the threads that are, or ended, there */
     uint64_t resident;           /* pages */
+    uint64_t huge;               /* large pages that it maps */
     struct space_stats stats;
     uint32_t present, shadows; /* threads */
     uint32_t next;             /* where to go on, 0: that was all */

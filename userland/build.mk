@@ -79,6 +79,7 @@ USERLAND_PARTS_test-zero = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-exhaust = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-resident = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-membarrier = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-huge = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-balance = $(USERLAND_PARTS_case) tests/thread
 USERLAND_PARTS_test-prefetch = $(USERLAND_PARTS_case) tests/thread
 USERLAND_PARTS_test-events = $(USERLAND_PARTS_case) tests/thread tests/events

@@ -216,13 +216,13 @@ static void put_member(struct text *text, uint32_t kernel, const struct member_f
 {
     text_put(text,
              "kernel %u threads %u shadows %u pages %lu user %lu us system %lu us faults %lu fetches %lu frames %lu "
-             "areas %lu none %lu prefetched %lu used %lu changes %lu copies %lu\n",
+             "areas %lu none %lu prefetched %lu used %lu changes %lu copies %lu huge %lu kB\n",
              kernel, m->present, m->shadows, (unsigned long)m->resident, (unsigned long)(m->user_ns / 1000),
              (unsigned long)(m->system_ns / 1000), (unsigned long)m->stats.faults_local,
              (unsigned long)m->stats.fetches, (unsigned long)(m->stats.frame_anonymous + m->stats.frame_file),
              (unsigned long)(m->stats.area_anonymous + m->stats.area_file), (unsigned long)m->stats.fetched_none,
              (unsigned long)m->stats.prefetched, (unsigned long)m->stats.prefetch_used, (unsigned long)m->stats.changes,
-             (unsigned long)m->stats.cow_copies);
+             (unsigned long)m->stats.cow_copies, (unsigned long)(m->huge * (PAGING_SIZE_2M / 1024)));
 }
 
 static void put_events(struct text *text, uint32_t kernel, const struct space_stats *stats)

@@ -32,6 +32,29 @@ def test_calls(run, program, machine):
     passed(run(*MACHINES[machine], "--", program))
 
 
+HUGE = {
+    "4-kernels-2-nodes": (("--cpus", "4", "--nodes", "2"), ("test-huge",)),
+    "late-answers-always": (("--cpus", "4", "--nodes", "2", "--append", "huge=always", "--inject", "seed=13"), ("test-huge",)),
+    "2-cpus-a-kernel": (("--cpus", "8", "--nodes", "4", "--kernels", "4", "--append", "lock=lamport"), ("test-huge",)),
+    "audited": (("--cpus", "4", "--nodes", "2", "--append", "huge=always"), ("test-audit", "under", "test-huge")),
+    "chain": (("--cpus", "2", "--append", "retrieve=chain"), ("test-huge", "alone")),
+    "linux": (("--os", "linux", "--cpus", "2"), ("test-huge",)),
+}
+ALWAYS_HUGE = ["test-vm batches=1 pages=320", "test-fork-memory", "test-remap", "test-advise", "test-stop 3", "leak-tasks 300"]
+
+
+@pytest.mark.parametrize("case", HUGE)
+def test_large_pages(run, case):
+    """They come where they should, and whatever changes a part of one leaves the rest as it was."""
+    machine, program = HUGE[case]
+    passed(run(*machine, "--", *program))
+
+
+@pytest.mark.parametrize("program", ALWAYS_HUGE)
+def test_large_pages_wherever_possible(run, program):
+    passed(run("--cpus", "4", "--nodes", "2", "--append", "huge=always", "--", *program.split()))
+
+
 @pytest.mark.parametrize("kernels", ["core", "node"])
 def test_memory_of_their_own(run, kernels):
     passed(run("--cpus", "4", "--nodes", "2", "--kernels", kernels, "--", "test-lease", "alone"))

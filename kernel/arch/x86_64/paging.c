@@ -77,6 +77,13 @@ uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool creat
     return entry != NULL ? entry : paging_entry_at(tables, va, LEVEL_LEAF, create);
 }
 
+const uint64_t *paging_look(const struct page_tables *tables, uint64_t va)
+{
+    const uint64_t *entry = find_entry(tables, va);
+
+    return entry != NULL ? entry : paging_look_aside(tables, va);
+}
+
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
 {
     for (uint64_t end = va + size; va - 1 < end - 1; va = (va | ((1ull << level_shift(LEVEL_ROOT)) - 1)) + 1) {

@@ -28,6 +28,8 @@ static inline bool is_table(uint64_t entry)
 
 /* The entry for VA at LEVEL, walking down from the root; NULL when a table is missing and not created. */
 uint64_t *paging_entry_at(const struct page_tables *tables, uint64_t va, int level, bool create);
+/* As paging_look, where not all tables are there. */
+const uint64_t *paging_look_aside(const struct page_tables *tables, uint64_t va);
 
 /* The table that is kept aside for the large page at VA, or NULL. */
 uint64_t *paging_deposited(const struct page_tables *tables, uint64_t va);

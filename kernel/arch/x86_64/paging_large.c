@@ -113,7 +113,7 @@ uint64_t paging_large(const struct page_tables *tables, uint64_t va)
     return entry != NULL && (*entry & PAGING_LARGE) != 0 && paging_deposit(tables, va) != 0 ? *entry : 0;
 }
 
-const uint64_t *paging_look(const struct page_tables *tables, uint64_t va)
+const uint64_t *paging_look_aside(const struct page_tables *tables, uint64_t va)
 {
     const uint64_t *entry = paging_entry_at(tables, va, LEVEL_LARGE, false);
     const uint64_t *leaf;

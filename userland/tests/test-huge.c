@@ -1,0 +1,393 @@
+/* test-huge: memory that large pages are wanted for (MADV_HUGEPAGE): that they come, and that nothing but the time of a
+ * touch tells them from small ones, whatever changes a part of them and whichever kernel looks. The word `alone`: only
+ * processes on one kernel are to get them (retrieve=members and its like). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "userland/tests/audit.h"
+#include "userland/tests/spread.h"
+#include "userland/tests/tap.h"
+
+#define HUGE (2l << 20)
+#define HUGE_PAGES (HUGE / PAGE)
+#define HUGE_KB (HUGE >> 10)
+#define MORE 3l /* large pages in an area */
+#define ALL (MORE * HUGE_PAGES)
+
+static bool only_alone; /* a process of several kernels has no large pages */
+
+/* Kilobytes that this process has in large pages, on all kernels; -1 after a note. */
+static long huge_kb(void)
+{
+    const char *path = tap_on_kettle() ? "/proc/self/kettle" : "/proc/self/smaps";
+    const char *word = tap_on_kettle() ? " huge " : "AnonHugePages:";
+    FILE *file = fopen(path, "r");
+    char line[1024];
+    long total = 0;
+
+    if (file == NULL) {
+        tap_note("%s: %s", path, strerror(errno));
+        return -1;
+    }
+    while (fgets(line, sizeof(line), file) != NULL) {
+        const char *found = strstr(line, word);
+
+        if (found != NULL)
+            total += strtol(found + strlen(word), NULL, 10);
+    }
+    fclose(file);
+    return total;
+}
+
+/* False, and the test is skipped: this machine has no large pages for programs. */
+static bool possible(void)
+{
+    char mode[64] = "";
+    FILE *file;
+
+    if (tap_on_kettle())
+        return true;
+    file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (file != NULL) {
+        if (fgets(mode, sizeof(mode), file) == NULL)
+            mode[0] = '\0';
+        fclose(file);
+    }
+    if (mode[0] != '\0' && strstr(mode, "[never]") == NULL)
+        return true;
+    tap_skip("no transparent huge pages here");
+    return false;
+}
+
+/* COUNT times 2 MiB, aligned, TYPE as spread_map's, with ADVICE unless it is 0. */
+static char *map_aligned(long count, int type, int advice)
+{
+    char *all = spread_map((count + 1) * HUGE_PAGES, type);
+    char *area = all + (HUGE - (long)((unsigned long)all % HUGE)) % HUGE;
+
+    if (area > all)
+        munmap(all, (size_t)(area - all));
+    munmap(area + count * HUGE, (size_t)(all + HUGE - area));
+    if (advice != 0)
+        EXPECT(madvise(area, (size_t)(count * HUGE), advice) == 0, "%s", strerror(errno));
+    return area;
+}
+
+/* Area with large pages, as far as there are any, that has what spread_fill writes with SEED. */
+static char *map_filled(int type, int seed)
+{
+    char *area = map_aligned(MORE, type, MADV_HUGEPAGE);
+
+    spread_go(0);
+    for (long at = 0; at < MORE; at++)
+        area[at * HUGE] = 0;
+    spread_fill(area, 0, ALL, seed);
+    return area;
+}
+
+static void unmap(char *area)
+{
+    EXPECT(munmap(area, (size_t)(MORE * HUGE)) == 0, "%s", strerror(errno));
+}
+
+static bool changed_by(long before, long large)
+{
+    long now = huge_kb();
+
+    return EXPECT(now - before == large * HUGE_KB, "%ld kB are in large pages, there were %ld", now, before);
+}
+
+/* In a process of one kernel. */
+static int child_gets_all(void *context)
+{
+    int type = *(const int *)context;
+    long before = huge_kb();
+    char *area = map_aligned(MORE, type, MADV_HUGEPAGE);
+    bool good = changed_by(before, 0);
+
+    area[HUGE + 5] = 1;
+    good = changed_by(before, 1) && good;
+    good = EXPECT(area[HUGE + 4 * PAGE] == 0 && area[HUGE + 5] == 1, "it is not zero") && good;
+    for (long at = 0; at < MORE; at++)
+        area[at * HUGE + HUGE - 1] = 1;
+    good = changed_by(before, MORE) && good;
+    good = EXPECT(audit_own(), "the kernels do not agree") && good;
+    unmap(area);
+    return changed_by(before, 0) && good ? 0 : 1;
+}
+
+static void test_comes(void)
+{
+    int type = PRIVATE, shared = SHARED;
+
+    if (!possible())
+        return;
+    EXPECT(spread_child(child_gets_all, &type) == 0, "private memory");
+    if (tap_on_kettle()) /* elsewhere it is a matter of the file system of shared memory */
+        EXPECT(spread_child(child_gets_all, &shared) == 0, "shared memory");
+}
+
+/* Each kernel that touches one page of 2 MiB, first or not, maps all of it as a large page of the first one's memory.
+ */
+static void test_elsewhere(void)
+{
+    static const int types[] = {PRIVATE, SHARED};
+    int kernels = spread_count();
+    char *area;
+
+    if (only_alone || kernels == 1) {
+        tap_skip("other kernels, or those that ask in this way, have small ones");
+        return;
+    }
+    for (int first = 0; first < kernels; first++) {
+        long before = huge_kb();
+
+        spread_go(first); /* the advice is done with before its own touch comes, not before another kernel's */
+        area = map_aligned(MORE, types[first % 2], MADV_HUGEPAGE);
+        area[HUGE + 7 * PAGE] = 5;
+        area[HUGE + 9 * PAGE] = 6;
+        EXPECT(huge_kb() - before <= 2 * HUGE_KB && huge_kb() > before, "%ld kB", huge_kb()); /* here and at home */
+        for (int k = 0; k < kernels; k++) {
+            spread_go(k);
+            EXPECT(area[HUGE + 7 * PAGE] == 5 && area[HUGE + 8 * PAGE] == 0, "kernel %d", k);
+            area[HUGE + 8 * PAGE + k + 1] = 1;
+        }
+        changed_by(before, kernels);
+        EXPECT(area[HUGE + 9 * PAGE] == 6, "it has changed");
+        EXPECT(audit_own(), "the kernels do not agree");
+        unmap(area);
+        changed_by(before, 0);
+    }
+    spread_go(0);
+}
+
+static void test_does_not_come(void)
+{
+    long before = huge_kb();
+    char *area = map_aligned(MORE, PRIVATE, MADV_NOHUGEPAGE), *small = area + HUGE / 2;
+
+    spread_fill(area, 0, ALL, 1);
+    changed_by(before, 0);
+    unmap(area);
+    area = map_aligned(MORE, PRIVATE, MADV_NOHUGEPAGE);
+    EXPECT(madvise(small, HUGE, MADV_HUGEPAGE) == 0, "%s", strerror(errno));
+    spread_fill(area, 0, ALL, 2);
+    changed_by(before, 0); /* no whole one is in what was advised */
+    unmap(area);
+    area = map_aligned(MORE, PRIVATE, MADV_NOHUGEPAGE);
+    area[PAGE] = 1;
+    EXPECT(madvise(area, HUGE, MADV_HUGEPAGE) == 0, "%s", strerror(errno));
+    spread_fill(area, 0, ALL, 3);
+    changed_by(before, 0); /* it was in use */
+    EXPECT(spread_holds(area, 0, ALL, 3), "contents");
+    unmap(area);
+}
+
+/* Each change is of a part that begins in one large page and ends in another. */
+#define FROM (HUGE_PAGES - 20)
+#define TO (2 * HUGE_PAGES + 30)
+
+static bool rest_holds(const char *area, int seed)
+{
+    return spread_holds(area, 0, FROM, seed) && spread_holds(area, TO, ALL, seed);
+}
+
+static void test_unmap(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        char *area = map_filled(k % 2 ? SHARED : PRIVATE, 4);
+
+        spread_go(k);
+        EXPECT(munmap(area + FROM * PAGE, (TO - FROM) * PAGE) == 0, "%s", strerror(errno));
+        EXPECT(!spread_readable(area + FROM * PAGE) && !spread_readable(area + TO * PAGE - 1), "it is still there");
+        EXPECT(rest_holds(area, 4), "kernel %d: the rest has changed", k);
+        EXPECT(audit_own(), "the kernels do not agree");
+        unmap(area);
+    }
+    spread_go(0);
+}
+
+static void test_discard(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        char *area = map_filled(PRIVATE, 5);
+
+        spread_go(k);
+        EXPECT(madvise(area + FROM * PAGE, (TO - FROM) * PAGE, MADV_DONTNEED) == 0, "%s", strerror(errno));
+        EXPECT(spread_holds(area, FROM, TO, 0), "kernel %d: it is not zero", k);
+        EXPECT(rest_holds(area, 5), "kernel %d: the rest has changed", k);
+        spread_fill(area, FROM, TO, 5);
+        EXPECT(spread_holds(area, 0, ALL, 5), "kernel %d: writes are lost", k);
+        EXPECT(audit_own(), "the kernels do not agree");
+        unmap(area);
+    }
+    spread_go(0);
+}
+
+/* Asks the kernel, which writes a byte that nobody looks at. */
+static bool writable(char *address)
+{
+    char byte = 1;
+    int ends[2];
+    bool done;
+
+    if (pipe(ends) != 0 || write(ends[1], &byte, 1) != 1)
+        return EXPECT(false, "%s", strerror(errno));
+    done = read(ends[0], address, 1) == 1;
+    close(ends[0]);
+    close(ends[1]);
+    return done;
+}
+
+static void test_protect(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        char *area = map_filled(PRIVATE, 6);
+
+        spread_go(k);
+        EXPECT(mprotect(area + FROM * PAGE, (TO - FROM) * PAGE, PROT_READ) == 0, "%s", strerror(errno));
+        EXPECT(!writable(area + FROM * PAGE + 9) && !writable(area + HUGE + 9), "it can be written");
+        EXPECT(writable(area + FROM * PAGE - 9) && writable(area + TO * PAGE + 9), "the rest cannot be written");
+        EXPECT(spread_holds(area, 0, ALL, 6), "kernel %d: it has changed", k);
+        EXPECT(mprotect(area, (size_t)(MORE * HUGE), PROT_NONE) == 0, "%s", strerror(errno));
+        EXPECT(!spread_readable(area + HUGE), "it can be read");
+        EXPECT(mprotect(area, (size_t)(MORE * HUGE), READ_WRITE) == 0, "%s", strerror(errno));
+        EXPECT(spread_holds(area, 0, ALL, 6), "kernel %d: it has changed", k);
+        spread_fill(area, 0, ALL, 7);
+        EXPECT(spread_holds(area, 0, ALL, 7), "kernel %d: writes are lost", k);
+        EXPECT(audit_own(), "the kernels do not agree");
+        unmap(area);
+    }
+    spread_go(0);
+}
+
+/* In a process of one kernel, whichever way kernels ask each other. */
+static int child_protects_whole(void *context)
+{
+    long before = huge_kb();
+    char *area;
+    bool good;
+
+    (void)context;
+    area = map_aligned(MORE, PRIVATE, MADV_HUGEPAGE);
+    for (long at = 0; at < MORE; at++)
+        area[at * HUGE + 9] = 1;
+    EXPECT(mprotect(area + HUGE, HUGE, PROT_READ) == 0, "%s", strerror(errno));
+    good = changed_by(before, MORE);
+    good = EXPECT(!writable(area + HUGE + 9) && writable(area + 8) && writable(area + 2 * HUGE), "the wrong") && good;
+    EXPECT(mprotect(area + HUGE, HUGE, READ_WRITE) == 0, "%s", strerror(errno));
+    good = EXPECT(writable(area + HUGE + 8) && area[HUGE + 9] == 1, "it cannot be written or has changed") && good;
+    return EXPECT(audit_own(), "the kernels do not agree") && good ? 0 : 1;
+}
+
+static void test_protect_whole(void)
+{
+    if (possible())
+        EXPECT(spread_child(child_protects_whole, NULL) == 0, "in the child");
+}
+
+static int child_writes(void *context)
+{
+    char *area = context;
+
+    if (!spread_holds(area, 0, ALL, 8))
+        return 1;
+    spread_fill(area, FROM, TO, 9);
+    return spread_holds(area, FROM, TO, 9) && rest_holds(area, 8) && audit_own() ? 0 : 2;
+}
+
+static void test_fork(void)
+{
+    for (int k = 0; k < spread_count(); k += 2) {
+        char *area = map_filled(PRIVATE, 8), *shared = map_filled(SHARED, 8);
+
+        spread_go(k);
+        EXPECT(spread_child(child_writes, area) == 0, "kernel %d", k);
+        EXPECT(spread_holds(area, 0, ALL, 8), "kernel %d: the child wrote into its parent's memory", k);
+        spread_fill(area, FROM, TO, 10);
+        EXPECT(spread_holds(area, FROM, TO, 10) && rest_holds(area, 8), "kernel %d: writes are lost", k);
+        spread_go(k);
+        EXPECT(spread_child(child_writes, shared) == 0, "kernel %d", k);
+        EXPECT(spread_holds(shared, FROM, TO, 9) && rest_holds(shared, 8), "kernel %d: what is shared", k);
+        EXPECT(audit_own(), "the kernels do not agree");
+        unmap(area);
+        unmap(shared);
+    }
+    spread_go(0);
+}
+
+static void test_move(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        char *area = map_filled(PRIVATE, 11), *there = map_aligned(MORE, PRIVATE, 0), *moved;
+
+        spread_go(k);
+        moved = mremap(area, (size_t)(MORE * HUGE), (size_t)(MORE * HUGE), MREMAP_MAYMOVE | MREMAP_FIXED, there);
+        EXPECT(moved == there, "%s", strerror(errno));
+        EXPECT(spread_holds(there, 0, ALL, 11), "kernel %d: it has changed", k);
+        EXPECT(!spread_readable(area), "it is still there");
+        area = there;
+        there = map_aligned(MORE, PRIVATE, 0);
+        spread_go(k);
+        moved = mremap(area + FROM * PAGE, (TO - FROM) * PAGE, (TO - FROM) * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+                       there + FROM * PAGE);
+        EXPECT(moved == there + FROM * PAGE, "%s", strerror(errno));
+        EXPECT(spread_holds(there, FROM, TO, 11) && rest_holds(area, 11), "kernel %d: it has changed", k);
+        EXPECT(audit_own(), "the kernels do not agree");
+        unmap(area);
+        unmap(there);
+    }
+    spread_go(0);
+}
+
+static int child_gets_one(void *context)
+{
+    long before = huge_kb();
+    char *area = map_aligned(1, PRIVATE, MADV_HUGEPAGE);
+
+    (void)context;
+    area[0] = 1;
+    return changed_by(before, 1) ? 0 : 1;
+}
+
+/* More is touched than there can be large pages. */
+static void test_without(void)
+{
+    long count = 192, before = huge_kb();
+    char *area = map_aligned(count, PRIVATE | MAP_NORESERVE, MADV_HUGEPAGE);
+
+    for (long at = 0; at < count; at++)
+        area[at * HUGE + at] = (char)at;
+    if (huge_kb() - before == count * HUGE_KB)
+        tap_note("there was room for all");
+    for (long at = 0; at < count; at++)
+        EXPECT(area[at * HUGE + at] == (char)at, "%ld has changed", at);
+    EXPECT(audit_own(), "the kernels do not agree");
+    munmap(area, (size_t)(count * HUGE));
+    if (possible()) /* frames have come together again */
+        EXPECT(spread_child(child_gets_one, NULL) == 0, "in the child");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_test tests[] = {
+        {"memory that is advised so gets large pages filled with zeros, and gives them back", test_comes},
+        {"a large page is one on every kernel that touches it", test_elsewhere},
+        {"other memory, parts of 2 MiB and what was in use get small ones", test_does_not_come},
+        {"a part can be unmapped, and the rest stays", test_unmap},
+        {"a part can be given up and is zero then, and the rest stays", test_discard},
+        {"a part can be protected, and all of it", test_protect},
+        {"2 MiB that are protected stay a large page", test_protect_whole},
+        {"after a fork both sides have their own, or what they share", test_fork},
+        {"all of it and a part can be moved", test_move},
+        {"without memory for large pages there are small ones, and later large ones again", test_without},
+    };
+
+    only_alone = argc > 1 && strcmp(argv[1], "alone") == 0;
+    spread_begin();
+    return tap_run(tests, TAP_COUNT(tests));
+}

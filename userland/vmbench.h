@@ -106,6 +106,7 @@ int vmbench_run_fault_none(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_cow(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_sequence(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_touch(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_touch_huge(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_map(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect_part(const struct vmbench_case *bench, uint32_t count);

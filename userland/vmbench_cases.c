@@ -13,6 +13,7 @@
 #define FEW 8
 
 #define MIB_PAGES 256u
+#define HUGE_PAGES 512u
 
 struct table {
     struct vmbench_case *cases;
@@ -146,12 +147,17 @@ static void add_locks(struct table *table)
 
 size_t vmbench_cases(struct vmbench_case cases[BENCH_ROWS_MAX])
 {
+    static const struct range_operation huge = {"touch_huge", vmbench_run_touch_huge};
     static const struct vmbench_case empty = {.operation = "empty", .row.count = MANY, .run = vmbench_run_empty};
     struct table table = {.cases = cases};
 
     add(&table, empty, "empty");
     add_faults(&table);
     add_ranges(&table);
+    add(&table, (struct vmbench_case){.operation = huge.name, .pages = HUGE_PAGES, .row.count = FEW, .run = huge.run},
+        "%s.%u.local", huge.name, HUGE_PAGES);
+    for (enum vmbench_shape shape = SHAPE_THREADS; shape <= SHAPE_PROCESSES; shape++)
+        add_team(&table, &huge, HUGE_PAGES, shape, FEW / 2);
     add_scaling(&table);
     add_locks(&table);
     return table.count;

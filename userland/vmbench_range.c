@@ -3,8 +3,11 @@
  * An operation is a whole circle, so that ranges are after it what they were before. The calls are made without the C
  * library's functions: members of a team have none. */
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "userland/tests/machine.h"
 #include "userland/vmbench.h"
@@ -62,6 +65,24 @@ static int own_touch(struct vmbench_member *member, uint32_t round)
         return ENOMEM;
     touch(range, member->pages);
     return unmap(range, member->pages);
+}
+
+/* As own_touch, of memory that large pages are wanted for: of twice as much, what is aligned. PAGES are 2 MiB. */
+static int own_touch_huge(struct vmbench_member *member, uint32_t round)
+{
+    size_t size = bytes(member->pages);
+    char *range = map(2 * member->pages), *aligned;
+    long result;
+
+    (void)round;
+    if (range == NULL)
+        return ENOMEM;
+    aligned = range + (size - (size_t)range % size) % size;
+    result = machine_call3(SYS_madvise, (long)aligned, (long)size, MADV_HUGEPAGE);
+    if (result != 0)
+        return bench_failed("madvise MADV_HUGEPAGE", result == -EINVAL ? ENOSYS : (int)-result);
+    touch(aligned, member->pages);
+    return unmap(range, 2 * member->pages);
 }
 
 static int own_map(struct vmbench_member *member, uint32_t round)
@@ -215,6 +236,28 @@ int vmbench_run_touch(const struct vmbench_case *bench, uint32_t count)
     static const struct vmbench_work shared = {.operate = shared_touch, .leads = true};
 
     return run(bench, &own, &shared, count);
+}
+
+/* A Linux may have large pages and not give them. */
+static bool huge_off(void)
+{
+    char mode[64];
+    int file = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY);
+    ssize_t length = file >= 0 ? read(file, mode, sizeof(mode) - 1) : 0;
+
+    if (file >= 0)
+        close(file);
+    mode[length > 0 ? length : 0] = '\0';
+    return strstr(mode, "[never]") != NULL;
+}
+
+int vmbench_run_touch_huge(const struct vmbench_case *bench, uint32_t count)
+{
+    static const struct vmbench_work work = {.operate = own_touch_huge};
+
+    if (huge_off())
+        return bench_failed("large pages", ENOSYS);
+    return run(bench, &work, &work, count);
 }
 
 int vmbench_run_map(const struct vmbench_case *bench, uint32_t count)

@@ -118,7 +118,8 @@ bool space_complete_locked(const struct space *space, uint64_t page)
 }
 
 /* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area; -ENXIO:
- * behind the end of a file. WANTS_HUGE: a large page, if HUGE. COMPLETE: see above, or the caller has the page's lock. */
+ * behind the end of a file. WANTS_HUGE: a large page, if HUGE. COMPLETE: see above, or the caller has the page's lock.
+ */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 bool complete, bool huge)
 {

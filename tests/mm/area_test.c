@@ -182,7 +182,7 @@ static void note_block(uint64_t page, uint64_t block, uint32_t prot)
 
     CHECK(area != NULL);
     heap_left = 0;
-    CHECK_EQ(area_set_reserved(&list, area, at(page), at(start), at(end), prot), !known);
+    CHECK_EQ(area_set_reserved(&list, area, at(page), at(start), at(end), prot, BACKING_NONE), !known);
     heap_left = -1;
     if (known) {
         area_unreserve(area);

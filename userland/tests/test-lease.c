@@ -285,7 +285,8 @@ static const struct tap_test alone[] = {
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "alone") != 0) {
-        puts("usage: test-lease [alone]\n\nChecks mappings that kernels change by themselves; writes TAP. alone: that they "
+        puts("usage: test-lease [alone]\n\nChecks mappings that kernels change by themselves; writes TAP. alone: that "
+             "they "
              "do, which takes lock=home, a\nstrategy with a directory, and leases.");
         return strcmp(argv[1], "--help") == 0 ? 0 : 2;
     }

@@ -349,12 +349,13 @@ static uint32_t block_of(const struct area *area, uint64_t page)
 }
 
 /* Nobody is about to change anything of the block around PAGE, or may without a word. */
-static bool block_still_locked(const struct space *space, uint64_t page, uint32_t block)
+static inline bool block_still_locked(const struct space *space, uint64_t page, uint32_t block)
 {
     uint64_t start = page & ~((PAGE_SIZE << block) - 1);
 
     return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block)) &&
-           lease_lowest_locked(space, start, start + (PAGE_SIZE << block)) == start + (PAGE_SIZE << block);
+           (space->leases.ranges.root == NULL ||
+            lease_lowest_locked(space, start, start + (PAGE_SIZE << block)) == start + (PAGE_SIZE << block));
 }
 
 /* The page of AREA, if nobody has one yet, comes from a file of this kernel, and may be the asker's as it is. What is

@@ -139,7 +139,12 @@ bool huge_map(struct space *space, uint64_t page, uint32_t access)
 
 bool huge_may_take_locked(const struct space *space, uint64_t page)
 {
-    return policy != HUGE_NEVER && empty_locked(space, page);
+    const struct area *area;
+
+    if (policy == HUGE_NEVER)
+        return false;
+    area = area_find(&space->areas, page);
+    return (area == NULL || area_may(area->prot)) && empty_locked(space, page);
 }
 
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask)

@@ -9,10 +9,16 @@
 
 #define MAP_LOW 0x10000ull            /* as Linux's mmap_min_addr */
 #define MAP_TOP 0x00007fff00000000ull /* mappings grow down from here; the stack lies above */
+#define MAP_FILL 1ull                 /* beside the address of a new area: it is to be filled */
 
 static inline uint64_t page_up(uint64_t bytes)
 {
     return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+}
+
+static inline struct space_range space_change_range(const struct msg_space_change *change)
+{
+    return (struct space_range){change->start, change->start + change->length};
 }
 
 /* Page table flags for an area's protection; 0 when it allows nothing. */
@@ -81,6 +87,13 @@ bool space_gap_kept_locked(const struct space *space, uint64_t end);
  * there is no memory to tell the owners). */
 int64_t space_apply_locked(struct space *space, const struct msg_space_change *change);
 int space_settle_locked(struct space *space, uint64_t start, uint64_t end);
+/* Areas and entries of the range go; what is held is in limbo then. -ENOMEM: nothing has happened. */
+int space_unmap_locked(struct space *space, uint64_t start, uint64_t length);
+/* The range of CHANGE is leased to this kernel, and what is to be there may be: places are found by lease_room_locked.
+ */
+bool space_leased_locked(const struct space *space, const struct msg_space_change *change);
+/* At the home, for a task: what others have leased, and CHANGE needs to know, is recalled. 0 or -ENOMEM. Waits. */
+int space_recall_for(struct space *space, const struct msg_space_change *change);
 /* The range is locked. CHANGE on this kernel; and on all but the home. 0 or an errno. They wait. */
 int space_apply_own(struct space *space, const struct msg_space_change *change);
 int space_apply_others(struct space *space, const struct msg_space_change *change, const char *why);

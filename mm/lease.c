@@ -50,9 +50,9 @@ bool lease_may_have(uint32_t prot, uint64_t backing)
 
 /* A lease is an area of its own list, with its kernel in place of the protection. */
 
-bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
+bool lease_holds_locked(const struct space *space, uint64_t start, uint64_t end)
 {
-    const struct area *lease = space->leases.ranges.root != NULL ? area_find(&space->leases.ranges, start) : NULL;
+    const struct area *lease = area_find(&space->leases.ranges, start);
 
     return lease != NULL && lease->prot == instance.kernel && end <= lease->end;
 }

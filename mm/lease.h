@@ -20,7 +20,11 @@ void lease_end(struct space *space);
 /* An area with PROT and BACKING may be made in a lease. */
 bool lease_may_have(uint32_t prot, uint64_t backing);
 /* This kernel may change [START, END) by itself. */
-bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end);
+bool lease_holds_locked(const struct space *space, uint64_t start, uint64_t end);
+static inline bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    return space->leases.ranges.root != NULL && lease_holds_locked(space, start, end);
+}
 /* Room for LENGTH bytes in this kernel's leases, at HINT if that is not 0; 0: there is none. */
 uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length);
 /* A lease with room for LENGTH bytes, if this kernel may have one; then true. Tasks only: it waits for the home. */

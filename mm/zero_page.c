@@ -32,7 +32,7 @@ static uint64_t share(void)
     return zeros;
 }
 
-bool zero_page_is(uint64_t entry)
+bool zero_page_compare(uint64_t entry)
 {
     return zeros != 0 && (entry & PAGING_FRAME) == zeros && (entry & PAGING_SOFT_LIMBO) == 0;
 }

@@ -15,7 +15,11 @@
 bool zero_page_map_locked(struct space *space, uint64_t page, uint32_t prot);
 
 /* ENTRY, not in limbo, maps it. */
-bool zero_page_is(uint64_t entry);
+bool zero_page_compare(uint64_t entry);
+static inline bool zero_page_is(uint64_t entry)
+{
+    return (entry & PAGING_SOFT_COW) != 0 && zero_page_compare(entry);
+}
 
 /* ENTRY, which maps it, becomes a new page of zeros that may be written. -ENOMEM. */
 int zero_page_replace_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot);

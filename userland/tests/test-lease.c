@@ -90,8 +90,10 @@ static bool listed(pid_t pid, const char *start, const char *end)
 
     snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
     file = fopen(name, "r");
-    if (!EXPECT(file != NULL, "%s: %s", name, strerror(errno)))
+    if (file == NULL) {
+        EXPECT(false, "%s: %s", name, strerror(errno));
         return false;
+    }
     while (fgets(line, sizeof(line), file) != NULL) {
         char *rest;
         unsigned long low = strtoul(line, &rest, 16), high = strtoul(rest + 1, &rest, 16);

@@ -20,7 +20,7 @@ RETRIEVES = [f"retrieve={name}" for name in ("home", "members", "broadcast", "ch
 EXTRAS = ["", "ranges=off", "prefetch=8", "leases=off"]
 HELD_BACK = ["", "seed={seed}", "seed={seed},ring=4"]
 PROGRAMS = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-map", "test-remap", "test-break",
-            "test-advise", "test-resident", "test-lease", "test-membarrier", "test-audit", "test-vm seed={seed} batches=1 pages=320"]
+            "test-advise", "test-resident", "test-lease", "test-stale", "test-membarrier", "test-audit", "test-vm seed={seed} batches=1 pages=320"]
 LONG = ["test-fork", "test-exec", "test-stop", "leak-tasks 300", "stress-tasks 3 30 all", "test-vm seed={seed} seconds=30"]
 STRATEGIES = list(itertools.product(LOCKS, RETRIEVES, EXTRAS))
 CASES = [(program, " ".join(strategy), machine, held)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "userland/message_counts.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/spread.h"
 #include "userland/tests/tap.h"
@@ -15,6 +16,7 @@
 #define PRIVATE_EXPEDITED 8
 #define REGISTER 16
 #define ROUNDS 200
+#define CALLS 50
 #define WATCHERS 3
 
 static long membarrier(long command, long flags)
@@ -94,8 +96,38 @@ static void test_fences(void)
     spread_go(0);
 }
 
+/* How many messages have told a kernel to change something of an address space, or -1 where there are none. */
+static long told(void)
+{
+    static struct message_counts counts;
+
+    if (!message_counts_read(&counts))
+        return -1;
+    for (size_t i = 0; i < counts.count; i++) {
+        if (strcmp(counts.rows[i].name, "SPACE_CHANGE") == 0)
+            return (long)counts.rows[i].sent;
+    }
+    return 0;
+}
+
+static void test_reaches(void)
+{
+    long others = spread_count() - 1, before;
+
+    for (int k = 0; k <= others; k++)
+        spread_go(k); /* all are hosts from now on */
+    spread_go(0);
+    before = told();
+    for (int i = 0; i < CALLS; i++)
+        membarrier(PRIVATE_EXPEDITED, 0);
+    if (before >= 0)
+        EXPECT(told() - before >= CALLS * others, "%d calls sent %ld messages to %ld other kernels", CALLS,
+               told() - before, others);
+}
+
 static const struct tap_test tests[] = {
     {"membarrier says what it has, and does that on every kernel", test_query},
+    {"each call reaches every other kernel", test_reaches},
     {"of a thread that calls membarrier and one without fences at least one sees the other", test_fences},
 };
 

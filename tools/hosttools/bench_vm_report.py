@@ -97,6 +97,7 @@ FAULTS = (("fault_new", "first touch of a new page"), ("fault_frame", "touch of 
 RANGES = (("touch", "mmap, touch, munmap"), ("map", "mmap, munmap"), ("protect", "mprotect to read-only and back"))
 SCALING = ((f"touch.{MIB_PAGES}", "mmap, touch, munmap of 1 MiB"), (f"map.{128 * MIB_PAGES}", "mmap, munmap of 128 MiB"),
            (f"protect_whole.{128 * MIB_PAGES}", "mprotect and back of 128 MiB, untouched"))
+LARGE = ("touch_huge.512", "mmap, touch, munmap of a large page of 2 MiB")
 LOCKS = (("fault_race.1", "first touch of a page of one range"), ("protect_race.1", "mprotect and back of one page"))
 SHAPES = (("threads", "a thread on each, ranges of their own"), ("processes", "a process on each"),
           ("shared", "one changes what all have touched"))
@@ -120,6 +121,7 @@ def range_rows() -> Iterator[Row]:
     for operation, title in (*RANGES, ("protect_part", "mprotect and back inside of a longer range")):
         for pages in SIZES:
             yield f"{title}, {_pages(pages)}", f"{operation}.{pages}.local"
+    yield LARGE[1], f"{LARGE[0]}.local"
 
 
 LOCK_CASES = (("free, of one thread", "lock.all"), ("free, each thread its own", "lock.1.threads.{}"),
@@ -132,7 +134,7 @@ def team_stems() -> Iterator[tuple[str, str, str]]:
         for pages in SIZES:
             for shape, words in SHAPES:
                 yield f"{title[0].upper()}{title[1:]}", f"{_pages(pages)}, {words}", f"{operation}.{pages}.{shape}"
-    for stem, title in SCALING:
+    for stem, title in (*SCALING, LARGE):
         for shape, words in SHAPES[:2]:
             yield "As will-it-scale has them", f"{title}, {words}", f"{stem}.{shape}"
     for stem, title in LOCKS:

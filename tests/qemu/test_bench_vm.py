@@ -10,6 +10,9 @@ PROGRAM = ("vmbench", "--quick", "--no-times", "--json")
 QUESTIONS = {"SPACE_GET", "SPACE_FETCH", "SPACE_CHANGE", "SPACE_LOCK"}
 FETCHES = re.compile(r"^(fault_frame|sequence)\.")
 KETTLES = re.compile(r"^(fault_frame|sequence|lock|lock_race)\.")
+# What a thread does in memory that its kernel changes by itself; what nobody touches is never anybody else's.
+LEASED = {(shape, operation) for shape in ("threads", "shared") for operation in ("touch", "map", "protect", "protect_whole")
+          if shape == "threads" or operation == "map"}
 
 
 def rows(told) -> dict:
@@ -32,6 +35,8 @@ def test_every_row_between_kernels_has_figures_and_sends_what_it_must(run_json):
                           "empty,fault_*,cow.*,sequence.other,lock.*,*.1.*,touch.16.*.4,*.32768.*.4"))
     assert len(found) > 50 and not any(item["absent"] for item in found.values())
     for name, item in found.items():
+        if (item["shape"], item["operation"]) in LEASED:
+            continue  # the first operation takes a lease, the others send nothing
         alone = name.endswith(".local") or ".processes." in name or name.endswith(".1") or name == "empty"
         asked = QUESTIONS & set(item["messages"])
         assert not asked if alone else asked or name.startswith("fault_race.1.apart"), item

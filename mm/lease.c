@@ -206,12 +206,31 @@ struct space_range lease_widen_locked(const struct space *space, const struct ar
     return (struct space_range){start, end};
 }
 
+/* Where a whole lease was, the next one goes: page tables are there, and addresses are not used up by who forks. */
+static void note_free_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    if (space->leases.ranges.root == NULL) /* as after each fork: holes between areas are found, too */
+        space->leases.low = 0;
+    else if (end - start >= LEASE_MIN && end > space->leases.low)
+        space->leases.low = end;
+}
+
+int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    int error = area_remove(&space->leases.ranges, start, end);
+
+    if (error == 0)
+        note_free_locked(space, start, end);
+    return error;
+}
+
 uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end)
 {
     if (area_remove(&space->leases.ranges, start, end) != 0) { /* it is to be split, and there is no memory */
         end = area_find(&space->leases.ranges, start)->end;
         area_remove(&space->leases.ranges, start, end);
     }
+    note_free_locked(space, start, end);
     return end;
 }
 

@@ -135,7 +135,7 @@ static int take_answer_locked(struct lease_wait *wait, const struct msg_space_re
     int error;
 
     if (length == -ESRCH) /* the group ends */
-        return area_remove(&space->leases.ranges, wait->ask.start, wait->ask.end);
+        return lease_recalled_locked(space, wait->ask.start, wait->ask.end);
     if (length < 0)
         return length;
     if (!answer_valid(wait, answer, length))
@@ -148,7 +148,7 @@ static int take_answer_locked(struct lease_wait *wait, const struct msg_space_re
         wait->ask.from = answer->next;
         return 1;
     }
-    return error != 0 ? error : area_remove(&space->leases.ranges, answer->start, answer->end);
+    return error != 0 ? error : lease_recalled_locked(space, answer->start, answer->end);
 }
 
 /* The recall of WAIT is over: who has nothing more to wait for, or hears of its failure, goes to READY; who begins one

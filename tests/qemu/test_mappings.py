@@ -43,14 +43,14 @@ HUGE = {
 ALWAYS_HUGE = ["test-vm batches=1 pages=320", "test-fork-memory", "test-remap", "test-advise", "test-stop 3", "leak-tasks 300"]
 
 
-@pytest.mark.parametrize("case", HUGE)
+@pytest.mark.parametrize("case", in_turn(HUGE, 0, ("4-kernels-2-nodes",)))
 def test_large_pages(run, case):
     """They come where they should, and whatever changes a part of one leaves the rest as it was."""
     machine, program = HUGE[case]
     passed(run(*machine, "--", *program))
 
 
-@pytest.mark.parametrize("program", ALWAYS_HUGE)
+@pytest.mark.parametrize("program", in_turn(ALWAYS_HUGE, 0, ("test-fork-memory",)))
 def test_large_pages_wherever_possible(run, program):
     passed(run("--cpus", "4", "--nodes", "2", "--append", "huge=always", "--", *program.split()))
 
@@ -60,8 +60,9 @@ def test_memory_of_their_own(run, kernels):
     passed(run("--cpus", "4", "--nodes", "2", "--kernels", kernels, "--", "test-lease", "alone"))
 
 
-@pytest.mark.parametrize("under", ["test-audit", "test-stop"])
-@pytest.mark.parametrize("program", ["test-filemap", "test-zero busy"])
+@pytest.mark.parametrize("under, program", in_turn([("test-audit", "test-filemap"), ("test-stop", "test-zero busy"),
+                                                     ("test-audit", "test-zero busy"), ("test-stop", "test-filemap")], 0,
+                                                    (("test-stop", "test-filemap"),)))
 def test_frames_of_many_while_all_is_audited_and_kernels_stop(run, under, program):
     done = run("--cpus", "4", "--nodes", "2", "--", under, "under", *program.split())
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()

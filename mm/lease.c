@@ -107,6 +107,16 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
     return start;
 }
 
+void lease_begin_sharing_locked(struct space *space)
+{
+    if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0)
+        return;
+    for (const struct area *area = area_next(&space->areas, 0); area != NULL; area = area_after(&space->areas, area)) {
+        if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end))
+            area_set(&space->leases.ranges, area->start, area->end, instance.kernel); /* without memory it is shared */
+    }
+}
+
 /* A lease that came from the home, asked for when RECALLS had been. */
 static bool note_locked(struct space *space, uint64_t start, uint64_t size, uint64_t recalls)
 {

@@ -137,13 +137,19 @@ pid_t tap_spawn(const char *first, const char *second)
 {
     const char *path = (const char *)getauxval(AT_EXECFN);
     char *arguments[] = {(char *)path, (char *)first, (char *)second, NULL};
+    pid_t child;
+    int kernel;
 
     if (path == NULL) {
         errno = ENOENT;
         return -1;
     }
     fflush(stdout);
-    return kettle_spawn(kettle_kernel(), path, arguments, environ, NULL);
+    do { /* a kernel that was stopped since we asked where we are cannot begin anything */
+        kernel = kettle_kernel();
+        child = kettle_spawn(kernel, path, arguments, environ, NULL);
+    } while (child == -1 && errno == EAGAIN && kernel != kettle_kernel());
+    return child;
 }
 
 int tap_child(const char *first, const char *second)

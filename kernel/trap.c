@@ -13,6 +13,7 @@
 #include "mm/frame.h"
 #include "mm/space.h"
 #include "msg/channel.h"
+#include "tasks/before_user.h"
 #include "tasks/exit.h"
 #include "tasks/sched.h"
 #include "tasks/signal.h"

@@ -48,6 +48,8 @@ void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, 
     spin_lock(&bucket->lock);
     append_locked(bucket, waiter);
     spin_unlock(&bucket->lock);
+    if (cpu_several) /* who wakes looks without the lock, and we look at the word next */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /* Those that were woken and have to be told when the locks are free. */
@@ -99,11 +101,11 @@ uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t 
     struct told told = {.notice = 0};
     uint32_t woken = 0;
 
-    spin_lock(&bucket->lock); /* also the fence between the program's store and our look */
-    if (list_empty(&bucket->waiters)) {
-        spin_unlock(&bucket->lock);
+    if (cpu_several) /* between the program's store and our look; a handler joins on the kernel's one CPU, in order */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&bucket->waiters.next, __ATOMIC_RELAXED) == &bucket->waiters)
         return 0;
-    }
+    spin_lock(&bucket->lock);
     list_init(&told.remote);
     woken = wake_some_locked(bucket, key, count, bitset, &told);
     spin_unlock(&bucket->lock);

@@ -163,11 +163,6 @@ kernel_set group_members_locked(struct group *group)
     return members;
 }
 
-struct space *group_space(struct group *group)
-{
-    return group != NULL ? group->space : NULL;
-}
-
 int group_add_thread_locked(struct group *group, struct thread *thread)
 {
     if (group->exiting || (group->process != NULL && group->process->pruning))

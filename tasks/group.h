@@ -96,7 +96,11 @@ void group_leave(struct group *host);
 
 /* The kernels that host it, as this one knows them; none while it uses its parent's memory. Its lock is held. */
 kernel_set group_members_locked(struct group *group);
-struct space *group_space(struct group *group);
+static inline struct space *group_space(const struct group *group)
+{
+    return group != NULL ? group->space : NULL;
+}
+
 static inline bool group_exiting(const struct group *group)
 {
     return group != NULL && __atomic_load_n(&group->exiting, __ATOMIC_SEQ_CST);

@@ -297,11 +297,6 @@ void thread_rename(struct thread *thread, uint32_t tid)
     spin_unlock(&lock);
 }
 
-struct thread *thread_current(void)
-{
-    return cpu_self()->thread;
-}
-
 void thread_reload(struct thread *thread)
 {
     struct cpu *cpu = cpu_self();
@@ -358,7 +353,7 @@ static bool do_due(struct thread *thread)
     return true;
 }
 
-void thread_before_user(void)
+void thread_settle(void)
 {
     struct thread *thread = thread_current();
 
@@ -385,6 +380,6 @@ void thread_before_user(void)
 
 void thread_enter_user(void)
 {
-    thread_before_user();
+    thread_settle();
     trap_return(thread_frame(thread_current()));
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/completion.h"
@@ -168,7 +169,10 @@ void thread_unlock(struct thread *thread);
 void thread_rename(struct thread *thread, uint32_t tid);
 
 /* The running thread. */
-struct thread *thread_current(void);
+static inline struct thread *thread_current(void)
+{
+    return cpu_self()->thread;
+}
 
 /* The user registers of a program's thread while it is in the kernel. */
 static inline struct trap_frame *thread_frame(const struct thread *thread)
@@ -189,8 +193,9 @@ bool thread_dying(const struct thread *thread);
 
 /* The interrupted system call of THREAD begins again when it goes back to user mode. */
 void thread_restart_call(struct thread *thread);
-/* What is due before the current thread returns to user mode: dying, moving, stopping, signals, rescheduling. */
-void thread_before_user(void);
+/* Does what is due before the current thread returns to user mode: dying, moving, stopping, signals, rescheduling.
+ * tasks/before_user.h is for those who return. */
+void thread_settle(void);
 /* Registers and FPU of the current thread are to be taken from its structure: after it was refilled. */
 void thread_reload(struct thread *thread);
 

@@ -11,7 +11,7 @@
 #define CALLS_MAX 512u /* above the highest number of Linux's table */
 
 struct call {
-    uint64_t a[6];            /* arguments in order */
+    const uint64_t *a;        /* arguments in order: registers of the frame */
     struct trap_frame *frame; /* the caller's registers */
     bool replaced;            /* set by a call after which the frame holds another state: leave it alone */
 };

@@ -4,6 +4,7 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/log.h"
+#include "tasks/before_user.h"
 #include "tasks/thread.h"
 
 static const call_function functions[CALLS_MAX] = {
@@ -66,15 +67,14 @@ static int64_t refuse(uint64_t number)
 
 void syscall_dispatch(struct trap_frame *frame)
 {
-    struct call call = {{frame->rdi, frame->rsi, frame->rdx, frame->r10, frame->r8, frame->r9}, frame, false};
+    struct call call = {frame->arguments, frame, false};
     call_function function = find(frame->rax);
     int64_t result;
 
     cpu_leave_user();
     result = function != NULL ? function(&call) : refuse(frame->rax);
     if (!call.replaced) {
-        if (result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
-            result == -ERESTART_RESTARTBLOCK) {
+        if ((uint64_t)result >= (uint64_t)-ERESTART_RESTARTBLOCK && (uint64_t)result <= (uint64_t)-ERESTARTSYS) {
             thread_current()->context.interrupted = (uint16_t)-result;
             result = -EINTR;
         }

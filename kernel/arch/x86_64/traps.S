@@ -11,14 +11,14 @@
     .text
 
     .macro push_registers
-    pushq %rdi
-    pushq %rsi
-    pushq %rdx
-    pushq %rcx
-    pushq %rax
-    pushq %r8
     pushq %r9
+    pushq %r8
     pushq %r10
+    pushq %rdx
+    pushq %rsi
+    pushq %rdi
+    pushq %rax
+    pushq %rcx
     pushq %r11
     pushq %rbx
     pushq %rbp
@@ -36,14 +36,14 @@
     popq %rbp
     popq %rbx
     popq %r11
-    popq %r10
-    popq %r9
-    popq %r8
-    popq %rax
     popq %rcx
-    popq %rdx
-    popq %rsi
+    popq %rax
     popq %rdi
+    popq %rsi
+    popq %rdx
+    popq %r10
+    popq %r8
+    popq %r9
     .endm
 
 /* One stub a vector, 16 bytes apart; those without an error code push a zero. */
@@ -135,7 +135,7 @@ syscall_entry:
     call syscall_dispatch
     /* SYSRET only when the frame still is what SYSCALL left: another rip or rflags (a migration, an exec) takes IRET */
     movq 128+8(%rsp), %rcx          /* rip */
-    cmpq %rcx, 88(%rsp)             /* saved rcx */
+    cmpq %rcx, 56(%rsp)             /* saved rcx */
     jne 1f
     movq 152(%rsp), %r11            /* rflags */
     cmpq %r11, 48(%rsp)             /* saved r11 */

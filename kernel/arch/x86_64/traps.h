@@ -7,8 +7,13 @@
 
 /* The registers of an interrupted program or kernel, as traps.S pushes them. */
 struct trap_frame {
-    uint64_t r15, r14, r13, r12, rbp, rbx;
-    uint64_t r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
+    uint64_t r15, r14, r13, r12, rbp, rbx, r11, rcx, rax;
+    union {
+        struct {
+            uint64_t rdi, rsi, rdx, r10, r8, r9;
+        };
+        uint64_t arguments[6]; /* of a system call, in order */
+    };
     uint64_t vector; /* TRAP_SYSCALL for a system call */
     uint64_t error;  /* error code; for a system call its number */
     uint64_t rip, cs, rflags, rsp, ss;

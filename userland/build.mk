@@ -9,7 +9,7 @@
 MUSL_CC ?= musl-gcc
 Q ?= @
 
-USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench vmbench
+USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench vmbench abibench
 # one line for what belongs together: a program is added at the end of its line
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin interrupted \
 	test-libc test-memory test-fork-memory test-newcomer test-migrate test-registers test-threads test-files \
@@ -38,6 +38,7 @@ USERLAND_PARTS_bench = bench bench_measure bench_place bench_program
 USERLAND_PARTS_taskbench = $(USERLAND_PARTS_bench) $(addprefix taskbench_,cases child move process thread signal memory) \
 	tests/thread
 USERLAND_PARTS_vmbench = $(USERLAND_PARTS_bench) $(addprefix vmbench_,cases fault lock range team messages) message_counts tests/thread
+USERLAND_PARTS_abibench = $(USERLAND_PARTS_bench) $(addprefix abibench_,cases call pair team) tests/thread
 USERLAND_PARTS_schedbench = tests/thread
 USERLAND_PARTS_console = kernel_list proc_file message_table program
 USERLAND_PARTS_ps = kernel_cpus proc_file message_table

@@ -25,6 +25,17 @@ struct retrieve_work {
     struct msg_retrieve message;
 };
 
+static int retrieve_at(uint32_t home, int64_t process, uint32_t strategy)
+{
+    static const struct msg_policy policy = {.end = WAIT_KILLABLE};
+    struct msg_retrieve message = {.process = process, .strategy = strategy};
+    int length = msg_call_within(&policy, home, MSG_RETRIEVE, &message, sizeof(message), NULL, 0, "change of retrieval",
+                                 (uint64_t)process);
+
+    return length < 0 ? length : 0;
+}
+
+/* A child of vfork lodges in memory whose home may be another kernel. */
 static int retrieve_here(int64_t process, uint32_t strategy)
 {
     struct group *group = process > 0 && process <= INT32_MAX ? group_find((uint32_t)process) : NULL;
@@ -36,7 +47,8 @@ static int retrieve_here(int64_t process, uint32_t strategy)
     if (group->process != NULL)
         error = group_lodge(group, &host);
     if (error == 0) {
-        error = space_retrieve_switch(host->space, strategy);
+        error = host->space->home == instance.kernel ? space_retrieve_switch(host->space, strategy)
+                                                     : retrieve_at(host->space->home, host->id, strategy);
         group_leave(host);
     }
     group_put(group);
@@ -77,22 +89,17 @@ static void handle_retrieve(const struct msg *m)
 
 int retrieve_process(int64_t process, const char *strategy)
 {
-    static const struct msg_policy policy = {.end = WAIT_KILLABLE};
-    struct msg_retrieve message = {.process = process != 0 ? process : thread_current()->group->id,
-                                   .strategy = space_strategy_find(strategy)};
+    uint32_t number = space_strategy_find(strategy);
     uint32_t home;
-    int length;
 
-    if (space_strategy((uint32_t)message.strategy) == NULL)
+    if (space_strategy(number) == NULL)
         return -EINVAL;
-    home = message.process > 0 && message.process <= INT32_MAX ? process_home((uint32_t)message.process) : KERNELS_MAX;
+    if (process == 0)
+        process = thread_current()->group->id;
+    home = process > 0 && process <= INT32_MAX ? process_home((uint32_t)process) : KERNELS_MAX;
     if (home >= instance.kernels)
         return -ESRCH;
-    if (home == instance.kernel)
-        return retrieve_here(message.process, (uint32_t)message.strategy);
-    length = msg_call_within(&policy, home, MSG_RETRIEVE, &message, sizeof(message), NULL, 0, "change of retrieval",
-                             (uint64_t)message.process);
-    return length < 0 ? length : 0;
+    return home == instance.kernel ? retrieve_here(process, number) : retrieve_at(home, process, number);
 }
 
 void retrieve_calls_init(void)

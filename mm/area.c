@@ -299,6 +299,25 @@ bool area_set_reserved(struct area_list *list, struct area *area, uint64_t addre
     return true;
 }
 
+bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct area *area = area_next(list, start), *next;
+
+    if (area == NULL || area->start >= end)
+        return false;
+    while ((next = area_after(list, area)) != NULL && next->start < end)
+        append(list, area, next);
+    area->start = area->start < start ? area->start : start;
+    area->end = area->end > end ? area->end : end;
+    area->prot = prot;
+    area_tree_moved(list, area);
+    next = area_after(list, area);
+    if (next != NULL)
+        join(list, next);
+    join(list, area);
+    return true;
+}
+
 int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
     struct area *area;

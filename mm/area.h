@@ -109,6 +109,9 @@ struct area *area_reserve(void);
 void area_unreserve(struct area *area);
 bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,
                        uint32_t prot, uint64_t backing);
+/* All of [START, END), of which some areas have a part, becomes one area with PROT and nothing behind it: they grow
+ * into each other. False, and nothing has happened: no area has a part. */
+bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
 /* Adds an area behind all others. -EINVAL when that is not its place; -ENOMEM. */
 int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing);
 static inline int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)

@@ -219,6 +219,12 @@ static int64_t grant(struct space *space, uint32_t kernel, uint64_t length)
     return (int64_t)start;
 }
 
+/* A strategy comes from the home alone. */
+static bool may_change(const struct space *space, const struct msg_space_change *change, uint32_t from)
+{
+    return change->operation != SPACE_STRATEGY || from == space->home;
+}
+
 static void handle_change(const struct msg *m)
 {
     const struct msg_space_change *change = m->data;
@@ -227,9 +233,9 @@ static void handle_change(const struct msg *m)
     int64_t value = -ESRCH;
 
     if (space != NULL) {
-        value = !change_valid(change)              ? -EPROTO
-                : needs_no_lock(change->operation) ? defer_recall(space, m)
-                                                   : defer_change(space, m);
+        value = !change_valid(change) || !may_change(space, change, m->ticket.kernel) ? -EPROTO
+                : needs_no_lock(change->operation)                                    ? defer_recall(space, m)
+                                                                                      : defer_change(space, m);
         if (value == 0 && change->operation == SPACE_LEASE)
             value = grant(space, m->ticket.kernel, change->length);
         else if (value == 0)

@@ -113,14 +113,14 @@ static void note_area_locked(struct space_get *get, const struct msg_space_got *
         get->area = NULL;
 }
 
-/* The same for all of the page's table, which the home said is one area and stays so until this answer. */
+/* The same for all of the page's table, which the home said is one area and stays so until this answer. There is
+ * memory: for a table without an area one is reserved. */
 static void note_block_area_locked(struct space_get *get, const struct msg_space_got *answer)
 {
-    struct area_list *areas = &get->space->areas;
-    uint64_t start = get->page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
+    uint64_t start = get->page & ~(LEAF_SIZE - 1);
 
-    if (!area_overlaps(areas, start, end) || area_set(areas, start, end, answer->prot) != 0)
-        note_area_locked(get, answer); /* without memory: the others come when a page of theirs faults */
+    if (!area_grow_together(&get->space->areas, start, start + LEAF_SIZE, answer->prot))
+        note_area_locked(get, answer);
 }
 
 /* The answer makes sense. */
@@ -139,9 +139,17 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
     return answer->kind == SPACE_NONE || answer->kind == SPACE_AREA || answer->kind == SPACE_BUSY;
 }
 
-/* The spare frame is the page's, and ours to hold. */
-static void hold_spare_locked(struct space_get *get, uint64_t *entry, uint64_t flags)
+/* SEEN, the page's entry, to be written. One that is empty is in no large page, so the table is as it looks. */
+static uint64_t *writable_locked(struct space_get *get, const uint64_t *seen)
 {
+    return *seen == 0 ? (uint64_t *)(uintptr_t)seen : paging_entry(&get->space->tables, get->page, false);
+}
+
+/* The spare frame is the page's, and ours to hold. */
+static void hold_spare_locked(struct space_get *get, const uint64_t *seen, uint64_t flags)
+{
+    uint64_t *entry = writable_locked(get, seen);
+
     if (get->block == 0) /* else it is counted */
         frame_share(get->spare);
     *entry = get->spare | flags | PAGING_SOFT_HELD;
@@ -152,10 +160,10 @@ static void hold_spare_locked(struct space_get *get, uint64_t *entry, uint64_t f
 static int take_answer_locked(struct space_get *get, const struct msg_space_got *answer)
 {
     struct space *space = get->space;
-    uint64_t *entry = paging_entry(&space->tables, get->page, false);
+    const uint64_t *seen = get->entry;
     uint64_t flags;
 
-    if (!answer_valid(get, answer, *entry) || answer->kind == SPACE_BUSY)
+    if (!answer_valid(get, answer, *seen) || answer->kind == SPACE_BUSY)
         return 1;
     if (answer->kind == SPACE_NONE) {
         space_count_answer_locked(space, SPACE_NONE, false);
@@ -173,16 +181,18 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     flags = space_page_flags(answer->prot, answer->cow != 0);
     if (answer->kind == SPACE_TAKEN ||
         (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* the answer that said so was lost */
-        hold_spare_locked(get, entry, flags);
+        hold_spare_locked(get, seen, flags);
         space_count_answer_locked(space, SPACE_AREA, answer->backed != 0);
         return 0;
     }
     if (!area_allows(answer->prot, get->access))
         return -EACCES;
-    if (answer->kind == SPACE_AREA || (*entry & PAGING_SOFT_LIMBO) != 0)
+    if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_LIMBO) != 0)
         return 1;
-    if (*entry == 0)
-        *entry = answer->frame | flags | (window_owns(answer->frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    if (*seen == 0)
+        *paging_entry(&space->tables, get->page,
+                      false) = answer->frame | flags |
+                               (window_owns(answer->frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
     space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
     if (answer->runs != 0)
         space_runs_install_locked(space, get->page, get->start, get->end, answer->run, answer->runs, answer->prot);
@@ -222,12 +232,13 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     completion_signal(&get->done); /* now the task may end, and the space with it */
 }
 
-/* The question begins: what its answer needs is there, and changes of what that may bring wait for it. */
+/* The question begins: what its answer needs is there, and changes of what that may bring wait for it. A large page
+ * that another thread has brought stays one. */
 static bool begin_locked(struct space_get *get, bool wide)
 {
     struct space *space = get->space;
 
-    if (paging_entry(&space->tables, get->page, true) == NULL)
+    if (get->entry == NULL && (get->entry = paging_entry(&space->tables, get->page, true)) == NULL)
         return false;
     if (get->area == NULL && area_find(&space->areas, get->page) == NULL && (get->area = area_reserve()) == NULL)
         return false;
@@ -239,6 +250,16 @@ static bool begin_locked(struct space_get *get, bool wide)
     return true;
 }
 
+/* Another thread's answer has brought the page meanwhile. */
+static bool here_locked(const struct space_get *get)
+{
+    const struct area *area = area_find(&get->space->areas, get->page);
+    const uint64_t *entry = paging_look(&get->space->tables, get->page);
+
+    return area != NULL && area_allows(area->prot, get->access) && entry != NULL && *entry != 0 &&
+           (*entry & PAGING_SOFT_LIMBO) == 0 && ((get->access & AREA_WRITE) == 0 || (*entry & PAGING_SOFT_COW) == 0);
+}
+
 /* Asks once, with RUNS. False: there is no memory for the answer. */
 static bool question(struct space_get *get, uint32_t runs)
 {
@@ -247,11 +268,14 @@ static bool question(struct space_get *get, uint32_t runs)
         .space = space->id, .page = get->page, .spare = get->spare, .access = get->access, .runs = (uint16_t)runs};
     struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = get->page};
     struct msg_asking asking;
+    const uint64_t *leaf;
     bool begun;
 
     completion_init(&get->done);
     spin_lock(&space->lock);
-    if (get->huge != SPACE_HUGE_NO && (runs > SPACE_RUNS_SHORT || !huge_may_take_locked(space, get->page)))
+    leaf = paging_look(&space->tables, get->page & ~(LEAF_SIZE - 1));
+    get->entry = leaf != NULL ? leaf + paging_index(get->page) : NULL;
+    if (get->huge != SPACE_HUGE_NO && (runs > SPACE_RUNS_SHORT || !huge_may_take_locked(space, get->page, leaf)))
         get->huge = SPACE_HUGE_NO;
     ask.huge = (uint16_t)get->huge;
     begun = begin_locked(get, runs != 0 || get->huge != SPACE_HUGE_NO);
@@ -264,11 +288,38 @@ static bool question(struct space_get *get, uint32_t runs)
     return true;
 }
 
+/* Another thread of this kernel brings a block for the page's 2 MiB: waits for it. True: the page is here. */
+static bool block_comes(struct space_get *get)
+{
+    struct space *space = get->space;
+    bool asked = false, here;
+
+    spin_lock(&space->lock);
+    list_for_each(node, &space->gets) {
+        const struct space_get *other = container_of(node, const struct space_get, node);
+
+        asked |= other->huge == SPACE_HUGE_BLOCK && other->start == (get->page & ~(LEAF_SIZE - 1));
+    }
+    here = here_locked(get);
+    spin_unlock(&space->lock);
+    if (!asked || here)
+        return here;
+    space_gets_await(space, (struct space_range){get->page, get->page + PAGE_SIZE});
+    spin_lock(&space->lock);
+    here = here_locked(get);
+    spin_unlock(&space->lock);
+    return here;
+}
+
 /* The home would give the page's 2 MiB a block of ours; without one it is asked for the page alone. */
 static void question_with_block(struct space_get *get, uint32_t runs)
 {
-    uint64_t block = huge_block();
+    uint64_t block;
 
+    get->result = 0;
+    if (block_comes(get))
+        return;
+    block = huge_block();
     if (block != 0) {
         if (get->spare != 0)
             frame_free_zeroed(get->spare);
@@ -377,9 +428,11 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     uint32_t block = area != NULL ? block_of(area, page) : 0;
     bool still;
 
-    if (space->leases.ranges.root != NULL)
-        lease_share_locked(space, page, page + PAGE_SIZE);
     still = block_still_locked(space, page, block);
+    if (!still && space->leases.ranges.root != NULL) { /* a lease of the home's own is in the way */
+        lease_share_locked(space, page, page + PAGE_SIZE);
+        still = block_still_locked(space, page, block);
+    }
     /* a question may have been on its way while the strategy changed */
     if (!space->retrieval->home_knows || (!still && (block == 0 || !block_still_locked(space, page, 0))) ||
         (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)) {

@@ -16,7 +16,8 @@ struct space_get {
     uint64_t page;
     uint64_t start, end; /* what the answer may bring */
     uint32_t access;
-    struct area *area; /* memory for the page's, or NULL: it is known, or this has been used */
+    const uint64_t *entry; /* the page's, which stays where it is as long as the question is under way */
+    struct area *area;     /* memory for the page's, or NULL: it is known, or this has been used */
     uint64_t
         spare; /* a zeroed frame of ours that the page gets if it has none; 0: it has been taken, or there is none */
     uint64_t block; /* 2 MiB, zeroed, that SPARE is a part of; 0: it has been taken, or there is none */

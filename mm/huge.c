@@ -3,6 +3,7 @@
 
 #include "boot/instance.h"
 #include "boot/window.h"
+#include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
@@ -53,11 +54,9 @@ static bool area_may(uint32_t prot)
     return policy == HUGE_ALWAYS || (prot & AREA_HUGE) != 0;
 }
 
-/* Nothing is mapped in PAGE's table. */
-static bool empty_locked(const struct space *space, uint64_t page)
+/* LEAF is a table, or NULL: nothing is mapped there. */
+static bool is_empty(const uint64_t *leaf)
 {
-    const uint64_t *leaf = paging_look(&space->tables, page & ~(LEAF_SIZE - 1));
-
     return leaf == NULL || paging_next_used(leaf, 0, LEAF_ENTRIES) == LEAF_ENTRIES;
 }
 
@@ -66,7 +65,7 @@ bool huge_wanted_locked(const struct space *space, const struct area *area, uint
     uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
 
     if (area->backing != BACKING_NONE || !area_may(area->prot) || start < area->start || end > area->end ||
-        !empty_locked(space, page))
+        !is_empty(paging_look(&space->tables, start)))
         return false;
     return space_alone_locked(space) || lease_covers_locked(space, start, end) ||
            (space->home == instance.kernel && !space_locking->taken_locked(space, start, end) &&
@@ -80,6 +79,7 @@ uint64_t huge_block(void)
     for (uint64_t at = 0; frame != 0 && at < LEAF_SIZE; at += ZERO_AT_ONCE) {
         memset((uint8_t *)window_direct(frame) + at, 0, ZERO_AT_ONCE);
         msg_poll();
+        cpu_answer();
     }
     return frame;
 }
@@ -137,14 +137,14 @@ bool huge_map(struct space *space, uint64_t page, uint32_t access)
 
 /* --- over kernels --- */
 
-bool huge_may_take_locked(const struct space *space, uint64_t page)
+bool huge_may_take_locked(const struct space *space, uint64_t page, const uint64_t *leaf)
 {
     const struct area *area;
 
     if (policy == HUGE_NEVER)
         return false;
     area = area_find(&space->areas, page);
-    return (area == NULL || area_may(area->prot)) && empty_locked(space, page);
+    return (area == NULL || area_may(area->prot)) && is_empty(leaf);
 }
 
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask)

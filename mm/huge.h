@@ -23,7 +23,7 @@ void huge_block_release(uint64_t block, uint64_t keep);
 /* space->lock is held, for the rest: those of questions and answers of mm/get.c.
  *
  * The asker has nothing in PAGE's table, and may be answered for all of it. */
-bool huge_may_take_locked(const struct space *space, uint64_t page);
+bool huge_may_take_locked(const struct space *space, uint64_t page, const uint64_t *leaf);
 /* The home, which wants a large page there: SPACE_WANTS_BLOCK; SPACE_TAKEN_BLOCK, and the asker's is mapped;
  * SPACE_AREA: there is no memory for it. */
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask);

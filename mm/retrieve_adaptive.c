@@ -30,7 +30,8 @@ static void look_at_samples_locked(struct space *space)
         if (entry == NULL || (*entry & PAGING_SOFT_PREFETCHED) == 0)
             continue; /* it is gone, or was here before */
         adapting->window.brought++;
-        adapting->window.used += space_prefetch_used(*entry);
+        adapting->window.used += space_prefetch_used(
+            *entry | (paging_large(&space->tables, adapting->sample[i]) & PAGING_ACCESSED));
     }
     adapting->samples = 0;
 }

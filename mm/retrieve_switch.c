@@ -19,10 +19,13 @@
 static int take_page_locked(struct space *space, uint64_t page, uint64_t frame, bool cow)
 {
     const struct area *area = area_find(&space->areas, page);
-    uint64_t *entry = area != NULL ? paging_entry(&space->tables, page, true) : NULL;
+    uint64_t *entry;
 
+    if (area == NULL)
+        return 0; /* an unmap failed half-way: nobody is to get it, and the next unmap ends it */
+    entry = paging_entry(&space->tables, page, true);
     if (entry == NULL)
-        return area != NULL ? -ENOMEM : -EPROTO;
+        return -ENOMEM;
     if (*entry == 0)
         *entry = frame | space_page_flags(area->prot, cow) | (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
     return 0;
@@ -82,6 +85,39 @@ int space_directory_fill(struct space *space)
     return error;
 }
 
+/* What members said of the change. */
+struct told {
+    kernel_set again; /* those who could not be asked, or could not answer, for want of memory */
+    int error;
+};
+
+static void note_told(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct told *told = context;
+
+    (void)reply;
+    if (length == -ENOMEM)
+        told->again |= 1ull << kernel;
+    else if (length < 0)
+        told->error = length;
+}
+
+/* All members get the new mode; to hear of it twice does no harm. */
+static void tell_members(struct msg_space_change *change, kernel_set members, uint32_t strategy)
+{
+    struct told told = {.again = members};
+
+    while (told.again != 0 && told.error == 0) {
+        kernel_set asked = told.again;
+
+        told.again = 0;
+        msg_gather(asked, MSG_SPACE_CHANGE, change, sizeof(*change), note_told, &told, "change of retrieval", strategy);
+        msg_poll(); /* an answer gives memory back */
+    }
+    if (told.error != 0)
+        panic("mm: a member refuses strategy %u (error %d)", strategy, told.error);
+}
+
 static int switch_locked_space(struct space *space, uint32_t strategy)
 {
     struct msg_space_change change = {
@@ -97,10 +133,7 @@ static int switch_locked_space(struct space *space, uint32_t strategy)
     change.target = space_mode_next_locked(space, strategy);
     others = space->members & ~(1ull << instance.kernel);
     spin_unlock(&space->lock);
-    msg_gather(others, MSG_SPACE_CHANGE, &change, sizeof(change), msg_note_error, &error, "change of retrieval",
-               strategy);
-    if (error != 0)
-        panic("mm: a member refuses strategy %u (error %d)", strategy, error);
+    tell_members(&change, others, strategy);
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "msg/channel.h"
 
 #define RUNS_MAX ((MSG_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))
+#define TABLES_A_PART 64u /* looked at under the lock for one answer */
 #define TABLES_A_POLL 16u /* whose pages are mapped before this kernel looks for messages */
 
 /* --- whoever lists --- */
@@ -22,7 +23,7 @@
 /* The end of the run of pages that begins at INDEX: with frames one behind the other, and alike. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index)
 {
-    uint64_t kind = leaf[index] & (PAGING_SOFT_COW | PAGING_SOFT_HELD);
+    uint64_t kind = leaf[index] & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW | PAGING_SOFT_HELD);
     uint32_t i = index + 1;
 
     while (i < LEAF_ENTRIES && leaf[i] != 0 &&
@@ -37,13 +38,13 @@ static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_l
 {
     struct msg_space_run *runs = (struct msg_space_run *)(head + 1);
     uint64_t needed = space->home == instance.kernel ? 0 : PAGING_SOFT_HELD;
-    uint32_t count = 0;
+    uint32_t count = 0, tables = 0;
     const uint64_t *leaf;
 
     *head = (struct msg_space_listed){0};
     spin_lock(&space->lock);
     for (uint64_t va = from; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
-        if (count > RUNS_MAX - LEAF_ENTRIES) {
+        if (count > RUNS_MAX - LEAF_ENTRIES || tables++ == TABLES_A_PART) {
             head->next = va;
             break;
         }

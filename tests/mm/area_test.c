@@ -215,6 +215,34 @@ TEST(area_set_around,
     begin();
 }
 
+TEST(area_grow, "areas with a part of a range become one with all of it, without memory; with none nothing happens")
+{
+    uint64_t state = 12;
+
+    for (int round = 0; round < 200; round++) {
+        uint64_t start = test_below(&state, PAGES - 8), end = start + 1 + test_below(&state, 8);
+        bool some = false;
+
+        begin();
+        for (int i = 0; i < 6; i++) { /* alike in the range, others beside it */
+            uint64_t page = test_below(&state, PAGES);
+            uint32_t prot = page + 1 >= start && page <= end ? AREA_READ : AREA_WRITE;
+
+            CHECK_EQ(area_set(&list, at(page), at(page + 1), prot), 0);
+            fill(page, page + 1, (uint16_t)prot);
+        }
+        for (uint64_t page = start; page < end; page++)
+            some |= map[page] != NONE;
+        heap_left = 0;
+        CHECK_EQ(area_grow_together(&list, at(start), at(end), AREA_READ), some);
+        heap_left = -1;
+        if (some)
+            fill(start, end, AREA_READ);
+        check_list();
+    }
+    begin();
+}
+
 TEST(area_move, "a list that gets another's areas drops its own; the other is empty, and both can be used")
 {
     struct area_list other;

@@ -2,6 +2,7 @@
  * touch tells them from small ones, whatever changes a part of them and whichever kernel looks. The word `alone`: only
  * processes on one kernel are to get them (retrieve=members and its like). */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "userland/tests/audit.h"
 #include "userland/tests/spread.h"
 #include "userland/tests/tap.h"
+#include "userland/tests/thread.h"
 
 #define HUGE (2l << 20)
 #define HUGE_PAGES (HUGE / PAGE)
@@ -372,6 +374,55 @@ static void test_without(void)
         EXPECT(spread_child(child_gets_one, NULL) == 0, "in the child");
 }
 
+/* --- a team --- */
+
+#define TEAM 16
+
+static struct {
+    char *area;
+    atomic_int ready, go;
+} team;
+
+static void touch_own(struct thread *thread)
+{
+    spread_go(1);
+    atomic_fetch_add(&team.ready, 1);
+    thread_wait(&team.go, 1);
+    team.area[thread->index * PAGE] = 1;
+}
+
+/* COUNT threads of one kernel touch their pages of the same 2 MiB first. */
+static void touch_together(int count)
+{
+    struct thread threads[TEAM] = {{0}};
+    long before = huge_kb();
+
+    team.area = map_aligned(1, PRIVATE, MADV_HUGEPAGE);
+    atomic_store(&team.ready, 0);
+    atomic_store(&team.go, 0);
+    for (int i = 0; i < count; i++) {
+        threads[i].index = i;
+        EXPECT(thread_start(&threads[i], touch_own), "%s", strerror(errno));
+    }
+    EXPECT(thread_wait(&team.ready, count), "the threads are not there");
+    atomic_store(&team.go, 1);
+    for (int i = 0; i < count; i++)
+        EXPECT(thread_join(&threads[i]), "thread %d", i);
+    if (tap_on_kettle() && !only_alone) /* shown by the home and where it was touched, if these are two */
+        EXPECT(changed_by(before, spread_count() > 1 ? 2 : 1), "touched by %d", count);
+    EXPECT(audit_own(), "the kernels do not agree");
+    munmap(team.area, HUGE);
+}
+
+static void test_team(void)
+{
+    if (!possible())
+        return;
+    touch_together(1);
+    touch_together(2);
+    touch_together(TEAM);
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
@@ -384,6 +435,7 @@ int main(int argc, char **argv)
         {"2 MiB that are protected stay a large page", test_protect_whole},
         {"after a fork both sides have their own, or what they share", test_fork},
         {"all of it and a part can be moved", test_move},
+        {"threads of one kernel that touch 2 MiB first have a large page of it", test_team},
         {"without memory for large pages there are small ones, and later large ones again", test_without},
     };
 

@@ -3,6 +3,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "mm/internal.h"
+#include "mm/lease.h"
 #include "mm/space.h"
 #include "msg/channel.h"
 
@@ -62,6 +63,21 @@ int64_t space_apply_advice_locked(struct space *space, const struct msg_space_ch
 
 /* --- over kernels --- */
 
+/* Asks the home, or nobody: what this kernel has leased it knows best. */
+static int64_t ask_who_knows(struct space *space, const struct msg_space_change *change)
+{
+    int64_t value = 0;
+    bool known;
+
+    spin_lock(&space->lock);
+    known = lease_covers_locked(space, change->start, change->start + change->length);
+    if (known)
+        value = change->operation == SPACE_CHECK ? check_locked(space, change)
+                                                 : resident_locked(space, change->start, change->length);
+    spin_unlock(&space->lock);
+    return known ? value : space_ask_home(space, change);
+}
+
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed)
 {
     struct msg_space_change change = {.space = space->id,
@@ -71,10 +87,10 @@ int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forb
                                       .prot = forbidden,
                                       .target = needed};
 
-    return (int)space_ask_home(space, &change);
+    return (int)ask_who_knows(space, &change);
 }
 
-int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t set, uint32_t clear)
+int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear)
 {
     struct msg_space_change change = {.space = space->id,
                                       .start = start,
@@ -89,7 +105,9 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t set, 
     if (error != 0)
         return error;
     space_count_change(space);
-    error = (int)space_ask_home(space, &change);
+    error = forbidden != 0 ? space_check(space, start, end, forbidden, 0) : 0;
+    if (error >= 0)
+        error = (int)space_ask_home(space, &change);
     if (error == 0)
         error = space_apply_others(space, &change, "advice");
     space_release(space, range);
@@ -171,7 +189,7 @@ int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count
     int64_t pages;
 
     if (space->retrieval->home_knows)
-        return space_ask_home(space, &change);
+        return ask_who_knows(space, &change);
     pages = space_apply(space, &change);
     msg_multicast(space_others(space), MSG_SPACE_CHANGE, &change, sizeof(change), note_resident, &pages,
                   "pages that are mapped", start);
@@ -220,7 +238,8 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         error = space_acquire(space, range);
     if (error != 0)
         return error == -EFAULT ? -ENOMEM : error;
-    for (uint64_t at = start; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
+    error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* it may be something else by now */
+    for (uint64_t at = error == 0 ? start : end; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
         uint64_t stop = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE;
 
         spin_lock(&space->lock);
@@ -229,5 +248,5 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         msg_poll();
     }
     space_release(space, range);
-    return 0;
+    return error > 0 ? -ENOMEM : error;
 }

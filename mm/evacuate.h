@@ -30,6 +30,7 @@ struct space_facts {
     uint32_t home;     /* as it is going to be */
     uint32_t complete; /* 1: this kernel is going to be its home: areas follow */
     uint64_t mode;     /* names the retrieval strategy */
+    uint64_t later;    /* what new areas get (mlockall) */
 };
 /* Makes space ID here or finds it. Any context. -ENOMEM. */
 int evacuate_stage(uint64_t id, const struct space_facts *facts, struct space **space);

@@ -211,6 +211,7 @@ static void commit_space(struct staged_space *staged)
         space->members = staged->facts.members | 1ull << instance.kernel;
         space->break_start = staged->facts.break_start;
         space->break_now = staged->facts.break_now;
+        space->later = (uint32_t)staged->facts.later;
     }
     spin_unlock(&space->lock);
     space_mode_note(space, staged->facts.mode);

@@ -12,6 +12,7 @@
 #define LEASE_TOP (MAP_TOP - (1ull << 40)) /* what the home maps is above, and holes in it stay free for growth */
 #define LARGEST (1ull << 30)               /* of a mapping that is made in a lease */
 #define LOOKS 8u                           /* leases that are looked at for room before there is another one */
+#define SHARING_MAX 256u                   /* areas that the home leases itself: in a handler, under locks */
 #define ALIGNMENT LEAF_SIZE                /* so that no two kernels' pages are in one table */
 
 static bool allowed; /* [i] */
@@ -109,9 +110,11 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
 
 void lease_begin_sharing_locked(struct space *space)
 {
+    const struct area *area = area_next(&space->areas, 0);
+
     if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0)
         return;
-    for (const struct area *area = area_next(&space->areas, 0); area != NULL; area = area_after(&space->areas, area)) {
+    for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
         if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end))
             area_set(&space->leases.ranges, area->start, area->end, instance.kernel); /* without memory it is shared */
     }
@@ -184,6 +187,13 @@ const struct area *lease_others_locked(const struct space *space, uint64_t start
     return space->home == instance.kernel ? others(space, start, end) : NULL;
 }
 
+int32_t lease_holder_locked(const struct space *space, struct space_range range)
+{
+    const struct area *lease = lease_others_locked(space, range.start, range.end);
+
+    return lease != NULL ? (int32_t)lease->prot : -1;
+}
+
 uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     const struct area *lease = space->leases.ranges.root != NULL ? area_next(&space->leases.ranges, start) : NULL;
@@ -221,7 +231,7 @@ static void note_free_locked(struct space *space, uint64_t start, uint64_t end)
 {
     if (space->leases.ranges.root == NULL) /* as after each fork: holes between areas are found, too */
         space->leases.low = 0;
-    else if (end - start >= LEASE_MIN && end > space->leases.low)
+    else if (end - start >= LEASE_MIN && end > space->leases.low && end <= LEASE_TOP)
         space->leases.low = end;
 }
 
@@ -246,8 +256,14 @@ uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end)
 
 void lease_share_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    const struct area *lease = space->leases.ranges.root != NULL ? area_next(&space->leases.ranges, start) : NULL;
+    const struct area *lease = NULL;
 
+    if (start == 0 && end >= USER_END) {
+        lease_forget_locked(space, instance.kernel);
+        note_free_locked(space, start, start);
+    } else if (space->leases.ranges.root != NULL) {
+        lease = area_next(&space->leases.ranges, start);
+    }
     while (lease != NULL && lease->start < end) {
         uint64_t next = lease->end;
 

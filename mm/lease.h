@@ -38,6 +38,8 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
 void lease_begin_sharing_locked(struct space *space);
 /* The first lease of another kernel that has a part of [START, END), or NULL; also on a kernel that is not the home. */
 const struct area *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);
+/* Its kernel, for the wait dump, or -1. */
+int32_t lease_holder_locked(const struct space *space, struct space_range range);
 /* Where the first lease, whoever's, of a part of [START, END) begins; END: there is none. */
 uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end);
 /* [*START, *END), around PAGE, which is not leased, loses what is behind the nearest leases on both sides. */

@@ -236,6 +236,7 @@ int lease_await(struct space *space, struct space_range range)
 
     completion_init(&awaiting.done);
     spin_lock(&space->lock);
+    reason.kernel = lease_holder_locked(space, range);
     waits = lease_wait_locked(space, range, awaited, &awaiting, &start);
     spin_unlock(&space->lock);
     lease_recall(start);
@@ -260,9 +261,9 @@ static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, 
     struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
     struct msg_space_pair *pairs = (struct msg_space_pair *)(areas + out->areas);
     uint64_t room = PAGES_A_PART;
-    uint64_t *leaf;
+    const uint64_t *leaf;
 
-    for (uint64_t va = start; (leaf = paging_next_leaf(&space->tables, &va, end)) != NULL; va += LEAF_SIZE) {
+    for (uint64_t va = start; (leaf = paging_next_leaf_look(&space->tables, &va, end)) != NULL; va += LEAF_SIZE) {
         uint32_t first = va < start ? paging_index(start) : 0;
         uint32_t last = end - va < LEAF_SIZE ? paging_index(end) : LEAF_ENTRIES;
 

@@ -136,16 +136,8 @@ static int duplicate_file(struct remap *r, uint64_t backing)
                                    .prot = r->prot,
                                    .target = SPACE_MAP_KEEP,
                                    .room = backing};
-    struct space_range range = {r->to, r->to + r->new_length};
-    int64_t result = space_acquire(r->space, range);
+    int64_t result = space_ask_home(r->space, &map);
 
-    if (result != 0)
-        return (int)result;
-    space_count_change(r->space);
-    result = let_target_go(r);
-    if (result == 0)
-        result = space_ask_home(r->space, &map);
-    space_release(r->space, range);
     return result < 0 ? (int)result : 0;
 }
 
@@ -155,11 +147,10 @@ static int duplicate(struct remap *r)
     uint64_t length = r->new_length < r->end - r->from ? r->new_length : r->end - r->from;
     struct space_range range = cover(r, length);
     int64_t backing = space_look(r->space, r->from, SPACE_LOOK_BACKING);
-    int error;
+    int error = backing < 0 ? (int)backing : 0;
 
-    if (backing != 0)
-        return backing < 0 ? (int)backing : duplicate_file(r, (uint64_t)backing);
-    error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
+    if (backing == 0)
+        error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
     if (error != 0)
         return error;
     error = space_acquire(r->space, range);
@@ -167,11 +158,13 @@ static int duplicate(struct remap *r)
         return error;
     space_count_change(r->space);
     error = look_again(r);
-    if (error == 0 && r->from + length > r->end)
-        error = -EAGAIN;
+    if (error == 0 && (r->from + length > r->end || space_look(r->space, r->from, SPACE_LOOK_BACKING) != backing))
+        error = -EAGAIN; /* it is something else by now */
     if (error == 0)
         error = let_target_go(r);
-    if (error == 0)
+    if (error == 0 && backing != 0)
+        error = duplicate_file(r, (uint64_t)backing);
+    else if (error == 0)
         error = space_duplicate(r->space, r->from, length, r->to, r->new_length, r->prot);
     space_release(r->space, range);
     return error;

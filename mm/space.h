@@ -185,8 +185,9 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
 /* All areas in [START, END) lack the bits FORBIDDEN, of which AREA_BACKED may be one, and have the bits NEEDED
  * (AREA_*): 0, or 1 when a part is in no area; -EINVAL; -EACCES: AREA_SHARED is needed, and it is a file's. */
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
-/* The areas in [START, END) lose the bits CLEAR, of AREA_KEPT, and get the bits SET. -ENOMEM. Waits. */
-int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
+/* The areas in [START, END) lose the bits CLEAR, of AREA_KEPT, and get the bits SET. -EINVAL: one has a bit that is
+ * FORBIDDEN; -ENOMEM. Waits. */
+int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear);
 /* New areas get AREA_LOCKED and are filled, or not, from now on. */
 int space_lock_later(struct space *space, bool lock);
 /* Gives the pages of [START, END) frames, for writing or reading. -EINVAL: an area forbids that; -ENOMEM: a part is in

@@ -118,6 +118,8 @@ static void end_elsewhere(struct group *group)
     msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
                group->id);
     completion_wait(&group->quiet, &reason);
+    if (group->process->pruning)
+        futex_release_thread(true); /* as long as all kernels still have the memory */
     msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_answer, group, "end of a group", group->id);
 }
 

@@ -213,6 +213,7 @@ static bool prepare_group(struct group *group, void *context)
         facts.space.members = group->space->members & ~(1ull << instance.kernel);
         facts.space.break_start = group->space->break_start;
         facts.space.break_now = group->space->break_now;
+        facts.space.later = group->space->later;
     }
     send_one(s, s->successor, PART_GROUP, group->id, &facts, sizeof(facts));
     if (ours && group->space != NULL)

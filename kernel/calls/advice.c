@@ -90,7 +90,7 @@ static int advise(const struct advice *advice, uint64_t start, uint64_t end, boo
     case ADVICE_NOTHING:
         break;
     case ADVICE_FLAG:
-        error = space_flag(own_space(), start, end, advice->set, advice->clear);
+        error = space_flag(own_space(), start, end, advice->forbidden, advice->set, advice->clear);
         break;
     case ADVICE_DISCARD:
         return space_discard(own_space(), start, end - start);
@@ -148,7 +148,7 @@ static int64_t lock_range(uint64_t address, uint64_t size, bool lock, bool fill)
     if (error >= 0) {
         bool unmapped = error != 0 || beyond;
 
-        error = space_flag(own_space(), start, end, lock ? AREA_LOCKED : 0, lock ? 0 : AREA_LOCKED);
+        error = space_flag(own_space(), start, end, 0, lock ? AREA_LOCKED : 0, lock ? 0 : AREA_LOCKED);
         if (error == 0 && unmapped)
             error = -ENOMEM;
     }
@@ -200,7 +200,7 @@ int64_t call_mlockall(struct call *c)
     error = space_lock_later(own_space(), (flags & MCL_FUTURE) != 0 && (flags & MCL_ONFAULT) == 0);
     if (error != 0 || (flags & MCL_CURRENT) == 0)
         return error;
-    error = space_flag(own_space(), 0, USER_END, AREA_LOCKED, 0);
+    error = space_flag(own_space(), 0, USER_END, 0, AREA_LOCKED, 0);
     if (error == 0 && (flags & MCL_ONFAULT) == 0)
         fill_all(own_space());
     return error;
@@ -211,7 +211,7 @@ int64_t call_munlockall(struct call *c)
     int error = space_lock_later(own_space(), false);
 
     (void)c;
-    return error != 0 ? error : space_flag(own_space(), 0, USER_END, 0, AREA_LOCKED);
+    return error != 0 ? error : space_flag(own_space(), 0, USER_END, 0, 0, AREA_LOCKED);
 }
 
 /* --- questions --- */

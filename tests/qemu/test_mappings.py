@@ -4,7 +4,7 @@ import pytest
 
 from conftest import in_turn, tap_failures
 
-PROGRAMS = ["test-map", "test-remap", "test-break", "test-lease", "test-advise", "test-resident", "test-filemap", "test-zero",
+PROGRAMS = ["test-map", "test-remap", "test-break", "test-lease", "test-advise", "test-resident", "test-filemap", "test-zero", "test-crossing",
             "test-membarrier"]
 MACHINES = {
     "late-answers": ("--cpus", "4", "--nodes", "2", "--inject", "seed=11"),

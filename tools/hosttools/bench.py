@@ -25,13 +25,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import bench_messages, bench_plots, bench_tasks, bench_vm
+from hosttools import bench_abi, bench_messages, bench_plots, bench_tasks, bench_vm
 from hosttools.bench_runs import Report, Run
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT, build_dir
 from hosttools.qemu import CPU_MODEL, PROGRAM
 
-BENCHMARKS: dict[str, ModuleType] = {"messages": bench_messages, "tasks": bench_tasks, "vm": bench_vm}
+BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "tasks": bench_tasks, "vm": bench_vm}
 RAW = "raw.json"
 STATUS_FAILED = 1
 

@@ -1,0 +1,34 @@
+"""The benchmark of system calls on whole machines: every row has figures."""
+
+import json
+
+import pytest
+
+MACHINE = ("--cpus", "4", "--nodes", "2", "--tcg", "single", "--count")
+PROGRAM = ("abibench", "--quick", "--json")
+
+
+def rows(told) -> dict:
+    """The rows by name, each with `work`: instructions of programs and kernels on all CPUs, of one operation."""
+    counts = {entry["region"]: entry for entry in told["counts"]}
+    assert not [entry for entry in told["counts"] if entry["errors"] or entry["open"]]
+    found = {}
+    for line in told["stdout"].splitlines():
+        item = json.loads(line)
+        assert item["count"] > 0 and item["ns"] and min(item["ns"]) >= 0 and not item["absent"], item
+        item["work"] = sum(cpu["user"] + cpu["kernel"] for cpu in counts[item["region"]]["cpus"]) / item["count"]
+        found[item["case"]] = item
+    return found
+
+
+@pytest.mark.linux
+def test_every_row_has_figures_on_linux(run_json):
+    assert len(rows(run_json("--os", "linux", *MACHINE, "--", *PROGRAM))) > 30
+
+
+@pytest.mark.parametrize("kernels", ["core", "node"])
+def test_every_row_has_figures_on_kettle(run_json, kernels):
+    found = rows(run_json(*MACHINE, "--kernels", kernels, "--", *PROGRAM))
+    assert len(found) > (30 if kernels == "core" else 20)
+    assert found["null.local"]["work"] < found["null.other"]["work"]  # the home is asked
+    assert found["mutex.local"]["work"] < found["null.local"]["work"]  # a free mutex needs no call

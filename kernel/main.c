@@ -100,13 +100,18 @@ static void stop_others(void)
     }
 }
 
+/* The host may ask for a wait dump at any time, and firmware may leave the NMI pin open: so also before there is a boot
+ * page, which is there when the log has its owner word, or a run queue. */
 void machine_nmi(const struct trap_frame *frame)
 {
-    if (window_boot_page()->panicking != 0) {
+    if (log_source.owner != NULL && window_boot_page()->panicking != 0) {
         for (;;)
             cpu_stop();
     }
-    wait_dump(frame);
+    if (cpu_self()->scheduler == NULL)
+        log_event("wait kernel %u cpu %u still boots", instance.kernel, cpu_self()->number);
+    else
+        wait_dump(frame);
 }
 
 static void apic_start(void)

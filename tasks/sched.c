@@ -85,7 +85,7 @@ void sched_init_cpu(void)
     idle->cpu = cpu_index();
     queue->idle = idle;
     cpu_self()->thread = idle;
-    cpu_self()->scheduler = queue;
+    __atomic_store_n(&cpu_self()->scheduler, queue, __ATOMIC_RELEASE); /* all of it is there: an NMI looks at it */
     wait_ops.current = current_for_wait;
     wait_ops.block = block_for_wait;
     wait_ops.wake = wake_for_wait;

@@ -138,6 +138,14 @@ def test_timeout_says_who_waits_for_what(run):
     assert "waits for" in done.stderr
 
 
+@pytest.mark.parametrize("machine", [("--cpus", "1"), ("--cpus", "4", "--kernels", "2")])
+def test_a_timeout_while_the_machine_boots_is_a_timeout(run, machine):
+    """The word for the wait dump may come before there is anything to write of, on any CPU."""
+    for tenths in (1, 2, 3, 4, 5, 6, 8, 10, 14, 20):
+        done = run(*machine, "--timeout", str(tenths / 10), "--", "spin")
+        assert done.status == 124 and "panic" not in done.stderr, done.explain()
+
+
 @pytest.mark.parametrize("kernel", [0, 3])
 def test_panic_says_which_kernel_and_where(run, kernel):
     done = run("--cpus", "4", "--append", f"panic={kernel}", "--", "spin")

@@ -1,4 +1,5 @@
-/* The boot command line: words separated by blanks, "name=value". */
+/* The boot command line: words separated by blanks, "name=value". boot/options.def has
+ * the names. What a part does not understand it says in an event, "@option PART: NAME= WHAT", which the host shows. */
 #ifndef BOOT_OPTIONS_H
 #define BOOT_OPTIONS_H
 
@@ -11,5 +12,10 @@
 bool option_find(const char *cmdline, const char *name, char *value, size_t size);
 /* The value as a decimal number, or FALLBACK when it is missing or not a number of at most 2^63. */
 uint64_t option_number(const char *cmdline, const char *name, uint64_t fallback);
+/* Whether NAME= is missing or has such a number. */
+bool option_is_number(const char *cmdline, const char *name);
+/* The next word of *CMDLINE, which moves on behind it, that is no NAME=... of boot/options.def: up to its "=", to NAME,
+ * SIZE bytes with the NUL, cut if it is longer. Returns false when there is none. */
+bool option_unknown(const char **cmdline, char *name, size_t size);
 
 #endif

@@ -44,6 +44,7 @@
 #include "tasks/work.h"
 
 #define LAPIC_SIZE 4096
+#define OPTION_MAX 64u /* bytes of a name or a value that is said */
 
 static struct cpu boot_cpu;
 
@@ -173,9 +174,24 @@ static void panic_if_asked(void)
         panic("kernel: the boot option panic=%u asks for this", instance.kernel);
 }
 
+/* What is on the command line and nobody will ask for, or is no number where one is meant. */
+static void check_options(void)
+{
+    static const char *const numbers[] = {"panic", "ring", "seed", "tracesize"};
+    const char *rest = instance.cmdline;
+    char name[OPTION_MAX];
+
+    while (option_unknown(&rest, name, sizeof(name)))
+        log_event("option kernel: %s= is not known", name);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (!option_is_number(instance.cmdline, numbers[i]))
+            log_event("option kernel: %s= makes no sense: it is a number", numbers[i]);
+    }
+}
+
 static void first_task(void *unused)
 {
-    char boot[16] = "";
+    char boot[OPTION_MAX];
     kernel_set all = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
 
     (void)unused;
@@ -184,7 +200,9 @@ static void first_task(void *unused)
         panic_if_asked();
         return;
     }
-    option_find(instance.cmdline, "boot", boot, sizeof(boot));
+    if (option_find(instance.cmdline, "boot", boot, sizeof(boot)) && strcmp(boot, "manual") != 0 &&
+        strcmp(boot, "all") != 0)
+        log_event("option kernel: boot= makes no sense: all is used");
     if (strcmp(boot, "manual") != 0) {
         int error = start_kernels(all);
 
@@ -279,6 +297,7 @@ void kernel_main(void *unused)
     start_own_cpus();
     if (instance.kernel == 0) {
         print_plan();
+        check_options();
         serial_init();
         initramfs_init();
     }

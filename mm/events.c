@@ -2,10 +2,10 @@
 #include "mm/events.h"
 
 #include "boot/instance.h"
-#include "boot/options.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
+#include "mm/internal.h"
 #include "mm/space.h"
 
 #define TOLD_BYTES 384u /* of names and numbers in a line of the log */
@@ -106,9 +106,9 @@ void space_count_wait_locked(struct space *space, struct space_range range)
 
 void space_events_init(void)
 {
-    char value[8];
+    static const char *const switches[] = {"off", "on"};
 
-    told = option_find(instance.cmdline, "events", value, sizeof(value)) && strcmp(value, "on") == 0;
+    told = space_choose("events", switches, 2) == 1;
 }
 
 void space_events_tell(struct space *space)

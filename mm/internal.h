@@ -138,6 +138,8 @@ uint64_t space_mode_next_locked(struct space *space, uint32_t strategy);
 /* Home only, all of SPACE is locked: the home maps every page that any kernel has. A negative errno: a part of them.
  * What the directory of pages is filled from when it begins. Waits. */
 int space_directory_fill(struct space *space);
+/* Which of COUNT names the boot option OPTION has. Another value is said, and it and none mean the first. */
+size_t space_choose(const char *option, const char *const *names, size_t count);
 /* The mode of a new space: what the options say. */
 void space_mode_start(struct space *space);
 

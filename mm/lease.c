@@ -3,7 +3,6 @@
 #include "mm/lease.h"
 
 #include "boot/instance.h"
-#include "boot/options.h"
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/lib/string.h"
 #include "msg/channel.h"
@@ -27,9 +26,9 @@ static uint64_t lease_size(uint64_t length)
 
 void lease_init(void)
 {
-    char value[4];
+    static const char *const switches[] = {"on", "off"};
 
-    allowed = !option_find(instance.cmdline, "leases", value, sizeof(value)) || strcmp(value, "off") != 0;
+    allowed = space_choose("leases", switches, 2) == 0;
     recall_init();
 }
 

@@ -25,6 +25,7 @@
 #define BUCKETS 64u
 #define FLUSH_ONE_BY_ONE 32u /* pages; more are flushed by loading CR3 */
 #define TOP_LEVEL_SLOT (1ull << 39)
+#define OPTION_MAX 64u /* bytes of a value */
 
 static struct spinlock table_lock;
 static struct list table[BUCKETS]; /* [k] table_lock */
@@ -33,10 +34,9 @@ static uint64_t space_total;       /* [a] spaces, published or not */
 const struct space_locking *space_locking;
 bool space_ranges;
 
-/* Which of COUNT names the boot option OPTION has. A name that is not there is said, and the first is meant. */
-static size_t choose(const char *option, const char *const *names, size_t count)
+size_t space_choose(const char *option, const char *const *names, size_t count)
 {
-    char name[16];
+    char name[OPTION_MAX];
 
     if (!option_find(instance.cmdline, option, name, sizeof(name)))
         return 0;
@@ -44,7 +44,8 @@ static size_t choose(const char *option, const char *const *names, size_t count)
         if (strcmp(names[i], name) == 0)
             return i;
     }
-    log_line("mm: %s= makes no sense: %s is used", option, names[0]);
+    if (instance.kernel == 0)
+        log_event("option mm: %s= makes no sense: %s is used", option, names[0]);
     return 0;
 }
 
@@ -54,8 +55,8 @@ static void choose_locking(void)
     static const char *const switches[] = {"on", "off"};
     const char *const names[] = {lockings[0]->name, lockings[1]->name};
 
-    space_locking = lockings[choose("lock", names, 2)];
-    space_ranges = choose("ranges", switches, 2) == 0;
+    space_locking = lockings[space_choose("lock", names, 2)];
+    space_ranges = space_choose("ranges", switches, 2) == 0;
 }
 
 void space_init(void)

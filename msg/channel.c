@@ -110,8 +110,8 @@ void msg_init(const struct msg_memory *memory)
     uint32_t slots = ring_slots(instance.cmdline);
 
     if (instance.kernel == 0 && option_number(instance.cmdline, "ring", slots) != slots)
-        log_line("msg: ring= must be a power of two from %u to %u: %u slots it is", RING_SLOTS_MIN, RING_SLOTS_MAX,
-                 slots);
+        log_event("option msg: ring= must be a power of two from %u to %u: %u slots it is", RING_SLOTS_MIN,
+                  RING_SLOTS_MAX, slots);
     msg_memory = *memory;
     msg_reserve = slots / 4 < RESERVE_MAX ? slots / 4 : RESERVE_MAX;
     msg_own_head = window_direct(instance.plan.kernels[instance.kernel].chunk + instance.layout.channel);

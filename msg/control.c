@@ -220,7 +220,7 @@ void msg_option_add(struct msg_option *option)
     if (option->check(value))
         option->set(value);
     else if (instance.kernel == 0)
-        log_line("msg: %s= makes no sense and is left out", option->name);
+        log_event("option msg: %s= makes no sense and is left out", option->name);
 }
 
 /* The lock that handlers run under is the one that changing an inject rule takes: so a task does it. */
@@ -238,7 +238,7 @@ void msg_control_init(void)
         if (parse_word(names[i], value, &more))
             wishes = more;
         else if (instance.kernel == 0)
-            log_line("msg: %s= makes no sense and is left out", names[i]);
+            log_event("option msg: %s= makes no sense and is left out", names[i]);
     }
     if (apply(&wishes) != 0) {
         log_line("msg: no memory for the trace");

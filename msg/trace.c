@@ -3,6 +3,7 @@
 
 #include "boot/options.h"
 #include "kernel/abi/errno.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
@@ -33,6 +34,8 @@ void trace_init(void)
 {
     uint64_t wanted = option_number(instance.cmdline, "tracesize", TRACE_RECORDS_DEFAULT);
 
+    if (instance.kernel == 0 && (wanted < 1 || wanted > RECORDS_MAX))
+        log_event("option msg: tracesize= must be a number from 1 to %u: %u it is", RECORDS_MAX, TRACE_RECORDS_DEFAULT);
     capacity = wanted < 1 || wanted > RECORDS_MAX ? TRACE_RECORDS_DEFAULT : (uint32_t)wanted;
 }
 

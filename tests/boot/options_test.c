@@ -82,3 +82,36 @@ TEST(option_number_range, "numbers up to 2^63 are read, greater ones are the fal
     CHECK_EQ(option_number("a=99999999999999999999999", "a", 7), 7);
     CHECK_EQ(option_number("a=100000000000000000000000000000", "a", 7), 7);
 }
+
+TEST(option_numbers_checked, "what is there and no number is found out")
+{
+    CHECK(option_is_number("", "a") && option_is_number("ba=x", "a") && option_is_number("a=x a=7", "a"));
+    CHECK(option_is_number("a=0", "a") && option_is_number("a=9223372036854775808", "a"));
+    CHECK(!option_is_number("a=", "a") && !option_is_number("a=1x", "a") && !option_is_number("a=7 a=x", "a"));
+    CHECK(!option_is_number("a=9223372036854775809", "a") && !option_is_number("a=99999999999999999999999999", "a"));
+}
+
+TEST(option_names, "each word that is none of the options is named once, in order, and the options are not")
+{
+    static const char *const words = "  kernels=core retreive=members quiet lock= seeds=7 trace =x lock=home events";
+    static const char *const named[] = {"retreive", "quiet", "seeds", "trace", "", "events"};
+    const char *rest = words;
+
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        CHECK(option_unknown(&rest, value, sizeof(value)));
+        CHECK_TEXT(value, named[i]);
+    }
+    CHECK(!option_unknown(&rest, value, sizeof(value)) && !option_unknown(&rest, value, sizeof(value)));
+    rest = "";
+    CHECK(!option_unknown(&rest, value, sizeof(value)));
+}
+
+TEST(option_names_cut, "a long name is cut to the room there is")
+{
+    const char *rest = "abcdefgh=1";
+
+    memset(value, 'x', sizeof(value));
+    CHECK(option_unknown(&rest, value, 4));
+    CHECK_TEXT(value, "abc");
+    CHECK_EQ(value[4], 'x');
+}

@@ -146,6 +146,31 @@ def test_a_timeout_while_the_machine_boots_is_a_timeout(run, machine):
         assert done.status == 124 and "panic" not in done.stderr, done.explain()
 
 
+@pytest.mark.parametrize("option, said", [
+    ("retreive=members", "kernel: retreive= is not known"),
+    ("quiet", "kernel: quiet= is not known"),
+    ("retrieve=member", "msg: retrieve= makes no sense and is left out"),
+    ("leases=no", "mm: leases= makes no sense: on is used"),
+    ("events=yes", "mm: events= makes no sense: off is used"),
+    ("lock=peterson", "mm: lock= makes no sense: home is used"),
+    ("boot=foo", "kernel: boot= makes no sense: all is used"),
+    ("seed=x", "kernel: seed= makes no sense: it is a number"),
+    ("tracesize=0", "msg: tracesize= must be a number from 1 to 65536: "),
+    ("ring=5", "msg: ring= must be a power of two"),
+])
+def test_a_boot_option_that_means_nothing_is_a_warning(run, option, said):
+    done = run("--cpus", "2", "--append", option, "--", "exit7")
+    assert done.status == 7, done.explain()
+    assert done.stderr.startswith(f"kettle: warning: {said}") and done.stderr.count("\n") == 1, done.explain()
+
+
+def test_boot_options_that_mean_something_are_no_warning(run):
+    options = ("audit=off balance=off boot=all events=off huge=never inject=off leases=on lock=home place=local poll=400 "
+               "prefetch=0 ranges=on retrieve=home ring=64 seed=3 trace=off tracesize=100")
+    done = run("--cpus", "2", "--append", options, "--", "exit7")
+    assert (done.status, done.stderr) == (7, ""), done.explain()
+
+
 @pytest.mark.parametrize("kernel", [0, 3])
 def test_panic_says_which_kernel_and_where(run, kernel):
     done = run("--cpus", "4", "--append", f"panic={kernel}", "--", "spin")

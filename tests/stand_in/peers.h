@@ -111,6 +111,16 @@ void log_line(const char *format, ...)
     peers_logged++;
 }
 
+void log_event(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(peers_log, sizeof(peers_log), format, args);
+    va_end(args);
+    peers_logged++;
+}
+
 void apic_send(uint32_t target, uint8_t vector)
 {
     uint32_t kernel = (target - PEERS_APIC(0)) / 3;

@@ -44,6 +44,11 @@ def test_a_panic_that_never_ends_keeps_its_text():
     assert log.panicked and log.panic == ["panic: one"]
 
 
+def test_what_is_said_of_options_is_kept_in_order():
+    assert read("@option msg: poll= is odd", "noise", "@option mm: lock= too").warnings == [
+        "msg: poll= is odd", "mm: lock= too"]
+
+
 def test_the_wait_dump_is_kept_in_order():
     assert read("@wait cpu 0 runs", "noise", "@wait cpu 1 idles").waits == ["cpu 0 runs", "cpu 1 idles"]
 

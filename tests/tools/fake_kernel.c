@@ -9,6 +9,7 @@
  *   archive           writes the size and a checksum of its initramfs, then exits with 0
  *   panic reset       fails so; `panic` writes nothing after @panic-end and hangs
  *   hang              runs for ever; an NMI makes it write a wait dump
+ *   warn              says something of an option, then exits with 7
  *   silent            never starts a program
  *   linger            exits with 0, but the machine stays on
  *
@@ -248,6 +249,9 @@ __attribute__((used)) int main(uint32_t magic, uint32_t info)
     } else if (asked("archive")) {
         print_archive();
         end("@exit code ", 0);
+    } else if (asked("warn")) {
+        print(LOG, "@option fake: warm= is not known\n");
+        end("@exit code ", 7);
     } else if (asked("linger")) {
         end("@exit code ", 0);
     } else if (asked("panic")) {

@@ -106,6 +106,13 @@ def test_an_emulator_that_is_missing_is_told(build, tmp_path):
     assert done.status == 2 and "qemu-system-x86_64 is not installed" in done.stderr
 
 
+def test_what_the_kernel_says_of_its_options_is_a_warning(build, program):
+    done = kettle(build, "run", "--append", "fake=warn", "--", program)
+    assert (done.status, done.stdout, done.stderr) == (7, b"", "kettle: warning: fake: warm= is not known\n")
+    told = kettle(build, "run", "--json", "--append", "fake=warn", "--", program)
+    assert told.stderr == done.stderr and json.loads(told.stdout)["warnings"] == ["fake: warm= is not known"]
+
+
 @pytest.mark.parametrize("code", [0, 7, 255])
 def test_the_status_is_the_programs(build, program, code):
     done = fake(build, f"exit:{code}", program=program)

@@ -172,7 +172,7 @@ def _refusal(log: Path, options: Sequence[str]) -> str:
     text = log.read_text(errors="replace") if log.exists() else ""
     for option in options:
         name = option.partition("=")[0]
-        if found := re.search(rf"(\w+: {re.escape(name)}= makes no sense.*?)\s*$", text, re.M):
+        if found := re.search(rf"(\w+: {re.escape(name)}= (?:makes no sense|is not known|must be).*?)\s*$", text, re.M):
             return f"{option}: {found[1]}"
     return ""
 

@@ -46,9 +46,11 @@ async def _debug(plan: run.Plan) -> int:
     options = plan.options
     with tempfile.TemporaryDirectory(prefix="kettle-") as folder, run.log_files(options) as logs:
         door = Path(folder, "gdb")
-        machine = run.make_machine(plan, Path(folder), Progress(quiet=True), (
+        progress = Progress(quiet=True)
+        machine = run.make_machine(plan, Path(folder), progress, (
             "-S", "-chardev", f"socket,id=gdb,path={door},server=on,wait=off", "-gdb", "chardev:gdb"))
-        session = Session(machine, FileSink(1), logs, timeout=options.timeout, debugger=True)
+        session = Session(machine, FileSink(1), logs, timeout=options.timeout, debugger=True,
+                          on_warning=progress.warn)
         running = asyncio.create_task(session.run())
         try:
             await _wait_for(door, running)

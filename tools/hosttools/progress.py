@@ -29,6 +29,13 @@ class Progress:
         if self._status is not None:
             self._status.update(text)
 
+    def warn(self, text: str) -> None:
+        """Writes TEXT, which is lost to nobody, above the moving line."""
+        if self._status is None:
+            print(f"kettle: warning: {text}", file=sys.stderr)
+        else:
+            self._status.console.print(f"kettle: warning: {text}", markup=False, highlight=False)
+
     def stop(self) -> None:
         """Takes the line away; the terminal is the program's from here on."""
         if self._status is not None:

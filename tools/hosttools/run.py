@@ -188,7 +188,7 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
         machine = make_machine(plan, Path(folder), progress)
         progress.say(f"booting (CPUs {options.cpus}, nodes {options.nodes})")
         session = Session(machine, sink, logs, timeout=options.timeout, interactive=interactive,
-                          on_user=progress.stop)
+                          on_user=progress.stop, on_warning=progress.warn)
         outcome = await session.run()
         progress.stop()
         counted = count.read(Path(folder)) if plan.plugin is not None else None
@@ -213,7 +213,7 @@ def report(outcome: Outcome, output: bytes, command: str, log: str | None) -> di
     except UnicodeDecodeError:
         text, encoding = base64.b64encode(output).decode(), "base64"
     return {"status": outcome.status, "kind": outcome.kind, "signal": outcome.signal, "stdout": text,
-            "stdout_encoding": encoding, "problem": outcome.problem, "plan": outcome.plan,
+            "stdout_encoding": encoding, "problem": outcome.problem, "warnings": outcome.warnings, "plan": outcome.plan,
             "boot_seconds": outcome.boot_seconds, "seconds": outcome.seconds, "command": command,
             "events": [asdict(event) for event in outcome.events],
             "log": None if log is None else os.path.abspath(log)}

@@ -68,6 +68,7 @@ class Outcome:
     boot_seconds: float | None = None  # from the emulator's start to the first user instruction
     seconds: float = 0.0  # from the emulator's start to its end
     plan: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # of boot options that mean nothing
     events: list[Event] = field(default_factory=list)
 
 
@@ -83,11 +84,12 @@ class Session:
     """Runs one machine once."""
 
     def __init__(self, machine: Machine, sink: Sink, log_files: list[BinaryIO], *, timeout: float | None = None,
-                 interactive: bool = False, debugger: bool = False, on_user: Callable[[], None] = lambda: None) -> None:
+                 interactive: bool = False, debugger: bool = False, on_user: Callable[[], None] = lambda: None,
+                 on_warning: Callable[[str], None] = lambda text: None) -> None:
         """LOG_FILES get the log as it comes. TIMEOUT counts seconds from the emulator's start. INTERACTIVE: every
         key of a terminal is for the guest, and leaving with Ctrl-A x is a normal end. DEBUGGER: one runs beside this
         session; it has the terminal and its Ctrl-C, and the boot may take any time. ON_USER is called when the program
-        starts."""
+        starts, ON_WARNING with what the kernel says of its command line."""
         self._machine = machine
         self._sink = sink
         self._log_files = log_files
@@ -95,6 +97,7 @@ class Session:
         self._interactive = interactive
         self._debugger = debugger
         self._on_user = on_user
+        self._on_warning = on_warning
         self._log = EventLog(self._take_event)
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._input: asyncio.Task | None = None
@@ -195,6 +198,8 @@ class Session:
             if not self._debugger:
                 self._input = asyncio.create_task(self._pass_input())
                 self._input.add_done_callback(self._input_done)
+        elif event.kind == "option":
+            self._on_warning(event.text)
         elif event.kind == "exit":
             loop.call_later(EXIT_GRACE, self._machine.terminate)
         elif event.kind == "panic":
@@ -243,7 +248,8 @@ class Session:
 
     def _outcome(self, cause: Cause | None, problem: str, emulator_status: int, seconds: float) -> Outcome:
         log = self._log
-        outcome = Outcome("exit", 0, boot_seconds=log.user_time, seconds=seconds, plan=log.plan, events=log.events)
+        outcome = Outcome("exit", 0, boot_seconds=log.user_time, seconds=seconds, plan=log.plan,
+                          warnings=log.warnings, events=log.events)
         if log.panicked:
             outcome.kind, outcome.status = "machine", STATUS_MACHINE
             outcome.problem = "\n".join(log.panic)

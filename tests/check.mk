@@ -19,8 +19,9 @@ CPPCHECK ?= cppcheck
 CHECK_JOBS ?= 2
 KERNEL_OBJECT_FOLDER ?= $(BUILD)/kernel
 
-# All C of the project: what is in git and what is about to be.
-CHECK_ALL := $(wildcard $(filter-out $(BUILD)/%,$(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')))
+# All C of the project: what is in git, and what is about to be in its folders. What else lies in the root is a reader's.
+CHECK_FOLDERS := boot kernel libc mm msg tasks tests tools userland
+CHECK_ALL := $(wildcard $(shell git ls-files --cached --others --exclude-standard $(CHECK_FOLDERS) | grep '\.[ch]$$'))
 CHECK_C := $(filter %.c,$(CHECK_ALL))
 CHECK_KERNEL := boot/% kernel/% mm/% msg/% tasks/%
 CHECK_KERNEL_C := $(filter $(CHECK_KERNEL),$(CHECK_C))

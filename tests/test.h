@@ -116,6 +116,8 @@ int main(int argc, char **argv)
         printf("%s %d - %s\n", passed ? "ok" : "not ok", ++number, test->promise);
         failed += !passed;
     }
+    if (number == 0 && argc > 1)
+        printf("# no test's name contains %s\n", argv[1]);
     printf("%d passed, %d failed\n", number - failed, failed);
     return failed == 0 && number > 0 ? 0 : 1;
 }

@@ -1,7 +1,10 @@
 /* Page faults, from a program or from the kernel on its behalf. See mm/retrieval.md.
  *
- * Fast path: the space lives on this kernel alone, so one critical section of its lock decides. Otherwise the page's
- * distributed lock orders us against every other kernel, and the retrieval strategy asks them. */
+ * Where this kernel decides, one critical section of the space's lock is enough: the space lives here alone, the page is
+ * in a lease of this kernel's, or this is the home and its tables are the directory. Where the home's tables are the
+ * directory and this is another kernel, one question to the home (mm/get.c, the short way) answers most faults. The
+ * rest take the page's distributed lock, which orders us against every other kernel, and the retrieval strategy asks
+ * them. */
 #include "boot/instance.h"
 #include "boot/window.h"
 #include "kernel/abi/errno.h"

@@ -1,6 +1,7 @@
 /* Address spaces that may span kernels. Each kernel that hosts a member of a thread group has a struct space with its
- * own areas and page tables, filled on demand. The group's home has every area; others have what they fetched. A page
- * has at most one frame in the whole machine. Popcorn thesis 5.7; mm/retrieval.md has the protocol.
+ * own areas and page tables, filled on demand. The group's home has every area but those in other kernels' leases
+ * (mm/lease.md); others have what they fetched. A page has at most one frame in the whole machine. Popcorn thesis 5.7;
+ * mm/retrieval.md has the protocol.
  *
  * Marks: [i] set once, [k] under space->lock, [a] atomic. */
 #ifndef MM_SPACE_H
@@ -78,7 +79,7 @@ struct space {
     struct space_stats stats;                /* [k] */
 };
 
-/* How a page is found on other kernels, by space, and how concurrent operations are ordered, chosen once at boot. */
+/* How a page is found on other kernels: each space has one, which may change while it is in use (mm/retrieve.c). */
 struct space_retrieval {
     const char *name;
     /* Asks other members what they map at PAGE, which the caller has locked. An errno: somebody could not answer, and
@@ -94,6 +95,7 @@ struct space_retrieval {
     bool fills;        /* a kernel that begins to host the space gets all of it first */
     bool breaks_first; /* a page that is copy-on-write is copied before another kernel maps it */
 };
+/* How operations on one space that exclude each other are ordered: one for the whole machine, chosen at boot. */
 struct space_locking {
     const char *name;
     /* Waits until RANGE is this task's alone in the machine. -ENOMEM. */
@@ -200,10 +202,10 @@ int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count
 /* The pages of [START, END), which is shared, are filled with zeros for all who share them. -ENOMEM: they cannot all be
  * had here, or a part is in no area any more. Waits. */
 int space_empty(struct space *space, uint64_t start, uint64_t end);
-/* As Linux's mremap; all arguments are checked. FLAGS: as there. */
 /* When it returns, each thread that uses SPACE, on any kernel, has executed a full memory fence since it was called.
  * -ENOMEM. Waits. */
 int space_fence(struct space *space);
+/* As Linux's mremap; all arguments are checked. FLAGS: as there. */
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address);
 uint64_t space_break(struct space *space, uint64_t address);

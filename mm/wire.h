@@ -1,4 +1,4 @@
-/* Payloads of the address space messages (32 to 47 in msg/messages.def). */
+/* Payloads of the address space messages (those of mm/ in msg/messages.def). */
 #ifndef MM_WIRE_H
 #define MM_WIRE_H
 

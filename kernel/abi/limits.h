@@ -2,7 +2,7 @@
 #ifndef KERNEL_ABI_LIMITS_H
 #define KERNEL_ABI_LIMITS_H
 
-#define KERNELS_MAX 64 /* instances; a thread id gives its birth kernel six bits */
+#define KERNELS_MAX 64 /* instances: a set of them is a 64-bit word */
 #define CPUS_MAX 256   /* processors taken from the MADT */
 #define NODES_MAX 64   /* NUMA nodes (proximity domains) */
 #define PAGE_SHIFT 12

@@ -20,7 +20,7 @@ KERNEL_LINK := $(CC) -nostdlib -static -no-pie -Wl,-z,max-page-size=4096,--build
 .DEFAULT_GOAL := all
 
 all: setup ## build the kernel, the programs, the initramfs and the counting plugin
-	+$(Q)$(MAKE) --no-print-directory $(BUILD)/kettle.elf userland $(BUILD)/plugin/count.so
+	+$(Q)$(MAKE) $(if $(Q),-s) --no-print-directory $(BUILD)/kettle.elf userland $(BUILD)/plugin/count.so
 
 setup:
 	$(Q)tools/setup
@@ -33,6 +33,7 @@ debug: all ## gdb on kernel KERNEL (default 0) of the same machine
 
 iso: all ## build/kettle.iso: boots in QEMU, in Bochs and on a PC with a serial port
 	$(Q)tools/make-iso $(BUILD)/kettle.elf $(BUILD)/initramfs.cpio "kernels=core" $(BUILD)/kettle.iso
+	@echo "built $(BUILD)/kettle.iso"
 
 test: all ## every check and test
 	$(Q)tools/run-tests
@@ -44,7 +45,7 @@ clean: ## remove everything built
 	rm -rf $(BUILD)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(filter %Makefile %.mk,$(MAKEFILE_LIST)) | expand -t 16
 
 $(BUILD)/kernel/%.o: %.c
 	@mkdir -p $(@D)

@@ -142,7 +142,7 @@ static int format(char *text, size_t room, const struct record *record)
     msg_header_unpack(record->header, &h);
     name = msg_type_name(h.type);
     return snprintf(
-        text, room, "kernel %u time %lu %s %s%s%s%s peer %u request %u length %u queued %lu handled %lu ns\n",
+        text, room, "kernel %u time %lu %s %s%s%s%s peer %u request %u length %u queued %lu ns handled %lu ns\n",
         instance.kernel, (unsigned long)record->time, record->taken ? "took" : "sent", name != NULL ? name : "?",
         h.reply ? " reply" : "", h.error ? " error" : "", h.kept ? " kept" : "", record->peer, h.request, h.length,
         (unsigned long)msg_ticks_to_ns(record->queued), (unsigned long)msg_ticks_to_ns(record->handled));

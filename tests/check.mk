@@ -31,33 +31,33 @@ CHECK_CFLAGS = $(filter-out -MMD -MP -MD $(CHECK_DROP_CFLAGS),$(KERNEL_CFLAGS)) 
     -Wno-unknown-warning-option -Wno-unused-command-line-argument
 
 .PHONY: check format check-format check-clang check-tidy check-cppcheck check-layers check-models
-check: check-format check-layers check-clang check-cppcheck check-tidy check-models
+check: check-format check-layers check-clang check-cppcheck check-tidy check-models ## every static check, and the protocol models
 
-format:
+format: ## lay out all C files as .clang-format says
 	$(Q)$(CLANG_FORMAT) -i $(CHECK_ALL)
 
-check-format: $(BUILD)/check/format
+check-format: $(BUILD)/check/format ## clang-format finds nothing to change
 $(BUILD)/check/format: $(CHECK_ALL) .clang-format
 	@mkdir -p $(@D)
 	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(CHECK_ALL)
 	@echo "ok - layout of $(words $(CHECK_ALL)) C files"
 	@touch $@
 
-check-clang: $(CHECK_KERNEL_C:%=$(BUILD)/check/clang/%)
+check-clang: $(CHECK_KERNEL_C:%=$(BUILD)/check/clang/%) ## the kernel compiles under clang
 	@echo "ok - clang compiles $(words $(CHECK_KERNEL_C)) kernel files"
 $(BUILD)/check/clang/%: % $(CHECK_KERNEL_H)
 	@mkdir -p $(@D)
 	$(Q)$(CHECK_CC) $(CHECK_CFLAGS) -fsyntax-only $<
 	@touch $@
 
-check-tidy: $(CHECK_KERNEL_C:%=$(BUILD)/check/tidy/%)
+check-tidy: $(CHECK_KERNEL_C:%=$(BUILD)/check/tidy/%) ## clang-tidy over the kernel
 	@echo "ok - clang-tidy over $(words $(CHECK_KERNEL_C)) kernel files"
 $(BUILD)/check/tidy/%: % $(CHECK_KERNEL_H) .clang-tidy
 	@mkdir -p $(@D)
 	$(Q)$(CLANG_TIDY) --quiet $< -- $(CHECK_CFLAGS) 2>$@.log || { grep -v 'warnings generated' $@.log; false; }
 	@touch $@
 
-check-cppcheck: $(BUILD)/check/cppcheck/ok
+check-cppcheck: $(BUILD)/check/cppcheck/ok ## cppcheck over all C files
 $(BUILD)/check/cppcheck/ok: $(CHECK_ALL) tests/cppcheck.suppress
 	@mkdir -p $(@D)
 	$(Q)$(CPPCHECK) --quiet --enable=warning,performance,portability --std=c11 --platform=unix64 --language=c -I. \
@@ -66,7 +66,7 @@ $(BUILD)/check/cppcheck/ok: $(CHECK_ALL) tests/cppcheck.suppress
 	@echo "ok - cppcheck over $(words $(CHECK_C)) C files"
 	@touch $@
 
-check-layers: $(BUILD)/check/layers-test
+check-layers: $(BUILD)/check/layers-test ## includes and calls go down only
 	@tools/check-layers --objects $(KERNEL_OBJECT_FOLDER)
 $(BUILD)/check/layers-test: tools/check-layers tests/tools/check_layers_test.py
 	@mkdir -p $(@D)
@@ -74,7 +74,7 @@ $(BUILD)/check/layers-test: tools/check-layers tests/tools/check_layers_test.py
 	@echo "ok - tools/check-layers finds what it should"
 	@touch $@
 
-check-models: $(BUILD)/check/models
+check-models: $(BUILD)/check/models ## spin over the protocol models (tests/models/run NAME: one)
 $(BUILD)/check/models: tests/models/run $(wildcard tests/models/*.pml)
 	@mkdir -p $(@D)
 	$(Q)tests/models/run

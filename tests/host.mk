@@ -64,7 +64,7 @@ $(BUILD)/fuzz/seeds: tests/fuzz/seeds.py $(wildcard tests/boot/tables/*.acpi)
 
 # Every test runs even when one fails; the last line sums up. A program that dies counts as a failure.
 .PHONY: host-test
-host-test: $(HOST_PROGRAMS)
+host-test: $(HOST_PROGRAMS) ## unit tests on the host, under sanitizers
 	@passed=0; failed=0; \
 	for program in $(HOST_PROGRAMS); do \
 	    echo "# $${program#$(BUILD)/host/}"; \
@@ -89,6 +89,6 @@ $(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%): fuzz-%: $(BUILD)/fuzz/tests/fuzz/%_fuzz $
 	    || { cat $(BUILD)/fuzz/$*.log; echo "not ok - fuzz $*"; exit 1; }
 
 .PHONY: fuzz-short
-fuzz-short: $(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%)
+fuzz-short: $(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%) ## every fuzzer for a fixed number of inputs
 
 -include $(shell find $(BUILD)/host $(BUILD)/fuzz -name "*.d" 2>/dev/null)

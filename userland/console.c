@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
@@ -35,11 +36,12 @@ static const char help[] = "help                    this text\n"
                            "kernels                 the kernels and their state\n"
                            "plan                    which kernel owns which CPUs and memory\n"
                            "messages                messages between kernels, by type\n"
-                           "trace                   the last messages, if tracing is on\n"
+                           "trace                   the last messages, if trace=on: kettle-ctl --help has more\n"
                            "syscalls                system calls that were asked for and are not there\n"
                            "start LIST              start kernels: 3, or 1,3,5-7, or all\n"
-                           "migrate K               move this console to kernel K; programs start on kernel 0\n"
+                           "migrate K               move this console to kernel K; programs start where it is\n"
                            "[run] PROGRAM [ARGS]    run a program of /bin; quote arguments with ' or \"\n"
+                           "[run] PROGRAM [ARGS] &  the same, and do not wait for it; there are no pipes or files\n"
                            "exit [STATUS]           leave\n"
                            "Keys: backspace, ^U erases the line, ^C drops it, ^D on an empty line leaves.\n";
 
@@ -201,12 +203,33 @@ static void command_migrate(const char *text)
         fprintf(stderr, "console: cannot move to kernel %d: %s\n", kernel, strerror(errno));
 }
 
-static void command_run(char *words[])
+static void command_run(int count, char *words[])
 {
-    int status = program_run(words, "console");
+    int status;
 
+    if (count > 1 && strcmp(words[count - 1], "&") == 0) {
+        pid_t child;
+
+        words[count - 1] = NULL;
+        child = program_start(words, "console");
+        if (child >= 0)
+            printf("process %d\n", (int)child);
+        return;
+    }
+    status = program_run(words, "console");
     if (status != 0)
         printf("exit status %d\n", status);
+}
+
+/* Says which of the programs that nobody waited for have ended. */
+static void say_ended(void)
+{
+    int status;
+    pid_t child;
+
+    while ((child = waitpid(-1, &status, WNOHANG)) > 0)
+        printf("process %d has ended: %s %d\n", (int)child, WIFSIGNALED(status) ? "signal" : "exit status",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 /* Does what WORDS say. Returns whether to go on; otherwise *STATUS is the exit status. */
@@ -223,7 +246,7 @@ static bool command_do(int count, char *words[], int *status)
     else if (strcmp(name, "migrate") == 0 && count == 2)
         command_migrate(words[1]);
     else if (strcmp(name, "run") == 0 && count >= 2)
-        command_run(words + 1);
+        command_run(count - 1, words + 1);
     else if (strcmp(name, "exit") == 0 && count == 1)
         return false;
     else if (strcmp(name, "exit") == 0 && count == 2 && kernel_number_parse(words[1], status) && *status < 256)
@@ -232,7 +255,7 @@ static bool command_do(int count, char *words[], int *status)
              strcmp(name, "exit") == 0 || strcmp(name, "help") == 0 || proc_file_known(name))
         fprintf(stderr, "console: wrong arguments for %s; type help\n", name);
     else
-        command_run(words);
+        command_run(count, words);
     return true;
 }
 
@@ -254,6 +277,7 @@ int main(int argc, char **argv)
         enum line_result result;
         int count;
 
+        say_ended();
         printf("kernel %d> ", kettle_kernel());
         fflush(stdout);
         result = line_read(line);

@@ -12,7 +12,6 @@
 #define STATUS_CANNOT_START 126
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNAL 128
-#define PROGRAM_HOME 0 /* where every process begins */
 
 static pid_t program_spawn(char *const argv[])
 {
@@ -34,18 +33,28 @@ static pid_t program_spawn(char *const argv[])
     return child;
 }
 
-/* Starts and waits at home, where alone it can be done, and comes back. */
-static int program_run_at_home(char *const argv[], const char *name)
+pid_t program_start(char *const argv[], const char *name)
 {
-    int status;
-    pid_t child = program_spawn(argv);
+    pid_t child;
 
+    fflush(stdout);
+    child = program_spawn(argv);
     if (child < 0) {
         int error = errno;
 
         fprintf(stderr, "%s: cannot run %s: %s\n", name, argv[0], strerror(error));
-        return error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_START;
+        errno = error;
     }
+    return child;
+}
+
+int program_run(char *const argv[], const char *name)
+{
+    pid_t child = program_start(argv, name);
+    int status;
+
+    if (child < 0)
+        return errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_START;
     while (waitpid(child, &status, 0) != child) {
         if (errno != EINTR) {
             fprintf(stderr, "%s: cannot wait for %s: %s\n", name, argv[0], strerror(errno));
@@ -57,20 +66,4 @@ static int program_run_at_home(char *const argv[], const char *name)
         return STATUS_SIGNAL + WTERMSIG(status);
     }
     return WEXITSTATUS(status);
-}
-
-int program_run(char *const argv[], const char *name)
-{
-    int kernel = kettle_kernel();
-    int status;
-
-    fflush(stdout);
-    if (kernel != PROGRAM_HOME && kettle_migrate(PROGRAM_HOME) != 0) {
-        fprintf(stderr, "%s: cannot go home to run %s: %s\n", name, argv[0], strerror(errno));
-        return STATUS_CANNOT_START;
-    }
-    status = program_run_at_home(argv, name);
-    if (kernel != PROGRAM_HOME && kettle_migrate(kernel) != 0)
-        fprintf(stderr, "%s: cannot go back to kernel %d: %s\n", name, kernel, strerror(errno));
-    return status;
 }

@@ -195,18 +195,20 @@ int64_t call_kettle_lock(struct call *c)
     return space_lock_once(group_space(thread_current()->group), c->a[0], c->a[0] + c->a[1]);
 }
 
-/* The first line says what was looked at: an audit that saw nothing would be none. */
-static int64_t write_audit(uint64_t to, uint64_t size, const struct audit_report *report)
+/* The first line says what was looked at: an audit that saw nothing would be none. Only one of the MACHINE counts
+ * frames. */
+static int64_t write_audit(uint64_t to, uint64_t size, const struct audit_report *report, bool machine)
 {
     const struct audit_counts *counts = &report->counts;
-    char line[256];
+    char line[256], frames[40] = "counts of frames not looked at";
     uint64_t length, rest;
 
+    if (machine)
+        snprintf(frames, sizeof(frames), "%lu frames", (unsigned long)counts->frames);
     length = (uint64_t)snprintf(
-        line, sizeof(line), "%lu violations (%lu told): %lu spaces, %lu areas, %lu pages in %lu entries, %lu frames\n",
+        line, sizeof(line), "%lu violations (%lu told): %lu spaces, %lu areas, %lu pages in %lu entries, %s\n",
         (unsigned long)counts->violations, (unsigned long)counts->told, (unsigned long)counts->spaces,
-        (unsigned long)counts->areas, (unsigned long)counts->pages, (unsigned long)counts->entries,
-        (unsigned long)counts->frames);
+        (unsigned long)counts->areas, (unsigned long)counts->pages, (unsigned long)counts->entries, frames);
     if (size == 0)
         return 0;
     length = length < size - 1 ? length : size - 1;
@@ -227,7 +229,7 @@ int64_t call_kettle_audit(struct call *c)
     report->room = AUDIT_TEXT - (uint32_t)sizeof(*report);
     result = audit_process((int32_t)c->a[0], report);
     if (result == 0)
-        result = write_audit(c->a[1], c->a[2], report);
+        result = write_audit(c->a[1], c->a[2], report, (int32_t)c->a[0] < 0);
     if (result == 0)
         result = report->counts.violations < INT32_MAX ? (int64_t)report->counts.violations : INT32_MAX;
     heap_free(report, AUDIT_TEXT);

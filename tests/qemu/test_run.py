@@ -146,6 +146,14 @@ def test_a_timeout_while_the_machine_boots_is_a_timeout(run, machine):
         assert done.status == 124 and "panic" not in done.stderr, done.explain()
 
 
+def test_the_console_runs_programs_where_it_is_and_beside_itself(run):
+    done = run("--cpus", "2", "--", "console", stdin=b"spin &\nnobody &\nmigrate 1\nexit7\nps\nexit 5\n")
+    assert done.status == 5 and b"exit status 7" in done.stdout, done.explain()
+    process = re.search(rb"^process (\d+)$", done.stdout, re.M)
+    assert process and re.search(rb"^ *%s .* 0 +\S+ spin$" % process[1], done.stdout, re.M), done.explain()
+    assert re.search(rb" 1 +\S+ ps$", done.stdout, re.M) and b"cannot run nobody" in done.stdout, done.explain()
+
+
 @pytest.mark.parametrize("option, said", [
     ("retreive=members", "kernel: retreive= is not known"),
     ("quiet", "kernel: quiet= is not known"),

@@ -58,6 +58,7 @@ REFUSED = {
     "a CPU in two kernels": ("run --kernels 0-1,1-2 inside", "CPU 1"),
     "a malformed size": ("run --mem big inside", "'big' is not a size"),
     "a malformed number": ("run --cpus many inside", "'many' is not a whole number"),
+    "no program": ("run --cpus 2", "which program?"),
     "no CPUs": ("run --cpus 0 inside", "1 to 256"),
     "too many nodes": ("run --nodes 65 inside", "1 to 64"),
     "a malformed matrix": ("run --nodes 2 --dist 10,20 inside", "2 rows"),

@@ -12,6 +12,11 @@ EPILOG = """\
 exit status: the program's; 128 + N when signal N ended it; 124 on --timeout; 125 when the machine itself failed (the
 panic text is then on standard error); 2 when what was asked for cannot be. On a terminal Ctrl-A x leaves.
 """
+RUN_EPILOG = """\
+PROGRAM with a slash, or a name that exists here, is a file of the host; any other name is a program of the image, as
+tour, console, ps, taskset, kettle-ctl, hello, msgbench, taskbench, vmbench, abibench (a wrong name lists all).
+
+"""
 SHELL = "console"  # the image's program for an interactive console
 DEBUGGED = "tour"  # the image's program that `debug` runs when none is named
 
@@ -71,12 +76,13 @@ def make_parser() -> Parser:
         _add_options(command)
         if name == "run":
             _add_counting(command)
+            command.epilog = RUN_EPILOG + EPILOG
         else:
             command.set_defaults(count=False, profile=None, events=False)
         if name == "debug":
             command.add_argument("--kernel", type=natural, default=0, metavar="K", help="kernel to select (default 0)")
         program = {"run": None, "shell": SHELL, "debug": DEBUGGED}[name]
-        command.add_argument("program", metavar="PROGRAM", nargs=None if program is None else "?", default=program,
+        command.add_argument("program", metavar="PROGRAM", nargs="?", default=program,
                              help="a static x86-64 executable of the host, or a program of the image"
                                   + (f" (default {program})" if program else ""))
         command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
@@ -126,7 +132,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
 def _add_counting(command: argparse.ArgumentParser) -> None:
     counting = command.add_argument_group("counting")
     counting.add_argument("--count", action="store_true", help="count the instructions between the program's markers "
-                                                               "(userland/mark.h), in --json or on standard error")
+                                                               "(userland/mark.h), in --json or on standard error; rows are by "
+                                                               "the markers' regions, which vmbench --list names for it")
     counting.add_argument("--events", action="store_true", help="what each kernel counted of address spaces that ended "
                                                                 "(docs/events.md), in --json or on standard error")
     counting.add_argument("--profile", metavar="FILE", help="as --count, and write to FILE how many instructions each "
@@ -136,8 +143,11 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line. Raises UsageError."""
     options = make_parser().parse_args(list(arguments))
-    if options.subcommand not in ("bench", "events") and options.arguments[:1] == ["--"]:
-        del options.arguments[0]
+    if options.subcommand not in ("bench", "events"):
+        if options.arguments[:1] == ["--"]:
+            del options.arguments[0]
+        if options.program is None:
+            raise UsageError("run which program? (see kettle run --help)")
     return options
 
 

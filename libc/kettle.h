@@ -1,14 +1,15 @@
 /* Kettle's own calls, for programs. Link with libkettle.a; musl is the C library underneath.
  *
  * Kernels are numbered 0 to kettle_kernels() - 1. The number of kernels, and the node of each, never change
- * while the machine runs; whether a kernel is started changes once, from no to yes.
+ * while the machine runs; which are started may change at any time (kettle_start, kettle_stop), but for kernel 0.
  *
  * Every function returns -1 and sets errno when it fails. They may be called from any thread; each acts on
  * the thread that calls it. None is a cancellation point.
  *
  * On a kernel that is no Kettle, stock Linux for one, they describe a machine with one kernel, number 0 on
- * node 0, so that a program needs no second version: only kettle_migrate fails, with ENOSYS, which is how to
- * find out. */
+ * node 0, so that a program needs no second version: the calls that describe it, and start, stop and spawn, know that
+ * one. kettle_migrate, and what measures or changes Kettle itself (kettle_messages, _tally, _control, _audit, _retrieve,
+ * _lock), fail with ENOSYS; kettle_migrate is how to find out. */
 #ifndef LIBC_KETTLE_H
 #define LIBC_KETTLE_H
 
@@ -30,8 +31,10 @@ extern "C" {
  * Waits for the other kernel to take the thread. */
 int kettle_migrate(int kernel);
 
-/* Returns the number of the kernel the calling thread runs on, which only a call of the thread itself
- * changes. Cannot fail and does not wait. */
+/* Returns the number of the kernel the calling thread runs on. Others may order it elsewhere at any time: the balancer
+ * (balance=active), the placement when it begins or executes a program (place=), another's sched_setaffinity, a kernel
+ * that stops. So the number may be old when it comes back, unless the thread's affinity has CPUs of that kernel only.
+ * Cannot fail and does not wait. */
 int kettle_kernel(void);
 
 /* Returns how many kernels the partition plan has, started or not: 1 to 64. Cannot fail and does not wait. */
@@ -90,10 +93,12 @@ int kettle_messages(const struct kettle_messages *run);
  * this number. EFAULT, ENOSYS. Does not wait. */
 int kettle_tally(int from, struct kettle_tally *tally);
 
-/* Changes options of the channel on every started kernel, as boot options of the same names; WORDS are separated by
+/* Changes options on every started kernel, as boot options of the same names (docs/options.md); WORDS are separated by
  * blanks: poll=N|always (how often an idle CPU looks for messages before it halts), trace=on|off|clear, inject=off or
  * inject=seed:N,rate:PERCENT,delay:US,peer:K,type:NAME,hold:US,slow:US (msg/PROTOCOL.md),
- * audit=off|WORD (tell audits something wrong: mm/audit.md); with kernel=K on that kernel alone. EINVAL: words that
+ * place=local|spread|least-loaded and balance=off|clone|active (tasks/balance.md), huge=madvise|always|never
+ * (mm/huge.md), audit=off|WORD (tell audits something wrong: mm/audit.md); and of address spaces that are made later
+ * retrieve=STRATEGY and prefetch=0..32 (mm/retrieval.md); with kernel=K on that kernel alone. EINVAL: words that
  * make no sense; then nothing has changed. ENOMEM, EFAULT, ENOSYS. Waits for the other kernels. */
 int kettle_control(const char *words);
 

@@ -1,0 +1,26 @@
+"""docs/options.md and boot/options.def have the boot options that the kernel looks for, and no others."""
+
+import re
+
+from hosttools.paths import ROOT
+
+FOLDERS = ("boot", "kernel", "mm", "msg", "tasks")
+USES = (r"option_(?:find|number)\([^,;]*, \"(\w+)\"", r"space_choose\(\"(\w+)\"",
+        r"struct msg_option \w+ = \{\s*\.name = \"(\w+)\"")
+CONTROL = r"names\[\] = \{([^}]*)\}"  # msg/control.c: those of the channel itself
+
+
+def known() -> list[str]:
+    return re.findall(r"^OPTION\((\w+)\)$", (ROOT / "boot/options.def").read_text(), re.M)
+
+
+def test_the_page_has_each_option_once():
+    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/options.md").read_text(), re.M)
+    assert sorted(rows) == sorted(known())
+
+
+def test_what_the_kernel_looks_for_is_known():
+    text = "".join(file.read_text() for folder in FOLDERS for file in (ROOT / folder).rglob("*.c"))
+    used = {name for pattern in USES for name in re.findall(pattern, text)}
+    used |= set(re.findall(r"\"(\w+)\"", re.search(CONTROL, (ROOT / "msg/control.c").read_text())[1]))
+    assert used == set(known())

@@ -8,8 +8,8 @@
  *
  * On a kernel that is no Kettle, stock Linux for one, they describe a machine with one kernel, number 0 on
  * node 0, so that a program needs no second version: the calls that describe it, and start, stop and spawn, know that
- * one. kettle_migrate, and what measures or changes Kettle itself (kettle_messages, _tally, _control, _audit, _retrieve,
- * _lock), fail with ENOSYS; kettle_migrate is how to find out. */
+ * one. kettle_migrate, and what measures or changes Kettle itself (kettle_messages, _tally, _control, _audit,
+ * _retrieve, _lock), fail with ENOSYS; kettle_migrate is how to find out. */
 #ifndef LIBC_KETTLE_H
 #define LIBC_KETTLE_H
 

@@ -1,11 +1,10 @@
 /* Changes of an address space: map, unmap, protect, discard. See mm/retrieval.md.
  *
- * A space that lives here alone, and what is in a lease of this kernel's (mm/lease.md), changes in one critical section.
- * Otherwise the lock of the range excludes every fault
- * and every other change of it in the machine, the other members apply the change first and answer, then we do (Popcorn
- * thesis 5.7.5, which locks the whole space). An unmap has a second round: a frame is freed by its owner only when no
- * kernel maps it any more. What a kernel does with a change is in mm/apply.c, what comes from others in
- * mm/change_message.c. */
+ * A space that lives here alone, and what is in a lease of this kernel's (mm/lease.md), changes in one critical
+ * section. Otherwise the lock of the range excludes every fault and every other change of it in the machine, the other
+ * members apply the change first and answer, then we do (Popcorn thesis 5.7.5, which locks the whole space). An unmap
+ * has a second round: a frame is freed by its owner only when no kernel maps it any more. What a kernel does with a
+ * change is in mm/apply.c, what comes from others in mm/change_message.c. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/layout.h"

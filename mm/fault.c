@@ -1,7 +1,7 @@
 /* Page faults, from a program or from the kernel on its behalf. See mm/retrieval.md.
  *
- * Where this kernel decides, one critical section of the space's lock is enough: the space lives here alone, the page is
- * in a lease of this kernel's, or this is the home and its tables are the directory. Where the home's tables are the
+ * Where this kernel decides, one critical section of the space's lock is enough: the space lives here alone, the page
+ * is in a lease of this kernel's, or this is the home and its tables are the directory. Where the home's tables are the
  * directory and this is another kernel, one question to the home (mm/get.c, the short way) answers most faults. The
  * rest take the page's distributed lock, which orders us against every other kernel, and the retrieval strategy asks
  * them. */

@@ -26,13 +26,15 @@ void vmbench_messages_clear(void)
     shared->read = false;
 }
 
-/* Reads twice: the first time everything that reading needs comes to where this thread is. */
+/* Reads into both, and then again: the first times everything that reading needs comes to where this thread is, also
+ * the pages that are written to. */
 int vmbench_messages_begin(void)
 {
     bench_measure_warm_up();
     if (bench_machine.usual != HOW_MIGRATE || bench_machine.count == 1)
         return 0;
-    if (!message_counts_read(&shared->after) || !message_counts_read(&shared->before))
+    if (!message_counts_read(&shared->after) || !message_counts_read(&shared->before) ||
+        !message_counts_read(&shared->before))
         return bench_failed("reading /proc/kettle/messages", errno);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* What is behind the pages of an area: nothing, so they begin with zeros, or the pages of an object that one kernel has
  * (a file). One word names the object's kernel, the object, and the page of it that is at the area's start; the pages
- * that follow in the area follow in the object. It is never negative as a signed number. mm/file_map.md. */
+ * that follow in the area follow in the object. A bit of it says that the object is never written by way of the area.
+ * It is never negative as a signed number. mm/file_map.md. */
 #ifndef MM_BACKING_H
 #define MM_BACKING_H
 
@@ -10,7 +11,8 @@
 
 #define BACKING_NONE 0ull
 #define BACKING_OBJECTS (1u << 17) /* of one kernel: 1 to one less */
-#define BACKING_PAGES (1ull << 40) /* of an object */
+#define BACKING_PAGES (1ull << 39) /* of an object */
+#define BACKING_READ_ONLY (1ull << 39)
 
 #define BACKING_KERNEL_SHIFT 40
 #define BACKING_OBJECT_SHIFT 46
@@ -30,6 +32,12 @@ static inline uint32_t backing_kernel(uint64_t backing)
 static inline uint32_t backing_object(uint64_t backing)
 {
     return (uint32_t)(backing >> BACKING_OBJECT_SHIFT);
+}
+
+/* Kernel and object alone. */
+static inline uint64_t backing_whole(uint64_t backing)
+{
+    return backing & ~(BACKING_PAGES - 1) & ~BACKING_READ_ONLY;
 }
 
 static inline uint64_t backing_page(uint64_t backing)

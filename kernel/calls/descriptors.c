@@ -14,6 +14,8 @@
 #define F_GETFL 3u
 #define F_SETFL 4u
 #define F_DUPFD_CLOEXEC 1030u
+#define F_ADD_SEALS 1033u
+#define F_GET_SEALS 1034u
 #define CLOSE_RANGE_UNSHARE 2u
 #define CLOSE_RANGE_CLOEXEC 4u
 #define FIONCLEX 0x5450u
@@ -69,6 +71,9 @@ int64_t call_fcntl(struct call *c)
         return files_simple(FILE_GET_FLAGS, fd, 0, 0);
     case F_SETFL:
         return files_simple(FILE_SET_FLAGS, fd, (int64_t)(c->a[2] & OPEN_SETTABLE), 0);
+    case F_ADD_SEALS:
+    case F_GET_SEALS:
+        return files_simple(FILE_SEALS, fd, (uint32_t)c->a[2], (uint32_t)c->a[1] == F_ADD_SEALS);
     default:
         return files_error(fd, -EINVAL);
     }

@@ -18,6 +18,10 @@
 #define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one read or write */
 #define SMALL 256u                 /* bytes that are moved by way of the stack */
 #define TENTH 100000000ull         /* ns */
+#define RWF_HIPRI 1u
+#define RWF_DSYNC 2u
+#define RWF_SYNC 4u
+#define RWF_APPEND 16u
 
 struct span { /* struct iovec */
     uint64_t address, size;
@@ -30,6 +34,7 @@ struct spans {
     uint32_t index;  /* of the one where the next byte goes, or comes from */
     uint64_t offset; /* in it */
     uint64_t total;
+    uint32_t extra; /* of a write: FILE_APPEND or 0 */
 };
 
 int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra)
@@ -71,8 +76,7 @@ static int move(struct spans *spans, uint8_t *buffer, uint64_t size, bool out)
     return 0;
 }
 
-/* Waits until the file may be ready. 0; 1: the time that the file allows is over; -ERESTARTSYS. */
-static int64_t wait_ready(const struct file_answer *answer, const char *why)
+int64_t files_wait(const struct file_answer *answer, const char *why)
 {
     uint64_t tenths = answer->flags >> FILE_SECONDS_SHIFT;
     uint64_t deadline = tenths != 0 ? clock_now() + tenths * TENTH : 0;
@@ -112,7 +116,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
         request.argument = at < 0 ? (int64_t)part : at + (int64_t)done;
         count = file_call(group, &request, NULL, 0, buffer, part, &answer);
         if (count == -EAGAIN && (answer.flags & FILE_MAY_WAIT) != 0 && done == 0) {
-            count = wait_ready(&answer, "input of a file");
+            count = files_wait(&answer, "input of a file");
             if (count == 0)
                 continue;
             return count == 1 ? 0 : count;
@@ -129,8 +133,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
     }
 }
 
-/* SIGPIPE for the current thread. */
-static void signal_broken_pipe(void)
+void files_signal_broken_pipe(void)
 {
     struct thread *thread = thread_current();
     struct signal_info info = {.signal = SIGPIPE, .code = SI_USER, .pid = thread->group->id};
@@ -144,7 +147,7 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
 {
     struct file_request request = {.operation = at < 0 ? FILE_WRITE : FILE_WRITE_AT,
                                    .fd = (int32_t)fd,
-                                   .extra = spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0};
+                                   .extra = (spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0) | spans->extra};
     struct group *group = thread_current()->group;
     uint64_t done = 0, begin = 0, end = 0; /* of the whole: moved; what is in the buffer, to what is not */
     struct file_answer answer;
@@ -162,12 +165,12 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
         request.argument = at < 0 ? 0 : at + (int64_t)done;
         count = file_call(group, &request, buffer + begin, end - begin, NULL, 0, &answer);
         if (count == -EAGAIN && (answer.flags & FILE_MAY_WAIT) != 0) {
-            count = wait_ready(&answer, "room in a file");
+            count = files_wait(&answer, "room in a file");
             if (count >= 0)
                 continue;
         }
         if (count == -EPIPE)
-            signal_broken_pipe();
+            files_signal_broken_pipe();
         if (count < 0)
             return done > 0 ? (int64_t)done : count;
         done += (uint64_t)count;
@@ -293,10 +296,10 @@ static int64_t check_vector(const struct span *list, uint32_t count, uint64_t *t
     return 0;
 }
 
-static int64_t transfer_vector(const struct call *c, bool reading)
+static int64_t transfer_vector(const struct call *c, int64_t at, uint32_t extra, bool reading)
 {
     int64_t fd = (int32_t)c->a[0];
-    struct spans spans = {.count = (uint32_t)c->a[2]};
+    struct spans spans = {.count = (uint32_t)c->a[2], .extra = extra};
     size_t size = spans.count * sizeof(struct span);
     struct span *list;
     int64_t result = 0;
@@ -314,19 +317,82 @@ static int64_t transfer_vector(const struct call *c, bool reading)
         result = files_error(fd, -EINVAL);
     spans.list = list;
     if (result == 0)
-        result = transfer(fd, &spans, -1, reading);
+        result = transfer(fd, &spans, at, reading);
     heap_free(list, size);
     return result;
 }
 
 int64_t call_readv(struct call *c)
 {
-    return transfer_vector(c, true);
+    return transfer_vector(c, -1, 0, true);
 }
 
 int64_t call_writev(struct call *c)
 {
-    return transfer_vector(c, false);
+    return transfer_vector(c, -1, 0, false);
+}
+
+static int64_t transfer_vector_at(const struct call *c, bool reading)
+{
+    return (int64_t)c->a[3] < 0 ? -EINVAL : transfer_vector(c, (int64_t)c->a[3], 0, reading);
+}
+
+int64_t call_preadv(struct call *c)
+{
+    return transfer_vector_at(c, true);
+}
+
+int64_t call_pwritev(struct call *c)
+{
+    return transfer_vector_at(c, false);
+}
+
+/* Place -1: the file's offset. */
+static int64_t transfer_vector_flags(const struct call *c, bool reading)
+{
+    uint32_t flags = (uint32_t)c->a[5];
+    int64_t at = (int64_t)c->a[3];
+
+    if (at < -1)
+        return -EINVAL;
+    if ((flags & ~(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | (reading ? 0 : RWF_APPEND))) != 0)
+        return files_error((int32_t)c->a[0], -EOPNOTSUPP);
+    return transfer_vector(c, at, (flags & RWF_APPEND) != 0 ? FILE_APPEND : 0, reading);
+}
+
+int64_t call_preadv2(struct call *c)
+{
+    return transfer_vector_flags(c, true);
+}
+
+int64_t call_pwritev2(struct call *c)
+{
+    return transfer_vector_flags(c, false);
+}
+
+int64_t files_install(const struct file_place *place, uint32_t flags)
+{
+    int64_t result = files_simple(FILE_INSTALL, flags, (int64_t)place->id, place->kernel);
+
+    if (result != -ENOSPC)
+        return result;
+    file_drop(place->kernel, place->id);
+    return -ENOMEM;
+}
+
+bool files_same(int64_t one, int64_t other)
+{
+    struct file_request request = {.operation = FILE_STAT};
+    int64_t fds[2] = {one, other};
+    struct file_facts facts[2];
+    struct file_answer answer;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        request.fd = (int32_t)fds[i];
+        if (file_call(thread_current()->group, &request, NULL, 0, &facts[i], sizeof(facts[i]), &answer) < 0)
+            return false;
+    }
+    return facts[0].inode == facts[1].inode && facts[0].device == facts[1].device;
 }
 
 int64_t call_lseek(struct call *c)

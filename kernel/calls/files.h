@@ -2,6 +2,7 @@
 #ifndef KERNEL_CALLS_FILES_H
 #define KERNEL_CALLS_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,16 @@ struct call;
 int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra);
 /* ERROR, unless FD is no descriptor: that comes first, as in Linux. */
 int64_t files_error(int64_t fd, int64_t error);
+/* Waits until the file of ANSWER, which was -EAGAIN with FILE_MAY_WAIT, may be ready. 0; 1: the time that the file
+ * allows is over; -ERESTARTSYS. */
+int64_t files_wait(const struct file_answer *answer, const char *why);
+/* SIGPIPE for the current thread. */
+void files_signal_broken_pipe(void);
+/* A descriptor with FLAGS (DESCRIPTOR_CLOEXEC) for the open file at PLACE, whose open is the caller's, and is gone then
+ * in any case. */
+int64_t files_install(const struct file_place *place, uint32_t flags);
+/* Both descriptors are open files of the same node. */
+bool files_same(int64_t one, int64_t other);
 /* A name as path_normalize writes it, on the heap, of the path at user address PATH; *FOLDER: only a directory will do.
  * LINK: a symbolic link in its last part is followed. To be freed with PATH_MAX. */
 int64_t files_name(int64_t directory, uint64_t path, bool link, char **out, bool *folder);

@@ -20,6 +20,8 @@
 #include "tasks/watch.h"
 
 struct file;
+struct file_request; /* kernel/fs/wire.h */
+struct file_answer;
 
 #define FILE_TYPE_MASK 0170000u
 #define FILE_FIFO 0010000u
@@ -49,7 +51,9 @@ struct file;
 #define POLL_OUT_NORMAL 0x100u
 
 #define FILE_WHOLE 1u       /* of a write: all of it or nothing, as pipes promise for PIPE_BUF bytes */
+#define FILE_APPEND 2u      /* of a write: at the end, as O_APPEND */
 #define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
+#define FILE_AS_ANY INT64_MIN
 
 struct file_facts { /* what stat tells */
     uint64_t inode, size, device;
@@ -71,6 +75,9 @@ struct file_kind {
     uint32_t (*poll)(struct file *file); /* POLL_* that hold now. NULL: can be read and written */
     /* ioctl: DATA (FILE_CONTROL_MAX bytes) is argument and result. -ENOTTY: it does not know COMMAND. */
     int64_t (*control)(struct file *file, uint32_t command, void *data);
+    /* Any operation on the file, arguments as file_do's. FILE_AS_ANY: it is done as with any other file. NULL: all. */
+    int64_t (*act)(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                   size_t room, struct file_answer *answer);
     void (*release)(struct file *file); /* nobody has it open any more */
     void (*forget)(struct file *file);  /* nobody uses it any more: its memory goes */
     bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */
@@ -92,7 +99,7 @@ struct file {
     uint64_t offset;            /* [f] */
     struct file_facts facts;    /* [i] */
     const void *data;           /* [i] content, where the kind keeps it in memory */
-    uint32_t object;            /* [i] the number under which its pages can be mapped here (mm/file_cache.h), or 0 */
+    uint32_t object;            /* [i] the number under which its pages can be mapped here (mm/file_object.h), or 0 */
     size_t owned;               /* [i] bytes of DATA to free with the file, 0: not ours */
     char *path;                 /* [i] a directory's name as path_normalize writes it, heap, or NULL */
     void *state;                /* [i] the kind's */

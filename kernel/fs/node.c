@@ -68,13 +68,6 @@ uint64_t node_now(void)
     return clock_now() + clock_epoch();
 }
 
-void node_init(void)
-{
-    spin_lock(&lock);
-    chunk_add_locked();
-    spin_unlock(&lock);
-}
-
 struct node *node_create(uint32_t mode)
 {
     struct node *node = heap_alloc(sizeof(*node));
@@ -84,6 +77,7 @@ struct node *node_create(uint32_t mode)
         return NULL;
     node->references = 1;
     node->mode = mode;
+    node->seals = SEAL_SEAL;
     node->atime = node->mtime = node->ctime = node_now();
     spin_lock(&lock);
     numbered = number_take_locked(node);

@@ -19,6 +19,14 @@
 #include "tasks/work.h"
 
 struct node_maps;
+struct file_answer;
+
+#define SEAL_SEAL 1u /* as F_SEAL_* */
+#define SEAL_SHRINK 2u
+#define SEAL_GROW 4u
+#define SEAL_WRITE 8u
+#define SEAL_FUTURE_WRITE 16u
+#define SEAL_ALL 31u
 
 struct node {
     uint32_t number;                /* [i] */
@@ -38,8 +46,6 @@ struct node {
     struct work work;               /* for its end */
 };
 
-/* The table of nodes. Once. */
-void node_init(void);
 /* A node of MODE (type and permissions) with one reference, the caller's, no link, all times now. NULL: no memory, or
  * no number is free. */
 struct node *node_create(uint32_t mode);
@@ -60,6 +66,12 @@ void node_status_changed_locked(struct node *node);
 uint64_t node_version(struct node *node);
 /* What stat tells of it. */
 void node_facts(struct node *node, struct file_facts *facts);
+
+/* A regular file has SIZE bytes from now on; [START, END) of it is zeros. What programs still map of what has gone is
+ * their own until they have let go of it: then ANSWER has FILE_SETTLES. -EFBIG, -EPERM: a seal, -ENOSPC. Never waits.
+ */
+int64_t node_resize(struct node *node, uint64_t size, struct file_answer *answer);
+int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_answer *answer);
 
 /* Memory is short: frames of files go that nobody maps and that can be had again from the boot image. True: one did.
  * No node is locked by the caller. */

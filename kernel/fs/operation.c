@@ -160,6 +160,25 @@ static int64_t map_file(const struct file *file, bool shared, bool write)
     return file->object != 0 ? (int64_t)file->object : -ENODEV;
 }
 
+/* Of files that have no bytes of their own to be given or taken. */
+static int64_t change_bytes(const struct file *file, uint32_t operation, uint32_t extra)
+{
+    bool folder = file->kind->directory, pipe = (file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    switch (operation) {
+    case FILE_ALLOCATE:
+        return (file->flags & OPEN_ACCESS) == 0 ? -EBADF : pipe ? -ESPIPE : folder ? -EISDIR : -ENODEV;
+    case FILE_ADVISE:
+        return extra != 0 ? (file->flags & OPEN_ACCESS) == 1 ? -EBADF : -EINVAL : pipe ? -ESPIPE : 0;
+    case FILE_SYNC:
+        return folder || file->kind->seekable ? 0 : -EINVAL;
+    default:
+        return -EINVAL;
+    }
+}
+
 static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room)
 {
@@ -194,6 +213,12 @@ static int64_t act(struct file *file, const struct file_request *request, const 
         return map_file(file, asked != 0, asked == 2);
     case FILE_CONTROL:
         return control(file, request->extra, data, size, result, room);
+    case FILE_RESIZE:
+    case FILE_ALLOCATE:
+    case FILE_ADVISE:
+    case FILE_SYNC:
+    case FILE_SEALS:
+        return change_bytes(file, request->operation, request->extra);
     default:
         return -EPROTO;
     }
@@ -209,7 +234,11 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
     answer->kernel = instance.kernel;
     /* Before looking: what happens from now on is an event that has not been seen. */
     answer->seen = waits ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
-    answer->value = act(file, request, data, size, result, room);
+    answer->value = FILE_AS_ANY;
+    if (file->kind->act != NULL)
+        answer->value = file->kind->act(file, request, data, size, result, room, answer);
+    if (answer->value == FILE_AS_ANY)
+        answer->value = act(file, request, data, size, result, room);
     if (answer->value == -EAGAIN && waits) {
         answer->flags |= FILE_MAY_WAIT;
         if (file->kind == &file_terminal_kind && request->operation == FILE_READ)

@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
+#include "kernel/fs/regular.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -150,6 +151,18 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
     return answer->value;
 }
 
+/* What is asked of a kernel, and not of a file. */
+static bool is_for_kernel(const struct msg_file_call *call)
+{
+    return call->group == 0 && call->id == 0 && call->request.operation == FILE_NAMELESS;
+}
+
+static void do_for_kernel(const struct file_request *request, struct file_answer *answer)
+{
+    *answer = (struct file_answer){.kernel = instance.kernel};
+    answer->value = instance.kernel == 0 ? regular_create_nameless((uint32_t)request->argument, &answer->id) : -EPROTO;
+}
+
 /* Bytes of result data. */
 static size_t result_size(const struct file_request *request, const struct file_answer *answer)
 {
@@ -211,7 +224,7 @@ static void handle_call(const struct msg *m)
 
     if (room > FILE_CHUNK)
         error = -EPROTO;
-    else if (table == NULL && file == NULL)
+    else if (table == NULL && file == NULL && !is_for_kernel(call))
         error = -ESRCH;
     if (error == 0 && sizeof(*answer) + room > MSG_SHORT) {
         l = heap_alloc(sizeof(*l) + room);
@@ -226,6 +239,8 @@ static void handle_call(const struct msg *m)
         memset(answer, 0, sizeof(*answer));
         if (file != NULL)
             file_do(file, &call->request, data, size, answer + 1, room, answer);
+        else if (table == NULL)
+            do_for_kernel(&call->request, answer);
         else
             at_home(table, &call->request, data, size, answer + 1, room, answer);
     }
@@ -285,6 +300,19 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
     if (memory != (uint8_t *)small)
         heap_free(memory, total);
     return value;
+}
+
+int64_t file_create_nameless(uint32_t flags, uint64_t *id)
+{
+    struct file_request request = {.operation = FILE_NAMELESS, .argument = flags};
+    struct file_answer answer;
+
+    if (instance.kernel == 0)
+        do_for_kernel(&request, &answer);
+    else
+        call_at(0, 0, 0, &request, NULL, 0, NULL, 0, &answer);
+    *id = answer.id;
+    return answer.value;
 }
 
 /* TABLE is that of process ID, if its home is here. */

@@ -2,6 +2,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/layout.h"
+#include "mm/file_hold.h"
 #include "mm/internal.h"
 #include "mm/lease.h"
 #include "mm/reference.h"
@@ -147,6 +148,23 @@ bool space_leased_locked(const struct space *space, const struct msg_space_chang
     return lease_covers_locked(space, change->start, change->start + change->length);
 }
 
+/* Makes the area of CHANGE, which begins at START. The object behind it is held by another area, or granted. */
+static int set_area_locked(struct space *space, const struct msg_space_change *change, uint64_t start, uint64_t backing)
+{
+    bool granted = (change->target & SPACE_MAP_GRANTED) != 0;
+    int error = backing != BACKING_NONE ? file_hold_begin(backing, granted) : 0;
+
+    if (error != 0)
+        return error;
+    error = area_set_backed(&space->areas, start, start + change->length, change->prot | space->later, backing);
+    if (backing == BACKING_NONE)
+        return error;
+    if (error == 0 && granted)
+        file_hold_grant(backing, 1);
+    file_hold_end(backing);
+    return error;
+}
+
 static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t start = change->start, end, backing = backing_of_locked(space, change);
@@ -165,7 +183,7 @@ static int64_t apply_map_locked(struct space *space, const struct msg_space_chan
     end = start + change->length;
     if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
-    error = area_set_backed(&space->areas, start, end, change->prot | space->later, backing);
+    error = set_area_locked(space, change, start, backing);
     return error != 0 ? error : (int64_t)(start | (space->later != 0 ? MAP_FILL : 0));
 }
 
@@ -182,8 +200,8 @@ static int64_t apply_look_locked(const struct space *space, const struct msg_spa
     return (int64_t)((change->target == SPACE_LOOK_START ? area->start : area->end) | area->prot);
 }
 
-/* What becomes writable may be: no file that is shared, which is read-only (-EACCES), and no area that is larger than
- * what may be promised (-ENOMEM). */
+/* What becomes writable may be: no file that is shared and was not opened for writing (-EACCES), and no area that is
+ * larger than what may be promised (-ENOMEM). */
 static int protect_refused(const struct space *space, uint64_t start, uint64_t end, uint32_t prot)
 {
     if ((prot & AREA_WRITE) == 0)
@@ -192,7 +210,7 @@ static int protect_refused(const struct space *space, uint64_t start, uint64_t e
          area = area_after(&space->areas, area)) {
         uint64_t from = area->start > start ? area->start : start, to = area->end < end ? area->end : end;
 
-        if (shares_file(area->prot, area->backing))
+        if (shares_file(area->prot, area->backing) && (area->backing & BACKING_READ_ONLY) != 0)
             return -EACCES;
         if ((area->prot & (AREA_WRITE | AREA_SHARED)) == 0 &&
             !space_promised((area->prot & AREA_NORESERVE) | (prot & AREA_WRITE), to - from))
@@ -216,6 +234,27 @@ static int64_t apply_protect_locked(struct space *space, const struct msg_space_
     if (error == 0)
         rewrite_range_locked(space, change->start, end, change->prot, REWRITE_PROTECT);
     return error;
+}
+
+static int64_t apply_revoke_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t first = backing_page(change->target), behind = first + change->room;
+
+    for (const struct area *area = area_next(&space->areas, change->start);
+         area != NULL && area->start < change->start + change->length; area = area_after(&space->areas, area)) {
+        uint64_t page = backing_page(area->backing), from, to;
+
+        if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->target) ||
+            ((area->prot & AREA_SHARED) == 0 && change->prot == 0))
+            continue;
+        from = page > first ? page : first;
+        to = page + (area->end - area->start) / PAGE_SIZE;
+        to = to < behind ? to : behind;
+        if (from < to)
+            rewrite_range_locked(space, area->start + (from - page) * PAGE_SIZE, area->start + (to - page) * PAGE_SIZE,
+                                 0, REWRITE_UNMAP);
+    }
+    return 0;
 }
 
 int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
@@ -270,6 +309,8 @@ int64_t space_apply_locked(struct space *space, const struct msg_space_change *c
     case SPACE_FENCE:
         space_flush(space, change->start, change->start + change->length); /* an interrupt is a fence */
         return 0;
+    case SPACE_REVOKE:
+        return apply_revoke_locked(space, change);
     case SPACE_GROWTH:
     case SPACE_GROW:
         return space_apply_growth_locked(space, change);

@@ -7,6 +7,15 @@
 #include "mm/area_tree.h"
 #include "mm/heap.h"
 
+void (*area_refers)(uint64_t backing, bool more);
+
+/* LIST has one area more, or less, with BACKING behind it. */
+static inline void refer(const struct area_list *list, uint64_t backing, bool more)
+{
+    if (backing != BACKING_NONE && list->refers && area_refers != NULL)
+        area_refers(backing, more);
+}
+
 static struct area *area_at(struct list *node)
 {
     return container_of(node, struct area, node);
@@ -18,24 +27,35 @@ void area_list_init(struct area_list *list)
     list->root = NULL;
     list->last = NULL;
     list->count = 0;
+    list->refers = false;
 }
 
 void area_list_clear(struct area_list *list)
 {
-    list_for_each_safe(node, &list->head)
+    bool refers = list->refers;
+
+    list_for_each_safe(node, &list->head) {
+        refer(list, area_at(node)->backing, false);
         heap_free(area_at(node), sizeof(struct area));
+    }
     area_list_init(list);
+    list->refers = refers;
 }
 
 void area_list_move(struct area_list *to, struct area_list *from)
 {
+    bool refers = to->refers;
+
     area_list_clear(to);
     if (list_empty(&from->head))
         return;
     *to = *from;
     to->head.next->previous = &to->head;
     to->head.previous->next = &to->head;
+    to->refers = refers;
     area_list_init(from);
+    list_for_each(node, &to->head)
+        refer(to, area_at(node)->backing, true);
 }
 
 /* --- questions --- */
@@ -160,6 +180,7 @@ static void area_drop(struct area_list *list, struct area *area)
     if (list->last == area)
         list->last = NULL;
     area_tree_remove(list, area);
+    refer(list, area->backing, false);
     heap_free(area, sizeof(*area));
 }
 
@@ -182,6 +203,7 @@ static void split(struct area_list *list, struct area *area, uint64_t at, struct
     cut_front(spare, at);
     area->end = at;
     area_tree_insert(list, spare, area_after(list, area));
+    refer(list, spare->backing, true);
 }
 
 /* AREA becomes a part of BEFORE, its neighbour. */
@@ -260,6 +282,7 @@ int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32
         heap_free(area, sizeof(*area));
         return -ENOMEM;
     }
+    refer(list, backing, true);
     behind = carve(list, start, end, spare);
     area_tree_insert(list, area, behind);
     if (behind != NULL)
@@ -292,6 +315,7 @@ bool area_set_reserved(struct area_list *list, struct area *area, uint64_t addre
     if (behind != NULL && behind->start < end)
         end = behind->start;
     *area = (struct area){.start = start, .end = end, .prot = prot, .backing = backing};
+    refer(list, backing, true);
     area_tree_insert(list, area, behind);
     if (behind != NULL)
         join(list, behind);
@@ -327,6 +351,7 @@ int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uin
     area = area_make(start, end, prot, backing);
     if (area == NULL)
         return -ENOMEM;
+    refer(list, backing, true);
     area_tree_insert(list, area, NULL);
     join(list, area);
     return 0;

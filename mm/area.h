@@ -65,11 +65,21 @@ struct area_list {
     struct area *root; /* NULL: no areas */
     struct area *last; /* the one that area_find found last, or NULL: questions come in rows */
     uint32_t count;
+    bool refers; /* area_refers is told of what is behind its areas */
 };
+
+/* [i] One area more, or less, of the lists that say so has BACKING behind it. Called where areas change; never waits.
+ * NULL: nobody wants to know. */
+extern void (*area_refers)(uint64_t backing, bool more);
+/* From now on LIST says so; its areas are counted already. */
+static inline void area_list_refers(struct area_list *list)
+{
+    list->refers = true;
+}
 
 void area_list_init(struct area_list *list);
 void area_list_clear(struct area_list *list);
-/* TO, whatever it had, gets all that FROM has; FROM is empty then. */
+/* TO, whatever it had, gets all that FROM has, which does not tell area_refers; FROM is empty then. */
 void area_list_move(struct area_list *to, struct area_list *from);
 
 /* The neighbour of AREA behind it, or before it, or NULL. */

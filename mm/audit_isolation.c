@@ -7,7 +7,7 @@
 #include "kernel/lib/string.h"
 #include "mm/audit_internal.h"
 #include "mm/audit_tables.h"
-#include "mm/file_cache.h"
+#include "mm/file_object.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
@@ -151,7 +151,7 @@ static int look(struct frames *frames, struct audit_report *report)
     memset(frames->seen, 0, sizeof(frames->seen));
     for (; all != 0 && error == 0; all &= all - 1)
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
-    file_cache_each(note_cached, frames);
+    file_objects_each(note_cached, frames);
     if (zero_page_frame() != 0)
         note_cached(zero_page_frame(), frames);
     for (uint64_t at = frames->start; at < frames->end && error == 0; at += PAGE_SIZE) {

@@ -248,7 +248,8 @@ static void handle_change(const struct msg *m)
     } else if (change->operation == SPACE_UNMAP || change->operation == SPACE_PROTECT ||
                change->operation == SPACE_DISCARD || change->operation == SPACE_GUARD ||
                change->operation == SPACE_FLAG || change->operation == SPACE_RESIDENT ||
-               change->operation == SPACE_STRATEGY || change->operation == SPACE_FENCE || is_move(change)) {
+               change->operation == SPACE_STRATEGY || change->operation == SPACE_FENCE ||
+               change->operation == SPACE_REVOKE || is_move(change)) {
         value = 0; /* this kernel has joined, but nobody has arrived yet: it knows no areas and maps nothing */
     }
     if (value < 0) {

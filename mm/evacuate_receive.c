@@ -8,6 +8,7 @@
 #include "kernel/lib/string.h"
 #include "mm/evacuate.h"
 #include "mm/evacuate_internal.h"
+#include "mm/file_hold.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
@@ -194,10 +195,28 @@ int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32
     struct staged_space *staged = staged_find(id);
     int error = staged == NULL ? -EPROTO : 0;
 
-    for (uint32_t i = 0; i < count && error == 0; i++)
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        if (areas[i].backing != BACKING_NONE)
+            error = file_hold_begin(areas[i].backing, true);
+        if (error != 0)
+            break;
         error = area_append_backed(&staged->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot,
                                    areas[i].backing);
+        if (error != 0 && areas[i].backing != BACKING_NONE)
+            file_hold_end(areas[i].backing);
+    }
     return error;
+}
+
+/* What was begun for each area of LIST, which hold what is behind them now, or go. */
+static void end_holds(const struct area_list *list)
+{
+    list_for_each(node, &list->head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (area->backing != BACKING_NONE)
+            file_hold_end(area->backing);
+    }
 }
 
 static void commit_space(struct staged_space *staged)
@@ -207,7 +226,12 @@ static void commit_space(struct staged_space *staged)
     spin_lock(&space->lock);
     space->home = staged->facts.home;
     if (staged->facts.complete != 0) {
+        if (space->home == instance.kernel && !space->areas.refers) {
+            area_list_clear(&space->areas);
+            area_list_refers(&space->areas);
+        }
         area_list_move(&space->areas, &staged->areas);
+        end_holds(&space->areas);
         space->members = staged->facts.members | 1ull << instance.kernel;
         space->break_start = staged->facts.break_start;
         space->break_now = staged->facts.break_now;
@@ -240,6 +264,7 @@ void evacuate_drop_staged(bool undo)
         struct staged_space *staged = all_staged;
 
         all_staged = staged->next;
+        end_holds(&staged->areas);
         area_list_clear(&staged->areas);
         if (staged->fresh)
             space_destroy(staged->space);

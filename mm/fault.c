@@ -13,7 +13,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
-#include "mm/file_cache.h"
+#include "mm/file_object.h"
 #include "mm/file_page.h"
 #include "mm/frame.h"
 #include "mm/get.h"
@@ -79,7 +79,7 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
     int error;
 
     if (!copy) {
-        error = file_cache_get(backing, &frame);
+        error = file_object_page(backing, &frame);
         if (error == 0)
             error = install_locked(space, page, frame, prot, true, (prot & AREA_SHARED) == 0);
         if (frame != 0)
@@ -87,7 +87,7 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
         return error;
     }
     frame = frame_alloc_page(false);
-    error = frame == 0 ? -ENOMEM : file_cache_copy(backing, frame);
+    error = frame == 0 ? -ENOMEM : file_object_copy(backing, frame);
     if (error == 0)
         error = install_locked(space, page, frame, prot, true, false);
     if (error != 0 && frame != 0)

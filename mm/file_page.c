@@ -5,7 +5,7 @@
 #include "boot/window.h"
 #include "kernel/abi/errno.h"
 #include "mm/backing.h"
-#include "mm/file_cache.h"
+#include "mm/file_object.h"
 #include "mm/frame.h"
 #include "mm/give.h"
 #include "mm/internal.h"
@@ -20,7 +20,7 @@ int file_page_get(uint64_t backing, uint64_t *frame)
     int length;
 
     if (kernel == instance.kernel)
-        return file_cache_get(backing, frame);
+        return file_object_page(backing, frame);
     if (!msg_peer_reachable(kernel))
         return -ENXIO;
     length = msg_call(kernel, MSG_FILE_PAGE, &ask, sizeof(ask), &answer, sizeof(answer), "page of a file", backing);
@@ -52,7 +52,8 @@ static void handle_page(const struct msg *m)
 {
     const struct msg_file_page *ask = m->data;
     struct msg_frame answer = {0};
-    int error = backing_kernel(ask->backing) == instance.kernel ? file_cache_get(ask->backing, &answer.frame) : -ENXIO;
+    int error = backing_kernel(ask->backing) == instance.kernel ? file_object_page(ask->backing, &answer.frame)
+                                                                : -ENXIO;
 
     if (error != 0)
         msg_reply_error(&m->ticket, error);

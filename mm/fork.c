@@ -8,6 +8,7 @@
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/file_hold.h"
 #include "mm/frame.h"
 #include "mm/get.h"
 #include "mm/heap.h"
@@ -121,6 +122,42 @@ static int copy_areas(struct fork *fork)
         ask.page = answer->next;
     } while (error == 0 && ask.page != 0);
     return error;
+}
+
+/* Each area of the child holds what is behind it, from before its pages are copied: what is revoked from now on is
+ * revoked here, too. */
+static int hold_files(struct space *child)
+{
+    uint64_t last = BACKING_NONE;
+    struct area *failed = NULL;
+    int error = 0;
+
+    list_for_each(node, &child->areas.head) {
+        struct area *area = container_of(node, struct area, node);
+
+        if (area->backing == BACKING_NONE)
+            continue;
+        if (last != BACKING_NONE && backing_whole(area->backing) == backing_whole(last))
+            error = file_hold_begin(area->backing, false);
+        else
+            error = file_hold_take(area->backing);
+        last = area->backing;
+        if (error != 0) {
+            failed = area;
+            break;
+        }
+    }
+    list_for_each(node, &child->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (area == failed || failed == NULL)
+            break;
+        if (area->backing != BACKING_NONE)
+            file_hold_end(area->backing);
+    }
+    if (error == 0)
+        area_list_refers(&child->areas);
+    return error == -ENXIO ? -EPROTO : error;
 }
 
 uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_areas *head)
@@ -479,8 +516,13 @@ static int fill_shared(struct fork *fork)
 static int fork_locked(struct fork *fork)
 {
     kernel_set holders = 0;
-    int error = copy_areas(fork);
+    int error;
 
+    fork->child->revokes_seen = space_revokes();
+    fork->child->areas.refers = false;
+    error = copy_areas(fork);
+    if (error == 0)
+        error = hold_files(fork->child);
     if (error == 0)
         error = guard_others(fork, &holders);
     if (error == 0) {

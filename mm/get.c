@@ -415,7 +415,7 @@ static bool find_file_locked(struct space *space, uint64_t page, const struct ar
 {
     const uint64_t *entry = paging_entry(&space->tables, page, false);
 
-    return (entry == NULL || *entry == 0) && (access & AREA_WRITE) == 0 &&
+    return (entry == NULL || *entry == 0) && ((access & AREA_WRITE) == 0 || (area->prot & AREA_SHARED) != 0) &&
            space_install_file_locked(space, page, area, access) == 0;
 }
 

@@ -12,6 +12,7 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/file_hold.h"
 #include "mm/file_page.h"
 #include "mm/frame.h"
 #include "mm/get.h"
@@ -73,6 +74,7 @@ void space_init(void)
     space_change_init();
     space_cow_init();
     space_fork_init();
+    file_hold_init();
     reference_init();
     give_init();
     file_page_init();
@@ -112,6 +114,8 @@ struct space *space_create(uint64_t id, uint32_t home)
     memcpy((uint8_t *)window_direct(root) + PAGE_SIZE / 2, (uint8_t *)window_direct(window_tables.root) + PAGE_SIZE / 2,
            PAGE_SIZE / 2);
     area_list_init(&space->areas);
+    if (home == instance.kernel)
+        area_list_refers(&space->areas);
     space_locking->begin(space);
     lease_begin(space);
     list_init(&space->gets);

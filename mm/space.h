@@ -77,6 +77,7 @@ struct space {
     uint32_t prefetch;                       /* [k] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
+    uint64_t revokes_seen;                   /* [i] a fork's child: space_revokes when that began */
 };
 
 /* How a page is found on other kernels: each space has one, which may change while it is in use (mm/retrieve.c). */
@@ -147,6 +148,16 @@ void space_destroy(struct space *space);
  * areas, break, pages. Private pages are copied by whoever writes to them first. PARENT has threads on this kernel.
  * -ENOMEM: CHILD has a part and is to be destroyed; PARENT is as before. Waits for other kernels. */
 int space_fork(struct space *parent, struct space *child);
+/* The child can be found by space_revoke's callers from now on: what has been revoked since the fork began goes from
+ * it, too. It does not run yet. */
+int space_catch_up(struct space *space);
+
+/* The object behind FIRST (mm/backing.h) has lost PAGES pages from there on: no entry of SPACE, on any kernel, is for
+ * one of them when this returns, but private ones unless COPIES. This kernel is its home. -ENOMEM: try again. Waits. */
+int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copies);
+/* This kernel has heard of one that is to be done here; and how many it has. */
+void space_revoke_begins(void);
+uint64_t space_revokes(void);
 
 /* Home only: KERNEL is a member from now on. Returns the mode that it gives to space_mode_note. */
 uint64_t space_join(struct space *space, uint32_t kernel);

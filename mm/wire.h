@@ -189,6 +189,13 @@ struct msg_file_page {
     uint64_t backing;
 };
 
+/* FILE_HOLD */
+struct msg_file_hold {
+    uint64_t backing; /* of the receiver's object */
+    uint64_t kernel;  /* for whose spaces */
+    int64_t more;     /* grants, or fewer */
+};
+
 /* SPACE_CHANGE, SPACE_SETTLE */
 enum space_operation {
     SPACE_MAP = 1,     /* home only: an area of LENGTH, at START or near it, as TARGET (enum space_map_how) says */
@@ -212,7 +219,9 @@ enum space_operation {
     SPACE_RECLAIM = 19,  /* home only: nobody is to have a lease of the range any more */
     SPACE_LATER = 17,    /* home only: areas made from now on get the bits PROT, of AREA_LOCKED */
     SPACE_STRATEGY = 20, /* the space has the mode TARGET from now on */
-    SPACE_FENCE = 21     /* every CPU that has the space loaded is interrupted; the range is any */
+    SPACE_FENCE = 21,    /* every CPU that has the space loaded is interrupted; the range is any */
+    SPACE_REVOKE = 22    /* in the range, ROOM pages from TARGET on (mm/backing.h) are no more the object's: entries of
+                          * shared areas for them go; PROT 1: of private ones, too. Own frames wait for SPACE_SETTLE */
 };
 
 /* What SPACE_LOOK answers; in the low bits it has the area's AREA_*. */
@@ -225,12 +234,13 @@ enum space_look_at {
 
 /* How a new area finds its place; bits. */
 enum space_map_how {
-    SPACE_MAP_FIXED = 1,   /* at START, whatever is there */
-    SPACE_MAP_KEEP = 2,    /* at START, unless something is there */
-    SPACE_MAP_LOW = 4,     /* in the second GiB, or at START below its end */
-    SPACE_MAP_GOES_ON = 8, /* with KEEP: behind it is what comes next behind the area that ends there */
-    SPACE_MAP_BUSY = 16    /* where others have locked something or wait to, too: the whole space is locked, or is to be
-                            * looked at again */
+    SPACE_MAP_FIXED = 1,    /* at START, whatever is there */
+    SPACE_MAP_KEEP = 2,     /* at START, unless something is there */
+    SPACE_MAP_LOW = 4,      /* in the second GiB, or at START below its end */
+    SPACE_MAP_GOES_ON = 8,  /* with KEEP: behind it is what comes next behind the area that ends there */
+    SPACE_MAP_GRANTED = 32, /* the object behind it was granted to the home for this (mm/file_hold.h) */
+    SPACE_MAP_BUSY = 16 /* where others have locked something or wait to, too: the whole space is locked, or is to be
+                         * looked at again */
 };
 
 struct msg_space_change {
@@ -280,6 +290,7 @@ _Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_recall) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_recalled) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_change) == 48, "wire format");
+_Static_assert(sizeof(struct msg_file_hold) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) <= MSG_SHORT, "a handler answers in one slot");
 
 #endif

@@ -4,6 +4,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/cpu.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -222,6 +223,8 @@ static int64_t clone_process(const struct trap_frame *frame, const struct clone_
     if (group->host == NULL)
         space_publish(group->space);
     group_publish(group);
+    if (group->host == NULL && space_catch_up(group->space) != 0)
+        log_line("clone: process %u keeps pages of a file that has got shorter", group->id);
     if (group->host == NULL)
         place(thread, BALANCE_FORK);
     sched_start(thread);

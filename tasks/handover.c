@@ -4,6 +4,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
+#include "mm/file_hold.h"
 #include "mm/heap.h"
 #include "msg/channel.h"
 #include "tasks/adopted.h"
@@ -265,6 +266,13 @@ static void send_places(struct sending *s, enum handover_part part)
     gather_end(s);
 }
 
+static void send_hold(void *context, uint64_t backing, uint32_t granted)
+{
+    struct handover_hold item = {backing, granted};
+
+    gather(context, &item);
+}
+
 int handover_prepare(uint32_t successor)
 {
     struct sending s = {.successor = successor, .message = heap_alloc(MSG_MAX)};
@@ -272,6 +280,9 @@ int handover_prepare(uint32_t successor)
     if (s.message == NULL)
         return -ENOMEM;
     group_each_still(prepare_group, &s);
+    gather_begin(&s, PART_HOLDS, 0, sizeof(struct handover_hold));
+    file_hold_each(send_hold, &s);
+    gather_end(&s);
     send_places(&s, PART_PLACES);
     heap_free(s.message, MSG_MAX);
     return s.error;

@@ -14,7 +14,8 @@ enum handover_part {
     PART_PLACES,    /* COUNT struct handover_place: threads that this kernel is to know of */
     PART_COMMIT,    /* all this is so from now on */
     PART_MEMBER,    /* to a home: struct handover_member: the sender hosts the group no more */
-    PART_SHADOWS    /* to all: COUNT struct handover_place: who looks for them at the sender has to look there */
+    PART_SHADOWS,   /* to all: COUNT struct handover_place: who looks for them at the sender has to look there */
+    PART_HOLDS      /* COUNT struct handover_hold, behind all areas */
 };
 
 struct msg_handover {
@@ -56,6 +57,10 @@ struct handover_child {
 
 struct handover_place {
     uint32_t tid, group, went_to, pad;
+};
+
+struct handover_hold { /* an object that the sender's spaces refer to was granted so many times: mm/file_hold.h */
+    uint64_t backing, granted;
 };
 
 struct handover_member {

@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/file_hold.h"
 #include "mm/heap.h"
 #include "msg/channel.h"
 #include "tasks/adopted.h"
@@ -23,7 +24,13 @@ struct laid_out {
     void *files;
 };
 
+struct laid_hold {
+    struct laid_hold *next;
+    struct handover_hold hold;
+};
+
 static struct laid_out *all_groups;
+static struct laid_hold *all_holds;
 static struct list all_places; /* struct adopted, not yet in the table */
 
 static struct laid_out *find(uint32_t id)
@@ -143,6 +150,32 @@ static int take_places(const struct handover_place *places, uint32_t count)
     return 0;
 }
 
+static int take_holds(const struct handover_hold *holds, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct laid_hold *laid = heap_alloc(sizeof(*laid));
+
+        if (laid == NULL)
+            return -ENOMEM;
+        laid->hold = holds[i];
+        laid->next = all_holds;
+        all_holds = laid;
+    }
+    return 0;
+}
+
+static void end_holds(bool for_good)
+{
+    while (all_holds != NULL) {
+        struct laid_hold *laid = all_holds;
+
+        all_holds = laid->next;
+        if (for_good)
+            file_hold_grant(laid->hold.backing, (uint32_t)laid->hold.granted);
+        heap_free(laid, sizeof(*laid));
+    }
+}
+
 static void commit_group(struct laid_out *laid)
 {
     struct group *group = laid->group;
@@ -176,6 +209,7 @@ static void commit_group(struct laid_out *laid)
 static void commit(void)
 {
     evacuate_commit();
+    end_holds(true);
     while (all_groups != NULL) {
         struct laid_out *laid = all_groups;
 
@@ -231,7 +265,8 @@ static const size_t item_sizes[] = {
     [PART_GROUP] = sizeof(struct handover_group),     [PART_AREAS] = sizeof(struct msg_space_area),
     [PART_PROCESS] = sizeof(struct handover_process), [PART_CHILDREN] = sizeof(struct handover_child),
     [PART_SIGNALS] = sizeof(struct signal_info),      [PART_PLACES] = sizeof(struct handover_place),
-    [PART_MEMBER] = sizeof(struct handover_member),   [PART_SHADOWS] = sizeof(struct handover_place)};
+    [PART_MEMBER] = sizeof(struct handover_member),   [PART_SHADOWS] = sizeof(struct handover_place),
+    [PART_HOLDS] = sizeof(struct handover_hold)};
 
 static int take(const struct msg_handover *message, uint32_t from)
 {
@@ -251,6 +286,8 @@ static int take(const struct msg_handover *message, uint32_t from)
         return laid == NULL || laid->process == NULL ? -EPROTO : take_signals(laid->process, data, message->count);
     case PART_PLACES:
         return take_places(data, message->count);
+    case PART_HOLDS:
+        return take_holds(data, message->count);
     case PART_COMMIT:
         commit();
         return 0;
@@ -291,6 +328,7 @@ int handover_stage_files(uint32_t id, void *files)
 
 void handover_discard(void)
 {
+    end_holds(false);
     while (all_groups != NULL) {
         struct laid_out *laid = all_groups;
 

@@ -19,8 +19,10 @@
 static int64_t change_file(const struct file_request *request, const void *data, size_t size)
 {
     struct file_answer answer;
+    int64_t result = file_call(thread_current()->group, request, data, size, NULL, 0, &answer);
 
-    return file_call(thread_current()->group, request, data, size, NULL, 0, &answer);
+    files_settle(&answer);
+    return result;
 }
 
 int64_t call_ftruncate(struct call *c)

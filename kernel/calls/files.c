@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "kernel/fs/node_map.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
@@ -378,6 +379,12 @@ int64_t files_install(const struct file_place *place, uint32_t flags)
         return result;
     file_drop(place->kernel, place->id);
     return -ENOMEM;
+}
+
+void files_settle(const struct file_answer *answer)
+{
+    if ((answer->flags & FILE_SETTLES) != 0)
+        node_settle(answer->kernel, answer->seen);
 }
 
 bool files_same(int64_t one, int64_t other)

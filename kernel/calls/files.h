@@ -17,6 +17,8 @@ int64_t files_error(int64_t fd, int64_t error);
 /* Waits until the file of ANSWER, which was -EAGAIN with FILE_MAY_WAIT, may be ready. 0; 1: the time that the file
  * allows is over; -ERESTARTSYS. */
 int64_t files_wait(const struct file_answer *answer, const char *why);
+/* After an operation that takes bytes out of a file: waits until nobody maps them any more. */
+void files_settle(const struct file_answer *answer);
 /* SIGPIPE for the current thread. */
 void files_signal_broken_pipe(void);
 /* A descriptor with FLAGS (DESCRIPTOR_CLOEXEC) for the open file at PLACE, whose open is the caller's, and is gone then

@@ -5,6 +5,7 @@
 #include "kernel/fs/remote.h"
 #include "kernel/fs/wire.h"
 #include "mm/backing.h"
+#include "mm/file_hold.h"
 #include "mm/space.h"
 #include "tasks/group.h"
 #include "tasks/thread.h"
@@ -52,7 +53,8 @@ static uint32_t map_how(uint32_t flags)
 /* What the file behind descriptor FD has for a mapping, or nothing for zeros: *BACKING. */
 static int64_t find_backing(int64_t fd, bool shared, bool write, uint64_t offset, uint64_t *backing)
 {
-    struct file_request request = {.operation = FILE_MAP, .fd = (int32_t)fd, .argument = shared ? 1 + write : 0};
+    struct file_request request = {
+        .operation = FILE_MAP, .fd = (int32_t)fd, .argument = shared ? 1 + write : 0, .extra = own_space()->home};
     struct file_answer answer;
     int64_t object = file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
 
@@ -62,7 +64,8 @@ static int64_t find_backing(int64_t fd, bool shared, bool write, uint64_t offset
     if (object >= BACKING_OBJECTS)
         return -ENODEV;
     if (object != 0)
-        *backing = backing_make(answer.kernel, (uint32_t)object, offset / PAGE_SIZE);
+        *backing = backing_make(answer.kernel, (uint32_t)object, offset / PAGE_SIZE) |
+                   ((answer.flags & FILE_MAP_WRITES) != 0 ? 0 : BACKING_READ_ONLY);
     return 0;
 }
 
@@ -99,23 +102,14 @@ static int64_t check_file(const struct call *c, uint32_t *type)
     return *type == MAP_PRIVATE || *type == MAP_SHARED ? 0 : -EINVAL;
 }
 
-int64_t call_mmap(struct call *c)
+/* What mmap does once the file, if there is one, has said what is behind the mapping. */
+static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
 {
-    uint32_t flags = (uint32_t)c->a[3], prot = (uint32_t)c->a[2] & PROT_ALL, type = flags & MAP_TYPE;
-    uint64_t backing = BACKING_NONE;
-    int64_t address, error = 0;
+    uint32_t flags = (uint32_t)c->a[3], prot = (uint32_t)c->a[2] & PROT_ALL;
+    int64_t address;
 
-    if ((c->a[5] & (PAGE_SIZE - 1)) != 0)
+    if (backing != BACKING_NONE && (flags & MAP_GROWSDOWN) != 0)
         return -EINVAL;
-    if ((flags & MAP_ANONYMOUS) == 0) {
-        error = check_file(c, &type);
-        if (error == 0)
-            error = find_backing((int32_t)c->a[4], type == MAP_SHARED, (prot & AREA_WRITE) != 0, c->a[5], &backing);
-        if (error == 0 && backing != BACKING_NONE && (flags & MAP_GROWSDOWN) != 0)
-            error = -EINVAL;
-        if (error != 0)
-            return error;
-    }
     if ((flags & MAP_HUGETLB) != 0 && flags >> MAP_HUGE_SHIFT != 0 && flags >> MAP_HUGE_SHIFT != HUGE_2M)
         return -EINVAL;
     if (c->a[1] == 0 || (type != MAP_PRIVATE && type != MAP_SHARED))
@@ -126,10 +120,32 @@ int64_t call_mmap(struct call *c)
         return -EINVAL;
     prot |= (type == MAP_SHARED ? AREA_SHARED : 0) | ((flags & MAP_GROWSDOWN) != 0 ? AREA_GROWS : 0) |
             ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0);
-    address = space_map(own_space(), c->a[0], c->a[1], prot, map_how(flags), backing);
+    address = space_map(own_space(), c->a[0], c->a[1], prot,
+                        map_how(flags) | (backing != BACKING_NONE ? SPACE_MAP_GRANTED : 0), backing);
     if (address > 0 && ((flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE || (flags & MAP_LOCKED) != 0))
         space_map_fill(own_space(), (uint64_t)address, c->a[1], prot);
     return address;
+}
+
+int64_t call_mmap(struct call *c)
+{
+    uint32_t type = (uint32_t)c->a[3] & MAP_TYPE;
+    uint64_t backing = BACKING_NONE;
+    int64_t result = 0;
+
+    if ((c->a[5] & (PAGE_SIZE - 1)) != 0)
+        return -EINVAL;
+    if (((uint32_t)c->a[3] & MAP_ANONYMOUS) == 0) {
+        result = check_file(c, &type);
+        if (result == 0)
+            result = find_backing((int32_t)c->a[4], type == MAP_SHARED, (c->a[2] & AREA_WRITE) != 0, c->a[5], &backing);
+        if (result != 0)
+            return result;
+    }
+    result = map(c, type, backing);
+    if (result < 0 && backing != BACKING_NONE)
+        file_hold_return(backing, own_space()->home);
+    return result;
 }
 
 int64_t call_mremap(struct call *c)

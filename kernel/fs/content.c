@@ -10,6 +10,13 @@
  * it for writing. */
 #define SAME 1ull
 
+static uint64_t frames; /* [a] */
+
+uint64_t content_frames(void)
+{
+    return __atomic_load_n(&frames, __ATOMIC_RELAXED);
+}
+
 static uint64_t frame_of(uint64_t word)
 {
     return word & ~(PAGE_SIZE - 1);
@@ -84,6 +91,7 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
     if (archived && !whole)
         copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
     frame_share(frame);
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
     *slot = frame | (archived && !write ? SAME : 0);
     if (!archived)
         content->pages++;
@@ -273,6 +281,7 @@ static void drop_idle(void *context, uint64_t page, uint64_t *word)
     if ((*word & SAME) == 0 || frame_spaces(frame_of(*word)) != 1)
         return;
     frame_release(frame_of(*word));
+    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
     *word = 0;
     dropping->dropped = true;
 }
@@ -290,6 +299,7 @@ static void release_word(void *context, uint64_t page, uint64_t *word)
     (void)context;
     (void)page;
     frame_release(frame_of(*word));
+    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
 }
 
 void content_free(struct page_tree *cut)

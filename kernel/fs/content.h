@@ -53,6 +53,8 @@ int content_copy_page(const struct content *content, uint64_t page, uint64_t fra
 
 /* Gives back frames that nobody maps and that the boot image has too. True: there was one. */
 bool content_drop_idle(struct content *content);
+/* Frames that all contents have. */
+uint64_t content_frames(void);
 /* Gives back the frames of CUT. */
 void content_free(struct page_tree *cut);
 /* Calls EACH for every frame. */

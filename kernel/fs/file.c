@@ -6,6 +6,7 @@
 #include "kernel/fs/copy.h"
 #include "kernel/fs/load.h"
 #include "kernel/fs/name.h"
+#include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/poll.h"
 #include "kernel/fs/proc.h"
@@ -304,6 +305,7 @@ void file_init(void)
     group_hooks.fork_files = fork_files;
     group_hooks.exec_files = exec_files;
     group_hooks.ending = nothing; /* waits for files end by what is due for the thread */
+    node_map_init();
     watch_register(WATCH_FILE, &lookup);
     msg_register(MSG_FILE_DROP, handle_drop, sizeof(uint64_t), 0);
     remote_init();

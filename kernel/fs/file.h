@@ -99,7 +99,6 @@ struct file {
     uint64_t offset;            /* [f] */
     struct file_facts facts;    /* [i] */
     const void *data;           /* [i] content, where the kind keeps it in memory */
-    uint32_t object;            /* [i] the number under which its pages can be mapped here (mm/file_object.h), or 0 */
     size_t owned;               /* [i] bytes of DATA to free with the file, 0: not ours */
     char *path;                 /* [i] a directory's name as path_normalize writes it, heap, or NULL */
     void *state;                /* [i] the kind's */

@@ -5,13 +5,15 @@
 #include "boot/window.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/layout.h"
+#include "kernel/fs/node.h"
+#include "kernel/fs/regular.h"
 #include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
-#include "mm/backing.h"
-#include "mm/file_cache.h"
 #include "mm/heap.h"
 
 static struct cpio_entry *entries; /* [i] in archive order */
+static struct node **nodes;        /* [i] theirs */
 static uint32_t entry_count;       /* [i] */
 
 static uint32_t walk(const void *archive, size_t size, struct cpio_entry *out, uint32_t room)
@@ -37,22 +39,19 @@ static const struct cpio_entry *entry_of(uint64_t object)
     return object > 0 && object <= entry_count ? &entries[object - 1] : NULL;
 }
 
-static int read_page(uint32_t object, uint64_t page, void *to)
+/* A node for each entry, whose number it is, too. */
+static void make_node(struct cpio_entry *entry)
 {
-    const struct cpio_entry *entry = entry_of(object);
-    uint64_t rest;
+    struct node *node = node_create(entry->mode);
 
-    if (entry == NULL || page >= (entry->size + PAGE_SIZE - 1) / PAGE_SIZE)
-        return -ENXIO;
-    rest = entry->size - page * PAGE_SIZE;
-    if (rest > PAGE_SIZE)
-        rest = PAGE_SIZE;
-    memcpy(to, (const uint8_t *)entry->data + page * PAGE_SIZE, rest);
-    memset((uint8_t *)to + rest, 0, PAGE_SIZE - rest);
-    return 0;
+    if (node == NULL || node->number != entry - entries + 1)
+        panic("fs: no node for %s of the initramfs", entry->name);
+    nodes[entry - entries] = node;
+    entry->inode = node->number;
+    node->links = 1;
+    node->atime = node->mtime = node->ctime = entry->mtime * 1000000000ull;
+    content_init(&node->content, entry->data, entry->size);
 }
-
-static const struct file_objects objects = {read_page};
 
 void initramfs_init(void)
 {
@@ -74,7 +73,9 @@ void initramfs_init(void)
     if (entries == NULL)
         entry_count = 0;
     walk(archive, size, entries, entry_count);
-    file_cache_serve(&objects);
+    nodes = heap_alloc(entry_count * sizeof(struct node *) + 1);
+    for (uint32_t i = 0; i < entry_count; i++)
+        make_node(&entries[i]);
 }
 
 /* A name that some entry's name goes on behind, with a slash, is a directory. */
@@ -157,19 +158,12 @@ static void facts_of(const struct cpio_entry *entry, struct file_facts *facts)
 int64_t initramfs_open(const char *name, uint32_t flags, struct file **out)
 {
     struct cpio_entry entry;
-    struct file_facts facts;
-    uint32_t object;
     int64_t error = initramfs_find(name, &entry);
 
     if (error != 0)
         return error;
-    facts_of(&entry, &facts);
-    *out = file_create_data(&file_memory_kind, &facts, flags, entry.data, 0);
-    if (*out == NULL)
-        return -ENOMEM;
-    object = object_of(name);
-    (*out)->object = object < BACKING_OBJECTS && (entry.mode & FILE_TYPE_MASK) == FILE_REGULAR ? object : 0;
-    return 0;
+    *out = regular_open(nodes[object_of(name) - 1], flags);
+    return *out != NULL ? 0 : -ENOMEM;
 }
 
 int64_t initramfs_mapped(uint64_t object, const char **name, struct file_facts *facts)

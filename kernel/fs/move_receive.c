@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/move.h"
 #include "kernel/fs/move_internal.h"
+#include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/table.h"
@@ -329,6 +330,7 @@ void move_switch(uint32_t from, uint32_t to)
     struct switching s = {from, to};
 
     drop_lists(false);
+    node_maps_switch(from, to);
     group_each_still(switch_table, &s);
 }
 

@@ -5,87 +5,81 @@
 #include "kernel/fs/node.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/wire.h"
-#include "kernel/lib/list.h"
-#include "mm/heap.h"
-
-#define AT_ONCE 1024u /* frames that a handler gives back */
-
-struct late_free {
-    struct work work;
-    struct page_tree cut;
-};
-
-static void run_late_free(struct work *work)
-{
-    struct late_free *late = container_of(work, struct late_free, work);
-
-    content_free(&late->cut);
-    heap_free(late, sizeof(*late));
-}
-
-/* Gives back the frames of CUT, about PAGES. */
-static void free_cut(struct page_tree *cut, uint64_t pages)
-{
-    struct late_free *late = pages > AT_ONCE ? heap_alloc(sizeof(*late)) : NULL;
-
-    if (late == NULL) {
-        content_free(cut);
-        return;
-    }
-    late->cut = *cut;
-    late->work.run = run_late_free;
-    work_submit(&late->work);
-}
 
 /* One change: cut_begin, the content's change, cut_end. */
 struct cutting {
     struct node *node;
+    struct revocation_range range;
     struct page_tree cut;
-    uint64_t pages; /* that the file had */
+    uint64_t pages;                /* that the file had */
+    struct revocation *revocation; /* NULL: nobody maps what goes */
 };
 
-static void cut_begin(struct cutting *cutting, struct node *node)
+/* -ENOMEM: there is none to tell those who map it. */
+static int cut_begin_locked(struct cutting *cutting, struct node *node, uint64_t first, uint64_t behind, bool copies)
 {
-    *cutting = (struct cutting){.node = node};
-    spin_lock(&node->lock);
-    cutting->pages = node->content.pages;
+    *cutting = (struct cutting){.node = node, .range = {first, behind - first, copies}, .pages = node->content.pages};
+    if (first >= behind || !node_mapped_locked(node))
+        return 0;
+    cutting->revocation = revocation_make_locked(node);
+    return cutting->revocation != NULL ? 0 : -ENOMEM;
 }
 
+/* Unlocks the node. ERROR: it was not done. */
 static int64_t cut_end(struct cutting *cutting, int64_t error, struct file_answer *answer)
 {
     struct node *node = cutting->node;
-    uint64_t pages = cutting->pages - node->content.pages;
+    uint64_t pages = cutting->pages > node->content.pages ? cutting->pages - node->content.pages : 0;
 
     if (error == 0)
         node_changed_locked(node);
+    if (error == 0 && cutting->revocation != NULL)
+        revocation_begin_locked(cutting->revocation, &cutting->range, &cutting->cut, pages);
     spin_unlock(&node->lock);
-    (void)answer;
-    free_cut(&cutting->cut, pages);
+    if (cutting->revocation != NULL && error == 0) {
+        answer->seen = revocation_send(cutting->revocation);
+        answer->flags |= FILE_SETTLES;
+    } else if (cutting->revocation != NULL) {
+        revocation_drop(cutting->revocation);
+    }
+    node_free_cut(&cutting->cut, pages);
     return error == -ENOMEM ? -ENOSPC : error;
+}
+
+static uint64_t pages_up(uint64_t bytes)
+{
+    return bytes / PAGE_SIZE + (bytes % PAGE_SIZE != 0);
 }
 
 int64_t node_resize(struct node *node, uint64_t size, struct file_answer *answer)
 {
+    struct content *content = &node->content;
     struct cutting cutting;
     int64_t error = 0;
 
-    cut_begin(&cutting, node);
-    if ((size < node->content.size && (node->seals & SEAL_SHRINK) != 0) ||
-        (size > node->content.size && (node->seals & SEAL_GROW) != 0))
+    spin_lock(&node->lock);
+    cutting = (struct cutting){.node = node};
+    if ((size < content->size && (node->seals & SEAL_SHRINK) != 0) ||
+        (size > content->size && (node->seals & SEAL_GROW) != 0))
         error = -EPERM;
+    else if (size < content->size)
+        error = cut_begin_locked(&cutting, node, pages_up(size), BACKING_PAGES, true);
     if (error == 0)
-        error = content_resize(&node->content, size, &cutting.cut);
+        error = content_resize(content, size, &cutting.cut);
     return cut_end(&cutting, error, answer);
 }
 
 int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_answer *answer)
 {
     struct cutting cutting;
-    int64_t error = 0;
+    int64_t error;
 
-    cut_begin(&cutting, node);
+    spin_lock(&node->lock);
+    cutting = (struct cutting){.node = node};
     if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) != 0)
         error = -EPERM;
+    else
+        error = cut_begin_locked(&cutting, node, pages_up(start), end / PAGE_SIZE, false);
     if (error == 0)
         error = content_punch(&node->content, start, end, &cutting.cut);
     return cut_end(&cutting, error, answer);

@@ -157,7 +157,7 @@ static int64_t map_file(const struct file *file, bool shared, bool write)
         return -EACCES;
     if (file->kind->zeros)
         return 0;
-    return file->object != 0 ? (int64_t)file->object : -ENODEV;
+    return -ENODEV;
 }
 
 /* Of files that have no bytes of their own to be given or taken. */

@@ -40,13 +40,25 @@ static bool reaches(const struct page_tree *tree, uint64_t page)
     return tree->levels != 0 && page >> BITS * tree->levels == 0;
 }
 
+static uint64_t nodes; /* [a] */
+
+uint64_t page_tree_nodes(void)
+{
+    return __atomic_load_n(&nodes, __ATOMIC_RELAXED);
+}
+
 static struct page_tree_node *node_make(void)
 {
-    return heap_alloc(sizeof(struct page_tree_node));
+    struct page_tree_node *node = heap_alloc(sizeof(struct page_tree_node));
+
+    if (node != NULL)
+        __atomic_fetch_add(&nodes, 1, __ATOMIC_RELAXED);
+    return node;
 }
 
 static void node_drop(struct page_tree_node *node)
 {
+    __atomic_fetch_sub(&nodes, 1, __ATOMIC_RELAXED);
     heap_free(node, sizeof(*node));
 }
 

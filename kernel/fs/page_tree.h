@@ -30,6 +30,8 @@ int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, stru
 /* Calls EACH for each word, which it may change. */
 void page_tree_each(const struct page_tree *tree, void (*each)(void *context, uint64_t page, uint64_t *word),
                     void *context);
+/* Nodes that all trees have. */
+uint64_t page_tree_nodes(void);
 /* TREE is empty then. */
 void page_tree_clear(struct page_tree *tree);
 

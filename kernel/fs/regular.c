@@ -239,6 +239,28 @@ static int64_t change_seals(struct file *file, bool add, uint32_t seals)
     return error;
 }
 
+/* What mmap may do with the file. The order of the checks is Linux's. */
+static int64_t map(struct file *file, bool shared, bool write, uint32_t home, struct file_answer *answer)
+{
+    struct node *node = node_of(file);
+    bool writes = shared && (file->flags & OPEN_ACCESS) == 2;
+    int error;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if ((shared && write && !writes) || !may_read(file))
+        return -EACCES;
+    if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) != 0 && shared) {
+        if (write)
+            return -EPERM;
+        writes = false;
+    }
+    error = home < KERNELS_MAX ? node_maps_grant(node, home, writes) : -EPROTO;
+    if (writes)
+        answer->flags |= FILE_MAP_WRITES;
+    return error != 0 ? error : (int64_t)node->number;
+}
+
 static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room, struct file_answer *answer)
 {
@@ -270,6 +292,8 @@ static int64_t act(struct file *file, const struct file_request *request, const 
         return request->extra != 0 && !may_read(file) ? -EBADF : (file->flags & OPEN_PATH) != 0 ? -EBADF : 0;
     case FILE_SYNC:
         return (file->flags & OPEN_PATH) != 0 ? -EBADF : 0; /* it is in memory, all of it */
+    case FILE_MAP:
+        return map(file, argument != 0, argument == 2, request->extra, answer);
     case FILE_SEALS:
         return change_seals(file, request->extra != 0, (uint32_t)argument);
     default:

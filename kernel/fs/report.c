@@ -6,10 +6,10 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "kernel/fs/content.h"
 #include "kernel/fs/file.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
-#include "mm/file_cache.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -78,7 +78,7 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
     struct thread_counts threads;
     struct task_counts tasks;
     struct file_counts files;
-    uint64_t stack_frames, message_frames = msg_stays.bytes / PAGE_SIZE, cached = file_cache_count();
+    uint64_t stack_frames, message_frames = msg_stays.bytes / PAGE_SIZE, cached = content_frames();
 
     *cursor = 0;
     task_counts(&tasks);
@@ -96,7 +96,7 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
              (unsigned long)timer_count());
     text_put(&text,
              "objects %lu large %lu used %lu small-frames %lu stack-frames %lu message-frames %lu cache-frames %lu\n",
-             (unsigned long)(heap.small - cached), (unsigned long)(heap.large - msg_stays.objects),
+             (unsigned long)(heap.small - page_tree_nodes()), (unsigned long)(heap.large - msg_stays.objects),
              (unsigned long)(frames.total - frames.free - heap.small_frames - stack_frames - message_frames - cached),
              (unsigned long)heap.small_frames, (unsigned long)stack_frames, (unsigned long)message_frames,
              (unsigned long)cached);

@@ -26,19 +26,19 @@ enum file_operation {
     FILE_GET_PROGRAM,    /* result data: the program's name */
     FILE_LIST,           /* argument: first descriptor; result data: int32_t descriptors that are open */
     FILE_TABLE_LAST = FILE_LIST,
-    FILE_READ,        /* fd, argument: bytes; result data */
-    FILE_READ_AT,     /* fd, argument: offset; as many bytes as there is room for */
-    FILE_WRITE,       /* fd, data, extra: FILE_WHOLE or 0 */
-    FILE_WRITE_AT,    /* fd, argument: offset, data */
-    FILE_SEEK,        /* fd, argument: offset, extra: whence */
-    FILE_STAT,        /* fd; result data: struct file_facts */
-    FILE_GET_FLAGS,   /* fd */
-    FILE_SET_FLAGS,   /* fd, argument: flags of open */
-    FILE_ENTRIES,     /* fd, argument: bytes of room; result data: as getdents64 */
-    FILE_PATH,        /* fd; result data: a directory's name. -ENOTDIR */
-    FILE_MAP,         /* fd, argument: 1 to share, 2 to share and write, else 0; the result is the object on the file's
-                         kernel, 0: no file, but zeros */
-    FILE_CONTROL,     /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
+    FILE_READ,      /* fd, argument: bytes; result data */
+    FILE_READ_AT,   /* fd, argument: offset; as many bytes as there is room for */
+    FILE_WRITE,     /* fd, data, extra: FILE_WHOLE or 0 */
+    FILE_WRITE_AT,  /* fd, argument: offset, data */
+    FILE_SEEK,      /* fd, argument: offset, extra: whence */
+    FILE_STAT,      /* fd; result data: struct file_facts */
+    FILE_GET_FLAGS, /* fd */
+    FILE_SET_FLAGS, /* fd, argument: flags of open */
+    FILE_ENTRIES,   /* fd, argument: bytes of room; result data: as getdents64 */
+    FILE_PATH,      /* fd; result data: a directory's name. -ENOTDIR */
+    FILE_MAP,     /* fd, argument: 1 to share, 2 to share and write, else 0; extra: the space's home; the result is the
+                     object on the file's kernel, granted to that home (mm/file_hold.h), 0: no file, but zeros */
+    FILE_CONTROL, /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
     FILE_RESIZE = 40, /* fd, argument: bytes. Its answer, as FILE_ALLOCATE's, may have FILE_SETTLES */
     FILE_ALLOCATE,    /* fd, extra: mode as fallocate's, argument: offset; data: int64_t length */
     FILE_ADVISE,      /* fd, extra: 1: it is to be read ahead */
@@ -69,6 +69,7 @@ struct msg_file_call { /* FILE_CALL; data follows */
 #define FILE_MAY_WAIT 2u     /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
 #define FILE_READ_ON 4u      /* more reads may be made for the same call */
 #define FILE_SETTLES 8u      /* programs still map what has gone: FILE_SETTLE with SEEN as the number, then go on */
+#define FILE_MAP_WRITES 16u  /* of FILE_MAP: the mapping may write to the file, now or later */
 #define FILE_SECONDS_SHIFT 8 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
 
 struct file_answer { /* of FILE_CALL; result data follows */

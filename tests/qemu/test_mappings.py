@@ -61,8 +61,9 @@ def test_memory_of_their_own(run, kernels):
 
 
 @pytest.mark.parametrize("under, program", in_turn([("test-audit", "test-filemap"), ("test-stop", "test-zero busy"),
-                                                     ("test-audit", "test-zero busy"), ("test-stop", "test-filemap")], 0,
-                                                    (("test-stop", "test-filemap"),)))
+                                                     ("test-audit", "test-zero busy"), ("test-stop", "test-filemap"),
+                                                     ("test-stop", "test-content"), ("test-audit", "test-content")], 0,
+                                                    (("test-stop", "test-filemap"), ("test-stop", "test-content"))))
 def test_frames_of_many_while_all_is_audited_and_kernels_stop(run, under, program):
     done = run("--cpus", "4", "--nodes", "2", "--", under, "under", *program.split())
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()

@@ -79,6 +79,7 @@ USERLAND_PARTS_test-break = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-advise = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-filemap = $(USERLAND_PARTS_spread) $(addprefix tests/filemap_,file process)
 USERLAND_PARTS_test-content = $(USERLAND_PARTS_spread) tests/filemap_file
+USERLAND_PARTS_test-lock = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-memfd = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-zero = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-exhaust = $(USERLAND_PARTS_spread)

@@ -34,6 +34,7 @@
 #define ERANGE 34
 #define EDEADLK 35
 #define ENAMETOOLONG 36
+#define ENOLCK 37
 #define ENOSYS 38
 #define ELOOP 40
 #define EBADMSG 74

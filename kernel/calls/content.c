@@ -14,7 +14,10 @@
 #define MFD_ALLOW_SEALING 2u
 #define MEMFD_NAME_MAX 249u
 #define ADVICE_LAST 5u
-#define ALLOCATE_KNOWN 3u /* FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE */
+#define ALLOCATE_KEEP_SIZE 1u
+#define ALLOCATE_PUNCH 2u
+#define ALLOCATE_KNOWN (ALLOCATE_KEEP_SIZE | ALLOCATE_PUNCH)
+#define ALLOCATE_PART (4ll << 20) /* bytes */
 
 static int64_t change_file(const struct file_request *request, const void *data, size_t size)
 {
@@ -32,17 +35,35 @@ int64_t call_ftruncate(struct call *c)
     return request.argument < 0 ? -EINVAL : change_file(&request, NULL, 0);
 }
 
+/* A part at a time, so that no message keeps the file's kernel busy for long; the size changes with the last. */
+static int64_t allocate(struct file_request request, int64_t length)
+{
+    int64_t sizes[2] = {length, length}, result = 0;
+    uint32_t mode = request.extra;
+
+    while (sizes[1] > 0 && result == 0) {
+        sizes[0] = sizes[1] < ALLOCATE_PART ? sizes[1] : ALLOCATE_PART;
+        request.extra = sizes[0] < sizes[1] ? mode | ALLOCATE_KEEP_SIZE : mode;
+        result = change_file(&request, sizes, sizeof(sizes));
+        request.argument += sizes[0];
+        sizes[1] -= sizes[0];
+    }
+    return result;
+}
+
 int64_t call_fallocate(struct call *c)
 {
     struct file_request request = {
         .operation = FILE_ALLOCATE, .fd = (int32_t)c->a[0], .extra = (uint32_t)c->a[1], .argument = (int64_t)c->a[2]};
-    int64_t length = (int64_t)c->a[3];
+    int64_t length = (int64_t)c->a[3], sizes[2] = {length, length};
 
     if (request.argument < 0 || length <= 0)
         return files_error(request.fd, -EINVAL);
-    if ((request.extra & ~ALLOCATE_KNOWN) != 0 || request.extra == 2)
+    if ((request.extra & ~ALLOCATE_KNOWN) != 0 || request.extra == ALLOCATE_PUNCH)
         return files_error(request.fd, -EOPNOTSUPP);
-    return change_file(&request, &length, sizeof(length));
+    if ((request.extra & ALLOCATE_PUNCH) != 0)
+        return change_file(&request, sizes, sizeof(sizes));
+    return allocate(request, length);
 }
 
 int64_t call_fsync(struct call *c)

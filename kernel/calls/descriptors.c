@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
+#include "kernel/fs/node_lock.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
@@ -23,7 +24,14 @@
 
 int64_t call_close(struct call *c)
 {
-    return files_simple(FILE_CLOSE, (int32_t)c->a[0], 0, 0);
+    struct file_request request = {.operation = FILE_CLOSE, .fd = (int32_t)c->a[0]};
+    struct group *group = thread_current()->group;
+    struct file_answer answer;
+    int64_t result = file_call(group, &request, NULL, 0, NULL, 0, &answer);
+
+    if (result == 0 && (answer.flags & FILE_UNLOCKS) != 0)
+        file_unlock(answer.kernel, answer.id, group->id);
+    return result;
 }
 
 int64_t call_close_range(struct call *c)
@@ -74,6 +82,13 @@ int64_t call_fcntl(struct call *c)
     case F_ADD_SEALS:
     case F_GET_SEALS:
         return files_simple(FILE_SEALS, fd, (uint32_t)c->a[2], (uint32_t)c->a[1] == F_ADD_SEALS);
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+        return files_lock(fd, (uint32_t)c->a[1], c->a[2]);
     default:
         return files_error(fd, -EINVAL);
     }

@@ -24,6 +24,14 @@ void files_signal_broken_pipe(void);
 /* A descriptor with FLAGS (DESCRIPTOR_CLOEXEC) for the open file at PLACE, whose open is the caller's, and is gone then
  * in any case. */
 int64_t files_install(const struct file_place *place, uint32_t flags);
+#define F_GETLK 5u
+#define F_SETLK 6u
+#define F_SETLKW 7u
+#define F_OFD_GETLK 36u
+#define F_OFD_SETLK 37u
+#define F_OFD_SETLKW 38u
+/* fcntl's commands for locks; ADDRESS: of a struct flock. */
+int64_t files_lock(int64_t fd, uint32_t command, uint64_t address);
 /* Both descriptors are open files of the same node. */
 bool files_same(int64_t one, int64_t other);
 /* A name as path_normalize writes it, on the heap, of the path at user address PATH; *FOLDER: only a directory will do.

@@ -290,6 +290,13 @@ static int fork_files(struct group *parent, void **out)
     return error;
 }
 
+/* In a task. */
+static void release_files(void *files)
+{
+    file_table_unlock(files);
+    file_table_free(files);
+}
+
 static void exec_files(void *files)
 {
     file_table_exec(files);
@@ -301,7 +308,7 @@ void file_init(void)
 
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&files[i]);
-    group_hooks.release_files = file_table_free;
+    group_hooks.release_files = release_files;
     group_hooks.fork_files = fork_files;
     group_hooks.exec_files = exec_files;
     group_hooks.ending = nothing; /* waits for files end by what is due for the thread */

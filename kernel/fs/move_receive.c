@@ -140,6 +140,7 @@ static int take_table(const struct moved_table *facts, size_t size)
         return -ENOMEM;
     error = table_reserve(laid->table, facts->size);
     laid->table->lowest = facts->lowest;
+    laid->table->process = facts->group;
     if (error == 0 && *names != '\0')
         error = file_table_set_folder(laid->table, names);
     names += strlen(names) + 1;
@@ -176,7 +177,8 @@ static int proxy_of(const struct moved_slot *slot, struct file **out)
             return slot->kernel == instance.kernel ? -EPROTO : -ENOMEM;
         }
         if (laid->here)
-            file_unpin(laid->file); /* the proxy's open keeps it */
+            file_unpin(laid->file);                                   /* the proxy's open keeps it */
+        laid->file->locked = laid->file->locked || slot->kernel == 0; /* perhaps: nodes with locks are there */
         laid->next = *bucket;
         *bucket = laid;
     }

@@ -78,6 +78,8 @@ struct node *node_create(uint32_t mode)
     node->references = 1;
     node->mode = mode;
     node->seals = SEAL_SEAL;
+    list_init(&node->locks);
+    file_events_init(&node->events);
     node->atime = node->mtime = node->ctime = node_now();
     spin_lock(&lock);
     numbered = number_take_locked(node);

@@ -41,6 +41,9 @@ struct node {
     struct content content;         /* [n] a regular file's */
     struct node_maps *maps;         /* [n] who maps it, or NULL: nobody ever did */
     uint32_t seals;                 /* [n] F_SEAL_* */
+    bool lock_wanted;               /* [n] somebody waits for a lock */
+    struct list locks;              /* [n] struct range_lock */
+    struct file_events events;      /* of all its open files, if it is a regular file */
     void *state;                    /* what else its type has: the tree's */
     void (*end)(struct node *node); /* [i] gives back STATE, or NULL */
     struct work work;               /* for its end */

@@ -218,6 +218,7 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     case FILE_ADVISE:
     case FILE_SYNC:
     case FILE_SEALS:
+    case FILE_LOCK:
         return change_bytes(file, request->operation, request->extra);
     default:
         return -EPROTO;

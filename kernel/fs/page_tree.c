@@ -62,15 +62,23 @@ static void node_drop(struct page_tree_node *node)
     heap_free(node, sizeof(*node));
 }
 
-uint64_t page_tree_get(const struct page_tree *tree, uint64_t page)
+/* Where PAGE's word is, or NULL: its node is not there. */
+static uint64_t *look(const struct page_tree *tree, uint64_t page)
 {
-    const struct page_tree_node *node = tree->root;
+    struct page_tree_node *node = tree->root;
 
     if (!reaches(tree, page))
-        return 0;
+        return NULL;
     for (uint32_t level = tree->levels - 1; level > 0 && node != NULL; level--)
         node = child_of(node, index_of(page, level));
-    return node != NULL ? node->slot[index_of(page, 0)] : 0;
+    return node != NULL ? &node->slot[index_of(page, 0)] : NULL;
+}
+
+uint64_t page_tree_get(const struct page_tree *tree, uint64_t page)
+{
+    const uint64_t *slot = look(tree, page);
+
+    return slot != NULL ? *slot : 0;
 }
 
 /* The tree gets as high as PAGE needs. */
@@ -181,6 +189,8 @@ static void move_part(struct page_tree_node *node, struct page_tree_node *to, ui
         }
         child = child_of(node, i);
         part = reserve->node[--reserve->count];
+        if (part == NULL)
+            continue; /* never: they were counted */
         move_part(child, part, level - 1, start, first, behind, reserve);
         to->slot[i] = word_of(part);
         if (is_empty(child)) {
@@ -193,16 +203,21 @@ static void move_part(struct page_tree_node *node, struct page_tree_node *to, ui
 int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, struct page_tree *to)
 {
     struct reserve reserve = {.count = 0};
+    struct page_tree_node *root;
 
     if (first >= behind || !reaches(tree, first))
         return 0;
-    if (!reserve_fill(&reserve, 2 * tree->levels)) {
+    root = node_make();
+    if (root == NULL)
+        return -ENOMEM;
+    if (!reserve_fill(&reserve, 2 * (tree->levels - 1))) {
         reserve_drop(&reserve);
+        node_drop(root);
         return -ENOMEM;
     }
     to->levels = tree->levels;
-    to->root = reserve.node[--reserve.count];
-    move_part(tree->root, to->root, tree->levels - 1, 0, first, behind, &reserve);
+    to->root = root;
+    move_part(tree->root, root, tree->levels - 1, 0, first, behind, &reserve);
     reserve_drop(&reserve);
     return 0;
 }
@@ -213,34 +228,26 @@ void page_tree_each(const struct page_tree *tree, void (*each)(void *context, ui
     uint64_t page = 0, word;
 
     for (; page_tree_next(tree, page, &page, &word); page++) {
-        struct page_tree_node *node = tree->root;
+        uint64_t *slot = look(tree, page);
 
-        for (uint32_t level = tree->levels - 1; level > 0; level--)
-            node = child_of(node, index_of(page, level));
-        each(context, page, &node->slot[index_of(page, 0)]);
+        if (slot != NULL) /* always: it has a word */
+            each(context, page, slot);
     }
+}
+
+/* NODE, LEVEL levels above the bottom, and what is below. */
+static void drop_all(struct page_tree_node *node, uint32_t level)
+{
+    for (uint32_t i = 0; i < SLOTS && level > 0; i++) {
+        if (node->slot[i] != 0)
+            drop_all(child_of(node, i), level - 1);
+    }
+    node_drop(node);
 }
 
 void page_tree_clear(struct page_tree *tree)
 {
-    struct page_tree_node *path[PAGE_TREE_LEVELS];
-    uint32_t at[PAGE_TREE_LEVELS] = {0}, level;
-
-    if (tree->levels != 0) {
-        level = tree->levels - 1;
-        path[level] = tree->root;
-        while (level < tree->levels) {
-            struct page_tree_node *node = path[level];
-
-            if (level == 0 || at[level] == SLOTS) {
-                node_drop(node);
-                level++;
-            } else if (child_of(node, at[level]++) != NULL) {
-                level--;
-                path[level] = child_of(node, at[level + 1] - 1);
-                at[level] = 0;
-            }
-        }
-    }
+    if (tree->levels != 0)
+        drop_all(tree->root, tree->levels - 1);
     *tree = (struct page_tree){0};
 }

@@ -3,10 +3,11 @@
 #include "kernel/fs/regular.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/node_lock.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/wire.h"
 #include "kernel/lib/string.h"
-#include "mm/heap.h"
+#include "mm/frame.h"
 
 #define FIONREAD 0x541bu
 #define SEEK_DATA 3u
@@ -157,7 +158,18 @@ static int64_t resize(struct file *file, int64_t size, struct file_answer *answe
     return node_resize(node_of(file), (uint64_t)size, answer);
 }
 
-static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_t length, struct file_answer *answer)
+/* There is memory for so much more, if nobody else takes it. */
+static bool has_room(uint64_t bytes)
+{
+    struct frame_stats stats;
+
+    frame_stats(&stats);
+    return bytes / PAGE_SIZE <= stats.free;
+}
+
+/* ALL: bytes that this and what follows it are to have. */
+static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_t length, int64_t all,
+                        struct file_answer *answer)
 {
     struct node *node = node_of(file);
     uint64_t end = (uint64_t)offset + (uint64_t)length;
@@ -166,8 +178,10 @@ static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_
 
     if (!may_write(file))
         return -EBADF;
-    if (end > CONTENT_MAX)
+    if (end > CONTENT_MAX || (uint64_t)offset + (uint64_t)all > CONTENT_MAX)
         return -EFBIG;
+    if ((mode & PUNCH_HOLE) == 0 && !has_room((uint64_t)all))
+        return -ENOSPC; /* a part that is there already counts, too */
     if ((mode & PUNCH_HOLE) != 0)
         return node_punch(node, (uint64_t)offset, end, answer);
     for (int turn = 0; turn < 2 && error == -ENOMEM; turn++) {
@@ -261,10 +275,24 @@ static int64_t map(struct file *file, bool shared, bool write, uint32_t home, st
     return error != 0 ? error : (int64_t)node->number;
 }
 
+static int64_t lock(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                    size_t room, struct file_answer *answer)
+{
+    struct file_lock lock;
+    int64_t error;
+
+    if (size != sizeof(lock) || room < sizeof(lock))
+        return -EPROTO;
+    memcpy(&lock, data, sizeof(lock));
+    error = node_lock(file, node_of(file), request->extra, &lock, answer);
+    memcpy(result, &lock, sizeof(lock));
+    return error;
+}
+
 static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room, struct file_answer *answer)
 {
-    int64_t argument = request->argument, length;
+    int64_t argument = request->argument, sizes[2];
 
     switch (request->operation) {
     case FILE_READ:
@@ -284,16 +312,20 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     case FILE_RESIZE:
         return resize(file, argument, answer);
     case FILE_ALLOCATE:
-        if (size != sizeof(length))
+        if (size != sizeof(sizes))
             return -EPROTO;
-        memcpy(&length, data, sizeof(length));
-        return argument < 0 || length <= 0 ? -EINVAL : allocate(file, request->extra, argument, length, answer);
+        memcpy(sizes, data, sizeof(sizes));
+        return argument < 0 || sizes[0] <= 0 || sizes[1] < sizes[0]
+                   ? -EINVAL
+                   : allocate(file, request->extra, argument, sizes[0], sizes[1], answer);
     case FILE_ADVISE:
         return request->extra != 0 && !may_read(file) ? -EBADF : (file->flags & OPEN_PATH) != 0 ? -EBADF : 0;
     case FILE_SYNC:
         return (file->flags & OPEN_PATH) != 0 ? -EBADF : 0; /* it is in memory, all of it */
     case FILE_MAP:
         return map(file, argument != 0, argument == 2, request->extra, answer);
+    case FILE_LOCK:
+        return lock(file, request, data, size, result, room, answer);
     case FILE_SEALS:
         return change_seals(file, request->extra != 0, (uint32_t)argument);
     default:
@@ -306,7 +338,12 @@ static void forget(struct file *file)
     node_put(node_of(file));
 }
 
-const struct file_kind file_regular_kind = {.act = act, .forget = forget};
+static void release(struct file *file)
+{
+    node_lock_release(file, node_of(file));
+}
+
+const struct file_kind file_regular_kind = {.act = act, .release = release, .forget = forget};
 
 struct file *regular_open(struct node *node, uint32_t flags)
 {
@@ -314,7 +351,7 @@ struct file *regular_open(struct node *node, uint32_t flags)
     struct file *file;
 
     node_hold(node);
-    file = file_create(&file_regular_kind, &facts, flags, node, NULL);
+    file = file_create(&file_regular_kind, &facts, flags, node, &node->events);
     if (file == NULL)
         node_put(node);
     return file;

@@ -126,18 +126,36 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     }
 }
 
+/* The caller lets go of the locks: it can wait for that. */
+static int64_t close_at_home(struct file_table *table, int64_t fd, struct file_answer *answer)
+{
+    struct file *file = table_find(table, fd);
+
+    *answer = (struct file_answer){.flags = 0};
+    if (file != NULL && file->locked)
+        *answer = (struct file_answer){.id = file->id, .kernel = file->kernel, .flags = FILE_UNLOCKS};
+    if (file != NULL)
+        file_unpin(file);
+    answer->value = table_close(table, fd);
+    return answer->value;
+}
+
 /* Does REQUEST at the home of TABLE's group, or says that the file is FILE_ELSEWHERE. */
 static int64_t at_home(struct file_table *table, const struct file_request *request, const void *data, size_t size,
                        void *result, size_t room, struct file_answer *answer)
 {
     struct file *file;
 
+    if (request->operation == FILE_CLOSE)
+        return close_at_home(table, request->fd, answer);
     if (request->operation <= FILE_TABLE_LAST) {
         answer->flags = 0;
         answer->value = act_on_table(table, request, data, size, result, room);
         return answer->value;
     }
     file = table_find(table, request->fd);
+    if (file != NULL && request->operation == FILE_LOCK && size == sizeof(struct file_lock))
+        table_note_lock(table, file, data);
     if (file == NULL) {
         answer->flags = 0;
         answer->value = -EBADF;
@@ -181,6 +199,8 @@ static size_t result_size(const struct file_request *request, const struct file_
     case FILE_GET_PROGRAM:
     case FILE_PATH:
         return (size_t)answer->value + 1;
+    case FILE_LOCK:
+        return sizeof(struct file_lock);
     case FILE_CONTROL:
         return FILE_CONTROL_MAX;
     default:

@@ -3,6 +3,8 @@
 #include "kernel/fs/table.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/node_lock.h"
+#include "kernel/fs/range_lock.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/wire.h"
 #include "kernel/lib/string.h"
@@ -27,6 +29,34 @@ struct file_table *file_table_new(void)
     return table;
 }
 
+void table_note_lock(struct file_table *table, struct file *file, const struct file_lock *lock)
+{
+    if (lock->kind != LOCK_PROCESS || lock->type == LOCK_NONE)
+        return;
+    table->process = lock->process;
+    file->locked = true;
+}
+
+void file_table_unlock(struct file_table *table)
+{
+    for (uint32_t fd = 0; table->process != 0 && fd < table->size; fd++) {
+        struct file *file = table_find(table, fd);
+
+        if (file != NULL && file->locked)
+            file_unlock(file->kernel, file->id, table->process);
+        if (file != NULL)
+            file_unpin(file);
+    }
+}
+
+/* One open less of FILE, which was in TABLE: the process has no lock on it any more. */
+static void let_go(const struct file_table *table, struct file *file)
+{
+    if (file->locked && table->process != 0)
+        file_unlock_later(file, table->process);
+    file_close(file);
+}
+
 static void free_text(char *text)
 {
     if (text != NULL)
@@ -41,7 +71,7 @@ void file_table_free(void *files)
         return;
     for (uint32_t fd = 0; fd < table->size; fd++) {
         if (table->slots[fd].file != NULL)
-            file_close(table->slots[fd].file);
+            let_go(table, table->slots[fd].file);
     }
     file_table_forget(table);
 }
@@ -303,7 +333,7 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
     }
     spin_unlock(&table->lock);
     if (old != NULL)
-        file_close(old);
+        let_go(table, old);
     return result;
 }
 
@@ -358,7 +388,7 @@ static void close_some(struct file_table *table, uint32_t first, uint32_t last, 
             struct file *file = take_locked(table, fd);
 
             spin_unlock(&table->lock);
-            file_close(file);
+            let_go(table, file);
             spin_lock(&table->lock);
         }
     }

@@ -27,6 +27,7 @@ struct file_table {
     struct descriptor *slots; /* [k] */
     char *folder;             /* [k] the working directory, as path_normalize writes it; NULL: the root */
     char *program;            /* [k] the executable's path; NULL: not known */
+    uint32_t process;         /* [a] whose it is, once that has had locks on files; else 0 */
 };
 
 /* An empty table; NULL without memory. */
@@ -38,6 +39,11 @@ void file_table_free(void *files);
 /* The table of GROUP with one user more, or NULL: it has none here, or is over. */
 struct group;
 struct file_table *file_table_of(struct group *group);
+/* Its process asks for LOCK, perhaps, on FILE: when it closes that, locks are to go. */
+struct file_lock;
+void table_note_lock(struct file_table *table, struct file *file, const struct file_lock *lock);
+/* The process ends: its locks go. Tasks only; waits. */
+void file_table_unlock(struct file_table *table);
 /* Frees a table that is not to be used after all, and closes nothing. */
 void file_table_forget(struct file_table *table);
 /* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. */

@@ -40,9 +40,11 @@ enum file_operation {
                      object on the file's kernel, granted to that home (mm/file_hold.h), 0: no file, but zeros */
     FILE_CONTROL, /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
     FILE_RESIZE = 40, /* fd, argument: bytes. Its answer, as FILE_ALLOCATE's, may have FILE_SETTLES */
-    FILE_ALLOCATE,    /* fd, extra: mode as fallocate's, argument: offset; data: int64_t length */
+    FILE_ALLOCATE,    /* fd, extra: mode as fallocate's, argument: offset; data: int64_t[2]: length, and of what follows
+                         with it */
     FILE_ADVISE,      /* fd, extra: 1: it is to be read ahead */
     FILE_SYNC,        /* fd */
+    FILE_LOCK,        /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
     FILE_SEALS,       /* fd, extra: 1: add those of argument; the result is what it had */
     FILE_NAMELESS     /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
                          open of which is the caller's */
@@ -58,6 +60,18 @@ struct file_request {
     int64_t argument;
 };
 
+enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT, LOCK_GIVE_UP /* TASK waits no more */ };
+
+struct file_lock {
+    uint32_t kind;    /* enum lock_kind of range_lock.h */
+    uint32_t type;    /* enum lock_type */
+    uint32_t process; /* whose it is, or who asks; UINT32_MAX: an open file's */
+    uint32_t task;    /* who waits */
+    uint32_t whence;  /* of START, as lseek's */
+    uint32_t pad;
+    int64_t start, length; /* as struct flock's */
+};
+
 struct msg_file_call { /* FILE_CALL; data follows */
     uint32_t group;    /* whose descriptor it is, at its home; 0: file ID */
     uint32_t room;     /* bytes of result data that the caller takes */
@@ -70,6 +84,7 @@ struct msg_file_call { /* FILE_CALL; data follows */
 #define FILE_READ_ON 4u      /* more reads may be made for the same call */
 #define FILE_SETTLES 8u      /* programs still map what has gone: FILE_SETTLE with SEEN as the number, then go on */
 #define FILE_MAP_WRITES 16u  /* of FILE_MAP: the mapping may write to the file, now or later */
+#define FILE_UNLOCKS 32u     /* of FILE_CLOSE: the process may have locks on file ID of KERNEL, which are to go */
 #define FILE_SECONDS_SHIFT 8 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
 
 struct file_answer { /* of FILE_CALL; result data follows */

@@ -1,0 +1,362 @@
+/* test-lock: locks on files, between processes on all kernels. The files have no names. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userland/tests/spread.h"
+#include "userland/tests/tap.h"
+
+static int make(void)
+{
+    int fd = memfd_create("test", 0);
+
+    EXPECT(fd >= 0 && ftruncate(fd, 1000) == 0, "%s", strerror(errno));
+    return fd;
+}
+
+static int lock(int fd, int command, int type, long start, long length)
+{
+    struct flock range = {.l_type = (short)type, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
+
+    return fcntl(fd, command, &range);
+}
+
+/* What the first lock in the way is: its type, and *RANGE. */
+static int look(int fd, int type, long start, long length, struct flock *range)
+{
+    *range = (struct flock){.l_type = (short)type, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
+    return fcntl(fd, F_GETLK, range) == 0 ? range->l_type : -1;
+}
+
+/* A child whose end tells of the expectations that it had. */
+struct child_look {
+    int fd;
+    pid_t parent;
+};
+
+static int child_ranges(void *context)
+{
+    const struct child_look *c = context;
+    struct flock range;
+
+    spread_go(2);
+    if (lock(c->fd, F_SETLK, F_WRLCK, 15, 1) == 0 || (errno != EAGAIN && errno != EACCES))
+        return 1;
+    if (lock(c->fd, F_SETLK, F_RDLCK, 30, 5) != 0)
+        return 2;
+    if (lock(c->fd, F_SETLK, F_WRLCK, 30, 5) == 0)
+        return 3;
+    if (look(c->fd, F_WRLCK, 0, 0, &range) != F_WRLCK || range.l_start != 10 || range.l_len != 10 ||
+        range.l_pid != c->parent || range.l_whence != SEEK_SET)
+        return 4;
+    if (look(c->fd, F_RDLCK, 20, 0, &range) != F_UNLCK)
+        return 5;
+    if (look(c->fd, F_WRLCK, 25, 0, &range) != F_RDLCK || range.l_start != 30 || range.l_len != 0)
+        return 6;
+    return lock(c->fd, F_SETLK, F_WRLCK, 20, 10) == 0 ? 0 : 7;
+}
+
+static void test_ranges(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        struct child_look c = {make(), getpid()};
+        struct flock range;
+        int end;
+
+        spread_go(k);
+        EXPECT(lock(c.fd, F_SETLK, F_WRLCK, 10, 10) == 0, "%s", strerror(errno));
+        EXPECT(lock(c.fd, F_SETLK, F_RDLCK, 30, 0) == 0, "%s", strerror(errno));
+        EXPECT(look(c.fd, F_WRLCK, 0, 0, &range) == F_UNLCK, "one's own lock is in the way");
+        spread_go(k + 1);
+        end = spread_child(child_ranges, &c);
+        EXPECT(end == 0, "the child on %d: %d", k, end);
+        EXPECT(lock(c.fd, F_SETLK, F_WRLCK, 0, 0) == 0, "what the child had is there: %s", strerror(errno));
+        close(c.fd);
+    }
+    spread_go(0);
+}
+
+static int child_parts(void *context)
+{
+    const struct child_look *c = context;
+
+    for (long at = 0; at < 100; at += 10) {
+        bool free = (at >= 30 && at < 50) || at == 90;
+
+        if ((lock(c->fd, F_SETLK, F_WRLCK, at, 10) == 0) != free)
+            return 1 + (int)at;
+    }
+    return 0;
+}
+
+/* Parts of a range are given back, and joined again. */
+static void test_parts(void)
+{
+    struct child_look c = {make(), getpid()};
+    struct flock range = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 50, .l_len = -10};
+    int end;
+
+    EXPECT(lock(c.fd, F_SETLK, F_WRLCK, 0, 50) == 0 && lock(c.fd, F_SETLK, F_WRLCK, 50, 40) == 0, "%s",
+           strerror(errno));
+    EXPECT(lock(c.fd, F_SETLK, F_UNLCK, 30, 10) == 0, "%s", strerror(errno));
+    EXPECT(fcntl(c.fd, F_SETLK, &range) == 0, "a negative length: %s", strerror(errno));
+    spread_go(1);
+    end = spread_child(child_parts, &c);
+    EXPECT(end == 0, "byte %d", end - 1);
+    spread_go(0);
+    close(c.fd);
+}
+
+static int child_free(void *context)
+{
+    const struct child_look *c = context;
+
+    spread_go(1);
+    return lock(c->fd, F_SETLK, F_WRLCK, 0, 0) == 0 ? 0 : 1;
+}
+
+static int child_taken(void *context)
+{
+    return child_free(context) == 1 && (errno == EAGAIN || errno == EACCES) ? 0 : 1;
+}
+
+static int child_locks(void *context)
+{
+    const struct child_look *c = context;
+
+    spread_go(3);
+    return lock(c->fd, F_SETLK, F_WRLCK, 0, 0) == 0 ? 0 : 1;
+}
+
+static void test_close(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        struct child_look c = {make(), getpid()};
+        int second = dup(c.fd);
+
+        spread_go(k);
+        EXPECT(lock(c.fd, F_SETLK, F_WRLCK, 0, 0) == 0, "%s", strerror(errno));
+        EXPECT(spread_child(child_taken, &c) == 0, "a child has the lock");
+        close(second);
+        EXPECT(spread_child(child_free, &c) == 0, "any close gives back what the process has");
+        EXPECT(spread_child(child_locks, &c) == 0 && lock(c.fd, F_SETLK, F_WRLCK, 0, 0) == 0,
+               "an end gives back what the process had: %s", strerror(errno));
+        second = open("/dev/null", O_RDONLY);
+        EXPECT(dup2(second, c.fd) == c.fd, "%s", strerror(errno));
+        close(second);
+        close(c.fd);
+    }
+    spread_go(0);
+}
+
+static void test_errors(void)
+{
+    int fd = make();
+    struct flock range = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+
+    spread_go(1);
+    EXPECT_ERROR(lock(-1, F_SETLK, F_RDLCK, 0, 0), EBADF);
+    EXPECT_ERROR(lock(fd, F_SETLK, 7, 0, 0), EINVAL);
+    EXPECT_ERROR(lock(fd, F_SETLK, F_RDLCK, -1, 0), EINVAL);
+    EXPECT_ERROR(lock(fd, F_SETLK, F_RDLCK, 5, -6), EINVAL);
+    EXPECT_ERROR(lock(fd, F_GETLK, F_UNLCK, 0, 0), EINVAL);
+    EXPECT_ERROR(lock(fd, F_SETLK, F_RDLCK, INT64_MAX, 2), EOVERFLOW);
+    range.l_whence = 9;
+    EXPECT_ERROR(fcntl(fd, F_SETLK, &range), EINVAL);
+    range.l_whence = SEEK_SET;
+    range.l_pid = 1;
+    EXPECT_ERROR(fcntl(fd, F_OFD_SETLK, &range), EINVAL);
+    EXPECT_ERROR(fcntl(fd, F_SETLK, TAP_UNMAPPED), EFAULT);
+    EXPECT_ERROR(flock(fd, 0), EINVAL);
+    EXPECT_ERROR(flock(-1, LOCK_SH), EBADF);
+    spread_go(0);
+    close(fd);
+}
+
+/* --- waiting --- */
+
+#define ADDS 40
+
+static int child_adds(void *context)
+{
+    const struct child_look *c = context;
+    long value;
+
+    for (int i = 0; i < ADDS; i++) {
+        if (lock(c->fd, F_SETLKW, F_WRLCK, 0, 8) != 0 || pread(c->fd, &value, 8, 0) != 8)
+            return 1;
+        value++;
+        if (i % 8 == 0)
+            sched_yield();
+        if (pwrite(c->fd, &value, 8, 0) != 8 || lock(c->fd, F_SETLK, F_UNLCK, 0, 8) != 0)
+            return 2;
+    }
+    return 0;
+}
+
+static int child_adds_behind(void *context)
+{
+    const struct child_look *c = context;
+    long value;
+
+    for (int i = 0; i < ADDS; i++) {
+        if (lock(c->fd, F_SETLKW, F_WRLCK, 100, 8) != 0 || pread(c->fd, &value, 8, 8) != 8)
+            return 1;
+        value++;
+        if (pwrite(c->fd, &value, 8, 8) != 8 || lock(c->fd, F_SETLKW, F_UNLCK, 100, 0) != 0)
+            return 2;
+    }
+    return 0;
+}
+
+/* Processes on all kernels add to a number under a lock: no addition is lost. */
+static void test_waiting(void)
+{
+    struct child_look c = {make(), getpid()};
+    int count = spread_count() * 2, status;
+    pid_t children[2 * SPREAD_MAX];
+    long values[2] = {0};
+
+    for (int i = 0; i < count; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            spread_go(i);
+            _exit(i % 2 == 0 ? child_adds(&c) : child_adds_behind(&c));
+        }
+    }
+    for (int i = 0; i < count; i++)
+        EXPECT(waitpid(children[i], &status, 0) == children[i] && status == 0, "child %d: %x", i, status);
+    EXPECT(pread(c.fd, values, 16, 0) == 16 && values[0] == count / 2 * ADDS && values[1] == count / 2 * ADDS,
+           "%ld and %ld", values[0], values[1]);
+    close(c.fd);
+}
+
+static void nothing(int signal)
+{
+    (void)signal;
+}
+
+static int child_interrupted(void *context)
+{
+    const struct child_look *c = context;
+    struct sigaction action = {.sa_handler = nothing};
+    struct itimerval often = {{0, 200000}, {0, 200000}}; /* the first may come before the call */
+
+    spread_go(2);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    if (lock(c->fd, F_SETLKW, F_WRLCK, 0, 0) == 0 || errno != EINTR)
+        return 1;
+    memset(&often, 0, sizeof(often));
+    setitimer(ITIMER_REAL, &often, NULL);
+    return flock(c->fd, LOCK_EX) == 0 ? 0 : 2; /* the same open file as the parent's */
+}
+
+static void test_interrupted(void)
+{
+    struct child_look c = {make(), getpid()};
+
+    EXPECT(lock(c.fd, F_SETLK, F_RDLCK, 3, 1) == 0 && flock(c.fd, LOCK_EX) == 0, "%s", strerror(errno));
+    EXPECT(spread_child(child_interrupted, &c) == 0, "a signal ends the waiting");
+    close(c.fd);
+}
+
+/* Has byte 1, waits for byte 0, which the parent has. */
+static int child_circle(void *context)
+{
+    const struct child_look *c = context;
+    char byte = 'r';
+
+    spread_go(1);
+    if (lock(c->fd, F_SETLK, F_WRLCK, 1, 1) != 0 || pwrite(c->fd, &byte, 1, 50) != 1)
+        return 1;
+    return lock(c->fd, F_SETLKW, F_WRLCK, 0, 1) == 0 ? 0 : errno == EDEADLK ? 2 : 3;
+}
+
+static void test_deadlock(void)
+{
+    struct child_look c = {make(), getpid()};
+    int status = 0, tries = 0, result = 0;
+    pid_t child;
+    char byte = 0;
+
+    EXPECT(lock(c.fd, F_SETLK, F_WRLCK, 0, 1) == 0, "%s", strerror(errno));
+    child = fork();
+    if (child == 0)
+        _exit(child_circle(&c));
+    while (byte != 'r' && tries++ < 100000) {
+        sched_yield();
+        EXPECT(pread(c.fd, &byte, 1, 50) == 1, "%s", strerror(errno));
+    }
+    usleep(100000); /* the child waits, or is about to: both are a circle sooner or later */
+    result = lock(c.fd, F_SETLKW, F_WRLCK, 1, 1);
+    if (result == -1)
+        EXPECT(errno == EDEADLK, "%s", strerror(errno));
+    EXPECT(lock(c.fd, F_SETLK, F_UNLCK, 0, 1) == 0, "%s", strerror(errno));
+    /* one of the two is told: the parent, unless the child had to begin its call again, as it may when kernels stop */
+    EXPECT(waitpid(child, &status, 0) == child && status == (result == -1 ? 0 : 2 << 8), "%d, and the child: %x",
+           result, status);
+    EXPECT(lock(c.fd, F_SETLKW, F_WRLCK, 0, 0) == 0, "when the child has ended: %s", strerror(errno));
+    close(c.fd);
+}
+
+/* --- of open files --- */
+
+static int child_same_file(void *context)
+{
+    const struct child_look *c = context;
+
+    spread_go(2);
+    if (lock(c->fd, F_OFD_SETLK, F_WRLCK, 0, 10) != 0) /* it has what its parent has */
+        return 1;
+    if (lock(c->fd, F_SETLK, F_WRLCK, 0, 10) == 0) /* which is not the process's */
+        return 2;
+    return flock(c->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : 3;
+}
+
+static void test_open_files(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        struct child_look c = {make(), getpid()};
+        struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        int second = dup(c.fd);
+
+        spread_go(k);
+        EXPECT(lock(c.fd, F_OFD_SETLK, F_WRLCK, 0, 100) == 0 && flock(c.fd, LOCK_SH) == 0, "%s", strerror(errno));
+        EXPECT(spread_child(child_same_file, &c) == 0, "the child");
+        EXPECT(fcntl(c.fd, F_GETLK, &range) == 0 && range.l_type == F_WRLCK && range.l_pid == -1, "pid %d",
+               range.l_pid);
+        close(second);
+        EXPECT_ERROR(lock(c.fd, F_SETLK, F_RDLCK, 50, 1), EAGAIN);
+        EXPECT(lock(c.fd, F_OFD_SETLK, F_UNLCK, 0, 0) == 0 && lock(c.fd, F_SETLK, F_RDLCK, 50, 1) == 0, "%s",
+               strerror(errno));
+        EXPECT(flock(c.fd, LOCK_UN) == 0, "%s", strerror(errno));
+        close(c.fd);
+    }
+    spread_go(0);
+}
+
+static const struct tap_test tests[] = {
+    {"ranges of different processes exclude each other as they should", test_ranges},
+    {"a lock may lose a part, and grow together", test_parts},
+    {"a close of any descriptor, and the end, give back what a process has", test_close},
+    {"what makes no sense is refused as on Linux", test_errors},
+    {"who waits gets the lock, one at a time, on all kernels", test_waiting},
+    {"a signal ends the waiting for a lock", test_interrupted},
+    {"a circle of waiting processes is EDEADLK", test_deadlock},
+    {"locks of open files are the open file's", test_open_files},
+};
+
+int main(void)
+{
+    spread_begin();
+    return tap_run(tests, TAP_COUNT(tests));
+}

@@ -63,6 +63,7 @@ $(BUILD)/kettle.elf: $(KERNEL_OBJECTS) boot/kettle.ld tools/make-symbols
 	$(Q)$(KERNEL_LINK) -o $@ $(KERNEL_OBJECTS) $(BUILD)/symbols.S
 	@echo "built $@"
 
+include kernel/vdso/build.mk
 include userland/build.mk
 include tools/plugin/build.mk
 include tests/host.mk

@@ -1,8 +1,8 @@
 /* The boot page: the only memory besides the rings that instances share.
  *
  * It lies in the loaded image below 2 MiB and holds what is by nature one for the machine: the start slot of each CPU,
- * which the trampoline reads before the CPU belongs to any instance, and the owner word of the debug console. The
- * offsets are known to boot/trampoline.S. */
+ * which the trampoline reads before the CPU belongs to any instance, the owner word of the debug console, and what is
+ * known of the clocks of CPUs. The offsets are known to boot/trampoline.S. */
 #ifndef BOOT_BOOTPAGE_H
 #define BOOT_BOOTPAGE_H
 
@@ -24,6 +24,8 @@
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
+#include "kernel/arch/x86_64/clock.h"
+
 struct start_slot {
     uint32_t apic_id;        /* [i] */
     volatile uint32_t state; /* [a] SLOT_*; the starter owns the slot unless READY, the CPU while READY */
@@ -36,7 +38,9 @@ struct boot_page {
     volatile uint32_t console_owner; /* [a] log.h */
     uint32_t slot_count;             /* [i] trampoline.S knows its offset, 4 */
     volatile uint32_t panicking;     /* [a] an instance panics: an NMI means halt */
-    uint8_t pad[START_SLOTS_OFFSET - 12];
+    uint32_t pad;
+    struct clock_shared clock; /* [a] kernel/arch/x86_64/clock.h */
+    uint8_t unused[START_SLOTS_OFFSET - 32];
     struct start_slot slots[CPUS_MAX]; /* by machine-wide CPU number */
 };
 

@@ -19,6 +19,7 @@
 #include "kernel/machine.h"
 #include "kernel/retrieve.h"
 #include "kernel/stop.h"
+#include "kernel/vdso.h"
 #include "mm/audit.h"
 #include "mm/evacuate.h"
 #include "mm/frame.h"
@@ -128,6 +129,7 @@ static void ap_main(void *argument)
 
     cpu_init(cpu);
     apic_init_cpu();
+    clock_compare_all();
     cpu->root = 0;
     sched_init_cpu();
     __atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
@@ -152,6 +154,7 @@ static void start_own_cpus(void)
         cpu->index = started;
         cpu->number = i;
         cpu->apic_id = instance.plan.cpus[i].apic_id;
+        cpu->node = instance.plan.cpus[i].node;
         top = (uint64_t *)(stack + STACK_SIZE);
         *--top = 0;
         *--top = (uint64_t)ap_main;
@@ -162,7 +165,7 @@ static void start_own_cpus(void)
             continue;
         }
         while (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
-            cpu_pause();
+            clock_compare();
         cpu_total = ++started;
     }
 }
@@ -235,6 +238,13 @@ static void print_plan(void)
     heap_free(text, size);
 }
 
+/* skew=NS: each kernel's time lags NS behind that of the one before, as if counters differed: for tests. */
+static void clock_start(void)
+{
+    clock_init(&instance.rates);
+    clock_share(&window_boot_page()->clock, option_number(instance.cmdline, "skew", 0) * instance.kernel);
+}
+
 void kernel_main(void *unused)
 {
     struct thread *task;
@@ -245,6 +255,7 @@ void kernel_main(void *unused)
     traps_init();
     boot_cpu.number = instance.plan.kernels[instance.kernel].boot_cpu;
     boot_cpu.apic_id = instance.plan.cpus[boot_cpu.number].apic_id;
+    boot_cpu.node = instance.plan.cpus[boot_cpu.number].node;
     cpu_init(&boot_cpu);
     cpus[0] = &boot_cpu;
     cpu_total = 1;
@@ -252,14 +263,19 @@ void kernel_main(void *unused)
     log_source.cpu = cpu_number;
 
     window_init();
+    if (instance.kernel != 0) { /* first of all, for kernel 0 compares its own meanwhile */
+        clock_start();
+        clock_compare_all();
+    }
     log_source.owner = &window_boot_page()->console_owner;
     frames_init();
     window_use_allocator(window_frame);
     apic_start();
     panic_stop_others = stop_others;
-    if (instance.kernel == 0)
+    if (instance.kernel == 0) {
         clock_calibrate(&instance.rates);
-    clock_init(&instance.rates);
+        clock_start();
+    }
     log_source.nanoseconds = clock_now;
     window_boot_page()->slots[boot_cpu.number].state = SLOT_TAKEN;
 
@@ -301,6 +317,7 @@ void kernel_main(void *unused)
         serial_init();
         initramfs_init();
     }
+    vdso_init();
     log_line("kernel: runs on %u CPU%s, %lu MiB", cpu_total, cpu_total == 1 ? "" : "s",
              (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 20));
 

@@ -16,7 +16,8 @@
 #include "tasks/waitq.h"
 #include "tasks/work.h"
 
-#define READY_TIMEOUT 20000000000ull /* ns; an instance is ready in milliseconds unless it never is */
+#define COMPARE_TIMEOUT 1000000000ull /* ns */
+#define READY_TIMEOUT 20000000000ull  /* ns; an instance is ready in milliseconds unless it never is */
 
 struct msg_ready {
     uint32_t kernel;
@@ -135,7 +136,8 @@ static int build(uint32_t k)
     static struct image_template template;
     uint64_t chunk = instance.plan.kernels[k].chunk;
     uint64_t template_size = (uint64_t)(image_data_end - image_start);
-    uint64_t stack, root;
+    uint64_t stack, root, deadline;
+    uint32_t rounds;
     int error = 0;
 
     if (template.bytes == NULL) {
@@ -150,7 +152,13 @@ static int build(uint32_t k)
         return error;
     root = instance_build(&instance, k, (uint8_t *)CHUNK_BASE, &template, kernel_main, NULL, &stack);
     window_unmap(CHUNK_BASE, instance.layout.size);
-    return instance_start_cpu(instance.plan.kernels[k].boot_cpu, root, stack) ? 0 : -ETIMEDOUT;
+    rounds = window_boot_page()->clock.rounds;
+    if (!instance_start_cpu(instance.plan.kernels[k].boot_cpu, root, stack))
+        return -ETIMEDOUT;
+    deadline = clock_now() + COMPARE_TIMEOUT;
+    while (window_boot_page()->clock.rounds == rounds && clock_now() < deadline)
+        clock_compare();
+    return 0;
 }
 
 static void wait_ready(kernel_set wanted)

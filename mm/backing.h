@@ -5,13 +5,15 @@
 #ifndef MM_BACKING_H
 #define MM_BACKING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
 
 #define BACKING_NONE 0ull
-#define BACKING_OBJECTS (1u << 17) /* of one kernel: 1 to one less */
-#define BACKING_PAGES (1ull << 39) /* of an object */
+#define BACKING_OBJECTS (1u << 17)         /* of one kernel: 1 to one less */
+#define BACKING_VDSO (BACKING_OBJECTS - 1) /* of kernel 0: the two pages that every program has (kernel/vdso.h) */
+#define BACKING_PAGES (1ull << 39)         /* of an object */
 #define BACKING_READ_ONLY (1ull << 39)
 
 #define BACKING_KERNEL_SHIFT 40
@@ -32,6 +34,12 @@ static inline uint32_t backing_kernel(uint64_t backing)
 static inline uint32_t backing_object(uint64_t backing)
 {
     return (uint32_t)(backing >> BACKING_OBJECT_SHIFT);
+}
+
+/* The object is always there: nobody needs to hold it. */
+static inline bool backing_stays(uint64_t backing)
+{
+    return backing_object(backing) == BACKING_VDSO;
 }
 
 /* Kernel and object alone. */

@@ -54,6 +54,8 @@ int file_hold_begin(uint64_t backing, bool make)
     struct hold *hold;
     int error = 0;
 
+    if (backing_stays(backing))
+        return 0;
     spin_lock(&lock);
     hold = find_locked(object);
     if (hold == NULL && make && (hold = heap_alloc(sizeof(*hold))) != NULL) {
@@ -110,6 +112,8 @@ void file_hold_end(uint64_t backing)
     struct hold *hold;
     bool last;
 
+    if (backing_stays(backing))
+        return;
     spin_lock(&lock);
     hold = find_locked(backing_whole(backing));
     assert(hold != NULL && hold->users > 0);
@@ -144,9 +148,9 @@ static int ask(uint64_t backing, uint32_t kernel, int64_t more)
 
 int file_hold_take(uint64_t backing)
 {
-    int error = ask(backing, instance.kernel, 1);
+    int error = backing_stays(backing) ? 0 : ask(backing, instance.kernel, 1);
 
-    if (error != 0)
+    if (error != 0 || backing_stays(backing))
         return error;
     error = file_hold_begin(backing, true);
     if (error == 0)

@@ -35,7 +35,8 @@ enum {
     AT_SECURE = 23,
     AT_RANDOM = 25,
     AT_HWCAP2 = 26,
-    AT_EXECFN = 31
+    AT_EXECFN = 31,
+    AT_SYSINFO_EHDR = 33
 };
 
 /* Makes one segment's pages and fills them. Two segments may share a page only with equal protection (elf_parse). */
@@ -114,6 +115,7 @@ static int build_stack(struct space *space, const struct elf_image *image, uint6
     uint64_t random_at = (platform_at - 16) & ~15ull;
     uint64_t random[2];
     const uint64_t auxv[][2] = {
+        {AT_SYSINFO_EHDR, VDSO_BASE},
         {AT_PHDR, image->header_address != 0 ? image->header_address + bias : 0},
         {AT_PHENT, image->header_entry_size},
         {AT_PHNUM, image->header_count},
@@ -167,6 +169,20 @@ static int build_stack(struct space *space, const struct elf_image *image, uint6
     return 0;
 }
 
+/* The pages come from kernel 0 when they are touched (mm/file_map.md). */
+static int map_vdso(struct space *space)
+{
+    int error;
+
+    spin_lock(&space->lock);
+    error = area_set_backed(&space->areas, VVAR_BASE, VDSO_BASE, AREA_READ, backing_make(0, BACKING_VDSO, 0) | BACKING_READ_ONLY);
+    if (error == 0)
+        error = area_set_backed(&space->areas, VDSO_BASE, VDSO_BASE + VDSO_SIZE, AREA_READ | AREA_EXEC,
+                                backing_make(0, BACKING_VDSO, 1) | BACKING_READ_ONLY);
+    spin_unlock(&space->lock);
+    return error;
+}
+
 int program_load(struct space *space, const void *file, size_t size, const char *path,
                  const struct exec_strings *strings, struct program_start *start)
 {
@@ -185,6 +201,8 @@ int program_load(struct space *space, const void *file, size_t size, const char 
         space_set_break(space, mapped_end);
         error = build_stack(space, image, bias, path, strings, &start->stack);
     }
+    if (error == 0)
+        error = map_vdso(space);
     start->entry = image->entry + bias;
     heap_free(image, sizeof(*image));
     return error;

@@ -11,7 +11,7 @@
 #define EXEC_STRINGS_MAX 1048576u /* bytes of arguments and environment together */
 
 /* The first thread's stack, as an area. */
-#define PROGRAM_STACK_TOP USER_END
+#define PROGRAM_STACK_TOP VVAR_BASE
 #define PROGRAM_STACK_SIZE SPACE_STACK_MAX
 
 /* Arguments and environment, NUL-terminated one after another. */

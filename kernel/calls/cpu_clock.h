@@ -4,11 +4,10 @@
 
 #include <stdint.h>
 
-#define CPU_CLOCK_OF_PROCESS 2
-#define CPU_CLOCK_OF_THREAD 3
+#define CPU_CLOCK_LOOK 4000000u /* ns: whoever waits for such a clock looks at it no more often than this */
 
-/* Reads a CPU clock: one of the two, or a negative id that names a thread. -EINVAL: no such clock, or no such thread
- * here. The process's clock has the part of this kernel's threads, and of those that ended here. */
+/* Reads a CPU clock: CLOCK_PROCESS_CPU, CLOCK_THREAD_CPU, or a negative id that names a process or thread, wherever it
+ * is. -EINVAL: no such clock, process or thread. Waits for the kernels that have threads of it. */
 int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds);
 
 #endif

@@ -2,6 +2,7 @@
  * A thread is named by its id; wherever it is, it is asked there (tasks/locate.h). */
 #include "tasks/sched.h"
 #include "boot/instance.h"
+#include "kernel/abi/clock.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
@@ -342,10 +343,10 @@ int64_t call_sched_setaffinity(struct call *c)
 int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds)
 {
     uint32_t tid = id < 0 ? ~(uint32_t)(id >> 3) & 0x1fffffff : 0;
-    bool process = id < 0 ? ((uint32_t)id & CPU_CLOCK_THREAD) == 0 : id == CPU_CLOCK_OF_PROCESS;
+    bool process = id < 0 ? ((uint32_t)id & CPU_CLOCK_THREAD) == 0 : id == CLOCK_PROCESS_CPU;
     struct usage usage;
 
-    if (id >= 0 && id != CPU_CLOCK_OF_PROCESS && id != CPU_CLOCK_OF_THREAD)
+    if (id >= 0 && id != CLOCK_PROCESS_CPU && id != CLOCK_THREAD_CPU)
         return -EINVAL;
     if (id < 0 && ((uint32_t)id & CPU_CLOCK_KIND) == CPU_CLOCK_KIND)
         return -EINVAL;

@@ -1,6 +1,7 @@
 /* System calls on time. */
 #include "boot/instance.h"
 #include "boot/options.h"
+#include "kernel/abi/clock.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/instructions.h"
@@ -8,6 +9,7 @@
 #include "kernel/calls/cpu_clock.h"
 #include "kernel/calls/files.h"
 #include "kernel/calls/poll.h"
+#include "kernel/vdso.h"
 #include "mm/space.h"
 #include "tasks/futex.h"
 #include "tasks/group.h"
@@ -15,17 +17,7 @@
 
 #define SECOND 1000000000ull
 #define TIMER_ABSTIME 1u
-
-enum {
-    CLOCK_REALTIME,
-    CLOCK_MONOTONIC,
-    CLOCK_PROCESS_CPU,
-    CLOCK_THREAD_CPU,
-    CLOCK_MONOTONIC_RAW,
-    CLOCK_REALTIME_COARSE,
-    CLOCK_MONOTONIC_COARSE,
-    CLOCK_BOOTTIME
-};
+#define TIME_MAX (SECOND * 8277292036ull) /* ns: as Linux, thirty years before a signed count of them overflows */
 
 /* Nanoseconds to add to clock_now for clock ID, or -EINVAL. */
 static int64_t clock_offset(uint64_t id)
@@ -33,6 +25,7 @@ static int64_t clock_offset(uint64_t id)
     switch (id) {
     case CLOCK_REALTIME:
     case CLOCK_REALTIME_COARSE:
+    case CLOCK_TAI: /* nobody has told how far it is from the other */
         return (int64_t)clock_epoch();
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_RAW:
@@ -57,7 +50,7 @@ int64_t call_clock_gettime(struct call *c)
     int64_t offset = clock_offset(c->a[0]);
 
     if (offset >= 0)
-        return give_time(c->a[1], clock_now() + (uint64_t)offset);
+        return give_time(c->a[1], clock_read() + (uint64_t)offset);
     offset = cpu_clock_read((int32_t)c->a[0], &used);
     return offset < 0 ? offset : give_time(c->a[1], used);
 }
@@ -76,15 +69,18 @@ int64_t call_clock_getres(struct call *c)
 
 int64_t call_gettimeofday(struct call *c)
 {
-    uint64_t now = clock_now() + clock_epoch();
+    static const uint32_t zone[2];
+    uint64_t now = clock_read() + clock_epoch();
     uint64_t time[2] = {now / SECOND, now % SECOND / 1000};
 
-    return c->a[0] != 0 ? user_write(c->a[0], time, sizeof(time)) : 0;
+    if (c->a[0] != 0 && user_write(c->a[0], time, sizeof(time)) != 0)
+        return -EFAULT;
+    return c->a[1] != 0 ? user_write(c->a[1], zone, sizeof(zone)) : 0;
 }
 
 int64_t call_time(struct call *c)
 {
-    uint64_t now = (clock_now() + clock_epoch()) / SECOND;
+    uint64_t now = (clock_read() + clock_epoch()) / SECOND;
 
     if (c->a[0] != 0 && user_write(c->a[0], &now, sizeof(now)) != 0)
         return -EFAULT;
@@ -163,22 +159,140 @@ int64_t call_nanosleep(struct call *c)
     uint64_t interval;
     int64_t error = read_interval(c->a[0], &interval);
 
-    return error != 0 ? error : sleep_relative(clock_now() + interval, c->a[1]);
+    return error != 0 ? error : sleep_relative(clock_read() + interval, c->a[1]);
+}
+
+/* Sleeps until the process has used so much CPU time. */
+static int64_t sleep_used(uint64_t until)
+{
+    uint64_t used;
+    int64_t error = 0;
+
+    while (error == 0 && cpu_clock_read(CLOCK_PROCESS_CPU, &used) == 0 && used < until) {
+        uint64_t left = (until - used) / CPUS_MAX; /* if all CPUs are at it */
+
+        error = sleep_until(clock_now() + (left > CPU_CLOCK_LOOK ? left : CPU_CLOCK_LOOK));
+    }
+    return error;
 }
 
 int64_t call_clock_nanosleep(struct call *c)
 {
     int64_t offset = clock_offset(c->a[0]);
-    uint64_t interval;
-    int64_t error = read_interval(c->a[2], &interval);
+    bool absolute = (c->a[1] & TIMER_ABSTIME) != 0;
+    uint64_t interval, used = 0;
+    int64_t error = 0;
 
-    if (offset < 0 || (c->a[1] & ~(uint64_t)TIMER_ABSTIME) != 0)
-        return -EINVAL;
+    if (offset < 0)
+        error = cpu_clock_read((int32_t)c->a[0], &used);
     if (error != 0)
         return error;
-    if ((c->a[1] & TIMER_ABSTIME) != 0)
+    if (c->a[0] == CLOCK_THREAD_CPU || c->a[0] == CLOCK_MONOTONIC_RAW || c->a[0] == CLOCK_REALTIME_COARSE ||
+        c->a[0] == CLOCK_MONOTONIC_COARSE)
+        return -EOPNOTSUPP;
+    if (offset < 0 && c->a[0] != CLOCK_PROCESS_CPU)
+        return -EINVAL; /* of other processes, or threads */
+    error = read_interval(c->a[2], &interval);
+    if (error != 0)
+        return error;
+    if (offset < 0)
+        return sleep_used(absolute ? interval : used + interval);
+    if (absolute)
         return sleep_until(interval > (uint64_t)offset ? interval - (uint64_t)offset : 0);
-    return sleep_relative(clock_now() + interval, c->a[3]);
+    return sleep_relative(clock_read() + interval, c->a[3]);
+}
+
+/* The time of day becomes TIME ns since 1970. It cannot be earlier than the time since boot. */
+static int64_t set_time(uint64_t time)
+{
+    uint64_t now = clock_read();
+
+    if (time < now || time > TIME_MAX)
+        return -EINVAL;
+    return time_set(time - now);
+}
+
+int64_t call_clock_settime(struct call *c)
+{
+    int32_t clock = (int32_t)c->a[0];
+    uint64_t time = 0;
+    int64_t error;
+
+    if (clock > 0)
+        return -EINVAL;
+    error = read_interval(c->a[1], &time);
+    if (clock < 0 && error != -EFAULT) { /* CPU time cannot be set */
+        error = cpu_clock_read(clock, &time);
+        return error != 0 ? error : -EPERM;
+    }
+    return error != 0 ? error : set_time(time);
+}
+
+int64_t call_settimeofday(struct call *c)
+{
+    uint64_t time[2];
+    uint32_t zone[2];
+
+    if (c->a[0] != 0 && user_read(time, c->a[0], sizeof(time)) != 0)
+        return -EFAULT;
+    if (c->a[0] != 0 && (time[1] >= 1000000 || time[0] > TIME_MAX / SECOND))
+        return -EINVAL;
+    if (c->a[1] != 0 && user_read(zone, c->a[1], sizeof(zone)) != 0)
+        return -EFAULT;
+    return c->a[0] != 0 ? set_time(time[0] * SECOND + time[1] * 1000) : 0;
+}
+
+#define ADJ_OFFSET_SS_READ 0xa001u
+#define STATUS_UNSYNC 64
+#define TIME_ERROR 5 /* the clock is not synchronised */
+
+struct linux_timex { /* adjtimex(2) */
+    uint32_t modes, pad0;
+    int64_t offset, frequency, most_error, error;
+    int32_t status, pad1;
+    int64_t constant, precision, tolerance;
+    int64_t seconds, microseconds;
+    int64_t tick, pps[2];
+    int32_t shift, pad2;
+    int64_t more[5];
+    int32_t tai, unused[11];
+};
+
+_Static_assert(sizeof(struct linux_timex) == 208, "Linux ABI");
+
+/* What a clock that nobody disciplines is. */
+static int64_t adjust(uint64_t address)
+{
+    uint64_t now = clock_read() + clock_epoch();
+    struct linux_timex out = {0};
+
+    if (user_read(&out.modes, address, sizeof(out.modes)) != 0)
+        return -EFAULT;
+    if (out.modes != 0 && out.modes != ADJ_OFFSET_SS_READ)
+        return -EPERM;
+    out.most_error = out.error = 16000000;
+    out.status = STATUS_UNSYNC;
+    out.constant = 2;
+    out.precision = 1;
+    out.tolerance = 500 << 16;
+    out.seconds = (int64_t)(now / SECOND);
+    out.microseconds = (int64_t)(now % SECOND / 1000);
+    out.tick = 10000;
+    return user_write(address, &out, sizeof(out)) != 0 ? -EFAULT : TIME_ERROR;
+}
+
+int64_t call_adjtimex(struct call *c)
+{
+    return adjust(c->a[0]);
+}
+
+int64_t call_clock_adjtime(struct call *c)
+{
+    uint64_t used;
+
+    if (c->a[0] == CLOCK_REALTIME)
+        return adjust(c->a[1]);
+    return clock_offset(c->a[0]) >= 0 || cpu_clock_read((int32_t)c->a[0], &used) == 0 ? -EOPNOTSUPP : -EINVAL;
 }
 
 int64_t call_getrandom(struct call *c)

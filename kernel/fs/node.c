@@ -45,7 +45,8 @@ static void chunk_add_locked(void)
         return;
     chunks[chunk_count++] = chunk;
     for (uint32_t i = chunk_count == 1 ? 1 : 0; i < CHUNK; i++) /* 0 is no number */
-        number_free_locked((chunk_count - 1) * CHUNK + i);
+        if ((chunk_count - 1) * CHUNK + i < BACKING_VDSO) /* that one is no file's */
+            number_free_locked((chunk_count - 1) * CHUNK + i);
 }
 
 static bool number_take_locked(struct node *node)

@@ -8,6 +8,7 @@
 #include "kernel/fs/node.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
+#include "kernel/vdso.h"
 #include "mm/backing.h"
 #include "mm/file_object.h"
 #include "mm/heap.h"
@@ -474,7 +475,7 @@ static int page_once(uint32_t object, uint64_t page, bool write, uint64_t *frame
 
 static int object_page(uint32_t object, uint64_t page, bool write, uint64_t *frame)
 {
-    int error = page_once(object, page, write, frame);
+    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, frame);
 
     return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, frame) : error;
 }
@@ -512,6 +513,7 @@ static void each_frame(void (*each)(uint64_t frame, void *context), void *contex
 
     node_each(tell_frames, &telling);
     revocations_each(each, context);
+    vdso_each(each, context);
 }
 
 void node_map_init(void)

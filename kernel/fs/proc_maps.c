@@ -4,6 +4,7 @@
 #include "kernel/fs/path.h"
 #include "kernel/fs/proc_text.h"
 #include "kernel/lib/string.h"
+#include "kernel/vdso.h"
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/facts.h"
@@ -44,8 +45,9 @@ static const char *name_of(const struct msg_space_area *area, const struct msg_s
 
 static int64_t put_area(struct maps *maps, const struct msg_space_area *area, const struct msg_space_areas *head)
 {
-    bool file = area->backing != BACKING_NONE;
-    const char *name = name_of(area, head);
+    bool vdso = area->backing != BACKING_NONE && backing_object(area->backing) == BACKING_VDSO;
+    bool file = area->backing != BACKING_NONE && !vdso;
+    const char *name = vdso ? vdso_name(backing_page(area->backing)) : name_of(area, head);
     size_t start = maps->text->length;
     int64_t error = file ? find_file(maps, area->backing) : 0;
 

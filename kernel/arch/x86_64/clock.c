@@ -14,10 +14,15 @@
 #define RTC_INDEX 0x70
 #define RTC_DATA 0x71
 
-static uint64_t tsc_base;          /* [i] */
-static uint64_t tsc_multiplier;    /* [i] nanoseconds per count, 32.32 fixed point */
-static uint64_t epoch_nanoseconds; /* [i] */
-static volatile uint64_t advance;  /* [a] nanoseconds added so that time never goes back after a move */
+static uint64_t tsc_base;         /* [i] */
+static uint64_t tsc_multiplier;   /* [i] nanoseconds per count, 32.32 fixed point */
+static volatile uint64_t epoch;   /* [a] nanoseconds */
+static volatile uint64_t advance; /* [a] nanoseconds added so that time never goes back after a move */
+static struct clock_shared *all;  /* [i] NULL: nobody else is there yet */
+
+void (*clock_found_difference)(void);
+
+#define COMPARISONS 500
 
 static uint8_t rtc_register(uint8_t index)
 {
@@ -81,7 +86,7 @@ void clock_calibrate(struct clock_rates *rates)
     rates->tsc_hz = (rdtsc() - start) * 100;
     rates->apic_hz = (uint64_t)(0xffffffffu - apic_end) * 100;
     rates->tsc_base = start;
-    rates->epoch = rtc_read();
+    rates->epoch = rtc_read() * 1000000000ull;
 }
 
 void clock_init(const struct clock_rates *rates)
@@ -90,7 +95,7 @@ void clock_init(const struct clock_rates *rates)
 
     tsc_base = rates->tsc_base;
     tsc_multiplier = (1000000000ull << 32) / hz;
-    epoch_nanoseconds = rates->epoch * 1000000000ull;
+    epoch = rates->epoch;
     apic_timer_set_rate(rates->apic_hz);
 }
 
@@ -113,9 +118,69 @@ uint64_t clock_now(void)
     return raw_now() + __atomic_load_n(&advance, __ATOMIC_RELAXED);
 }
 
+uint64_t clock_read(void)
+{
+    uint64_t now = clock_now();
+    uint64_t seen;
+
+    if (!clock_differs())
+        return now;
+    seen = __atomic_load_n(&all->seen, __ATOMIC_SEQ_CST);
+    while (seen < now) {
+        if (__atomic_compare_exchange_n(&all->seen, &seen, now, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return now;
+    }
+    return seen;
+}
+
 uint64_t clock_epoch(void)
 {
-    return epoch_nanoseconds;
+    return __atomic_load_n(&epoch, __ATOMIC_RELAXED);
+}
+
+void clock_set_epoch(uint64_t nanoseconds)
+{
+    __atomic_store_n(&epoch, nanoseconds, __ATOMIC_RELAXED);
+}
+
+void clock_conversion(uint64_t *base, uint64_t *multiplier)
+{
+    *base = tsc_base;
+    *multiplier = tsc_multiplier;
+}
+
+void clock_share(struct clock_shared *shared, uint64_t lag)
+{
+    all = shared;
+    tsc_base += ((lag & UINT32_MAX) << 32) / tsc_multiplier;
+}
+
+bool clock_differs(void)
+{
+    return all != NULL && __atomic_load_n(&all->differ, __ATOMIC_RELAXED) != 0;
+}
+
+void clock_compare(void)
+{
+    uint64_t seen, now;
+
+    if (all == NULL)
+        return;
+    seen = __atomic_load_n(&all->seen, __ATOMIC_SEQ_CST);
+    now = raw_now(); /* behind the load: the counter is read in order */
+    if (now < seen)
+        __atomic_store_n(&all->differ, 1u, __ATOMIC_SEQ_CST);
+    while (seen < now) {
+        if (__atomic_compare_exchange_n(&all->seen, &seen, now, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            break;
+    }
+}
+
+void clock_compare_all(void)
+{
+    for (int i = 0; i < COMPARISONS; i++)
+        clock_compare();
+    __atomic_fetch_add(&all->rounds, 1u, __ATOMIC_SEQ_CST);
 }
 
 void clock_advance_to(uint64_t nanoseconds)
@@ -123,8 +188,12 @@ void clock_advance_to(uint64_t nanoseconds)
     uint64_t now = raw_now();
     uint64_t old = __atomic_load_n(&advance, __ATOMIC_RELAXED);
 
+    if (now + old >= nanoseconds)
+        return;
     while (now + old < nanoseconds) {
         if (__atomic_compare_exchange_n(&advance, &old, nanoseconds - now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             break;
     }
+    if (all != NULL && __atomic_exchange_n(&all->differ, 1u, __ATOMIC_SEQ_CST) == 0 && clock_found_difference != NULL)
+        clock_found_difference();
 }

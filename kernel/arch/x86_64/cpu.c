@@ -94,6 +94,7 @@ static void fpu_find_parts(void)
 static void gdt_fill(struct cpu *cpu)
 {
     uint64_t tss = (uint64_t)&cpu->tss;
+    uint64_t number = CPU_NUMBER(cpu->number, cpu->node);
 
     cpu->gdt[0] = 0;
     cpu->gdt[1] = 0;
@@ -105,6 +106,8 @@ static void gdt_fill(struct cpu *cpu)
     cpu->gdt[SELECTOR_TSS / 8] = (sizeof(cpu->tss) - 1) | (tss & 0xffffff) << 16 | 0x89ull << 40 |
                                  (tss >> 24 & 0xff) << 56;
     cpu->gdt[SELECTOR_TSS / 8 + 1] = tss >> 32;
+    /* data, read-only, for user mode, of so many bytes but one */
+    cpu->gdt[SELECTOR_CPU_NUMBER / 8] = 0x0040f50000000000 | (number & 0xffff) | (number >> 16 & 15) << 48;
     cpu->tss.io_map = sizeof(cpu->tss);
     for (int i = 0; i < IST_COUNT; i++)
         cpu->tss.ist[i] = (uint64_t)cpu->ist_stacks[i] + IST_STACK_SIZE;

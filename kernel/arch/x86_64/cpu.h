@@ -40,6 +40,7 @@ struct cpu {
     uint32_t index;              /* [i] number within the instance, from 0 */
     uint32_t number;             /* [i] machine-wide number: index into the plan's CPUs */
     uint32_t apic_id;            /* [i] */
+    uint32_t node;               /* [i] machine-wide number, below 256 */
     volatile bool online;        /* [a] runs the scheduler */
     volatile bool resched;       /* [a] pass through the scheduler before returning to user mode */
     void *thread;                /* [o] the thread running here (struct thread) */
@@ -50,7 +51,7 @@ struct cpu {
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
     uint64_t interrupts;         /* [o] doorbells taken */
 
-    uint64_t gdt[9]; /* [i] */
+    uint64_t gdt[10]; /* [i] */
     struct task_state_segment tss;
     uint8_t ist_stacks[IST_COUNT][IST_STACK_SIZE] __attribute__((aligned(16)));
 };
@@ -100,8 +101,8 @@ static inline void cpu_leave_user(void)
 /* Fills cpu_features. Called once, on the instance's first CPU. */
 void cpu_detect(void);
 
-/* Makes CPU the calling CPU's structure, loads its descriptor tables and switches on the features. INDEX, number and
- * apic_id are set by the caller. */
+/* Makes CPU the calling CPU's structure, loads its descriptor tables and switches on the features. INDEX, number,
+ * apic_id and node are set by the caller. */
 void cpu_init(struct cpu *cpu);
 
 /* Says where the interrupted or next user-mode entry lands: the top of the running thread's kernel stack. */

@@ -21,6 +21,11 @@
 
 #define USER_END 0x00007ffffffff000 /* first address a program cannot map */
 
+/* What every program has at its end: a page of facts about time, and a page of code that reads them: kernel/vdso.h. */
+#define VDSO_SIZE 0x1000
+#define VDSO_BASE (USER_END - VDSO_SIZE)
+#define VVAR_BASE (VDSO_BASE - 0x1000)
+
 #define TRAMPOLINE 0x8000 /* physical page below 1 MiB where a started CPU begins in real mode */
 
 #define SELECTOR_KERNEL_CODE 0x10
@@ -29,6 +34,10 @@
 #define SELECTOR_USER_DATA 0x2b
 #define SELECTOR_USER_CODE 0x33
 #define SELECTOR_TSS 0x38
+#define SELECTOR_CPU_NUMBER 0x4b /* nothing to load: its limit is CPU_NUMBER(cpu, node), which programs read by LSL */
+
+#define CPU_NUMBER_NODE_SHIFT 12
+#define CPU_NUMBER(cpu, node) ((uint64_t)(cpu) | (uint64_t)(node) << CPU_NUMBER_NODE_SHIFT)
 
 #define STACK_SIZE 16384 /* bytes of one kernel stack */
 

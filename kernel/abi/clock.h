@@ -1,0 +1,17 @@
+/* Clock ids, as Linux defines them. */
+#ifndef KERNEL_ABI_CLOCK_H
+#define KERNEL_ABI_CLOCK_H
+
+#define CLOCK_REALTIME 0
+#define CLOCK_MONOTONIC 1
+#define CLOCK_PROCESS_CPU 2
+#define CLOCK_THREAD_CPU 3
+#define CLOCK_MONOTONIC_RAW 4
+#define CLOCK_REALTIME_COARSE 5
+#define CLOCK_MONOTONIC_COARSE 6
+#define CLOCK_BOOTTIME 7
+#define CLOCK_REALTIME_ALARM 8
+#define CLOCK_BOOTTIME_ALARM 9
+#define CLOCK_TAI 11
+
+#endif

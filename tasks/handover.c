@@ -66,7 +66,7 @@ static bool check_group(struct group *group, void *context)
     spin_lock(&group->lock);
     if (group->host != NULL || group->joining || group->stop_waits ||
         (group->exiting && (process == NULL || !process->zombie)) ||
-        (process != NULL && (process->pruning || process->vfork_done != NULL)) ||
+        (process != NULL && (process->pruning || process->vfork_done != NULL || process->timer_count != 0)) ||
         (group->space != NULL && (group->space->users != 1 || group->space->slow != 0)))
         *error = -EBUSY;
     list_for_each(node, &group->threads) {

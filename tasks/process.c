@@ -42,6 +42,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
     process->start_ns = clock_now();
     process->umask = UMASK_DEFAULT;
     list_init(&process->children);
+    list_init(&process->timers);
     watch_init(&process->child_events);
     timer_init(&process->alarm, alarm_fire);
     signal_queue_init(&process->signals);
@@ -214,6 +215,13 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         return value;
     case PROCESS_ALARM:
         return alarm_operate(group, call, result);
+    case PROCESS_TIMER_CREATE:
+    case PROCESS_TIMER_SET:
+    case PROCESS_TIMER_GET:
+    case PROCESS_TIMER_OVERRUN:
+    case PROCESS_TIMER_TAKEN:
+    case PROCESS_TIMER_DELETE:
+        return process_timer_operate(group, call, result);
     default:
         return -EPROTO;
     }
@@ -307,6 +315,7 @@ void process_ended(struct group *group)
     bool forget;
 
     alarm_end(group);
+    process_timers_end(group, true);
     children_give_away(group);
     spin_lock(&group->lock);
     process->zombie = true;

@@ -55,6 +55,8 @@ struct process {
     uint64_t start_ns;                             /* [i] clock_now */
     struct timer alarm;                            /* ITIMER_REAL; holds a reference to the group while it is armed */
     uint64_t alarm_interval;                       /* [g] ns, 0: it fires once */
+    struct list timers;                            /* [g] tasks/process_timer.c */
+    uint32_t timer_count, timer_next;              /* [g] how many there are; id of the next one */
     uint32_t umask;                                /* [g] nothing is created by name: kept for who asks */
     uint32_t command_size;                         /* [g] */
     char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
@@ -110,6 +112,14 @@ enum process_operation {
     PROCESS_UMASK,       /* a: permission bits. -> the ones before */
     PROCESS_ALARM,    /* a: ns from now, 0: off, b: interval, c: 1 sets, 0 only asks. -> ns that were left, interval */
     PROCESS_CONTINUE, /* what SIGCONT does at once: sent to one thread */
+    /* tasks/process_timer.h; a: the timer's id */
+    PROCESS_TIMER_CREATE,  /* a: struct timer_facts, b: the signal's value, c: thread that gets it, and (upper half)
+                              thread whose time counts. -> id; -EAGAIN */
+    PROCESS_TIMER_SET,     /* b: when, 0: never, c: interval. -> what was before */
+    PROCESS_TIMER_GET,     /* -> when, interval, what it is */
+    PROCESS_TIMER_OVERRUN, /* -> of the signal that was taken last */
+    PROCESS_TIMER_TAKEN,   /* b: sequence: a thread has taken its signal. -> overrun, -1: none */
+    PROCESS_TIMER_DELETE,
 };
 struct msg_process_call;
 struct msg_process_result;

@@ -14,6 +14,8 @@ int64_t process_take_signal(struct group *group, const struct msg_process_call *
         taken = signal_queue_take(&process->signals, call->a, &result->info) ? 1 : 0;
     if (taken != 0 && (SIGNAL_BIT(result->info.signal) & SIGNAL_STOPPING) != 0)
         result->info.extra = process->continues; /* a SIGCONT that comes before the thread has stopped us counts */
+    if (taken != 0 && result->info.code == SI_TIMER)
+        process_timer_taken_locked(group, &result->info);
     result->hint = process->signals.pending;
     spin_unlock(&group->lock);
     return taken;

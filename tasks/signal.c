@@ -70,7 +70,8 @@ static bool act_on_sending(struct group *group, uint32_t signal)
     return false;
 }
 
-int signal_send_group(struct group *group, const struct signal_info *info)
+/* 1: the process ignores it. */
+static int send_group(struct group *group, const struct signal_info *info)
 {
     struct process *process = group->process;
     uint64_t bit = SIGNAL_BIT(info->signal);
@@ -92,7 +93,7 @@ int signal_send_group(struct group *group, const struct signal_info *info)
     thread = eligible_locked(group, bit);
     if (ignored_locked(process, info->signal) && thread != NULL && (thread->awaited & bit) == 0) {
         spin_unlock(&group->lock); /* some thread would take it and do nothing */
-        return 0;
+        return 1;
     }
     error = signal_queue_add(&process->signals, info);
     group->signal_hint |= process->signals.pending;
@@ -102,6 +103,18 @@ int signal_send_group(struct group *group, const struct signal_info *info)
     if (error == 0 && thread == NULL)
         hint_others(group, members, bit, false);
     return error;
+}
+
+int signal_send_group(struct group *group, const struct signal_info *info)
+{
+    int error = send_group(group, info);
+
+    return error > 0 ? 0 : error;
+}
+
+int signal_send_timer(struct group *group, const struct signal_info *info)
+{
+    return send_group(group, info);
 }
 
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info)
@@ -230,6 +243,18 @@ void signal_set_mask(struct thread *thread, uint64_t mask)
         signal_retarget(group, blocked);
 }
 
+/* The timer whose signal the current thread has taken goes on, and says how often it has expired meanwhile. */
+static void timer_taken(struct group *group, struct signal_info *info)
+{
+    struct msg_process_call call = {
+        .id = group->id, .operation = PROCESS_TIMER_TAKEN, .a = info->pid, .b = info->extra};
+    struct msg_process_result result;
+    int64_t overrun = info->extra != 0 ? process_call_surely(&call, &result) : -1;
+
+    if (overrun >= 0)
+        info->uid = (uint32_t)overrun;
+}
+
 bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
 {
     struct group *group = thread->group;
@@ -242,6 +267,8 @@ bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
     taken = signal_queue_take(&thread->signals, set, info);
     hint = group->signal_hint;
     spin_unlock(&group->lock);
+    if (taken && info->code == SI_TIMER)
+        timer_taken(group, info);
     if (taken || (hint & set) == 0)
         return taken;
     /* A signal sent after the home has answered sets the hint again: its message comes behind the answer. */

@@ -32,7 +32,7 @@ struct signal_info {
     uint32_t uid;
     uint64_t value; /* sigqueue's value, a fault's address, a child's status */
     uint64_t extra; /* of a child: user and system time in clock ticks, low and high half; of a stop signal taken from
-                       its process: how often that has been told to continue */
+                       its process: how often that has been told to continue; of a timer: which setting of it */
 };
 
 struct signal_action {
@@ -50,7 +50,8 @@ struct signal_queue {
 };
 
 void signal_queue_init(struct signal_queue *queue);
-/* Adds INFO; a standard signal that is pending already stays as it is. -EAGAIN: the queue is full or memory is. */
+/* Adds INFO; a standard signal that is pending already stays as it is, unless INFO is a timer's. -EAGAIN: the queue is
+ * full or memory is. */
 int signal_queue_add(struct signal_queue *queue, const struct signal_info *info);
 /* Takes the next signal of SET, those of faults first, then the lowest. False: none. */
 bool signal_queue_take(struct signal_queue *queue, uint64_t set, struct signal_info *info);
@@ -67,6 +68,8 @@ enum signal_default signal_default(uint32_t signal);
 /* Sends INFO to process GROUP, whose home this kernel is. 0, also when it has ended and is not yet waited for; -EAGAIN:
  * no room. Any context without locks. */
 int signal_send_group(struct group *group, const struct signal_info *info);
+/* The same for a timer's signal; 1: it was not queued, for the process ignores it. */
+int signal_send_timer(struct group *group, const struct signal_info *info);
 /* Sends INFO to THREAD, which is present here; its group's lock is held. */
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info);
 /* What SIGNAL, sent to a thread, does to its process GROUP at once, whether it is blocked or not. Any context without

@@ -23,7 +23,7 @@ int signal_queue_add(struct signal_queue *queue, const struct signal_info *info)
     uint64_t bit = SIGNAL_BIT(info->signal);
     struct queued *queued;
 
-    if ((queue->pending & bit) != 0 && info->signal < SIGNAL_REALTIME)
+    if ((queue->pending & bit) != 0 && info->signal < SIGNAL_REALTIME && info->code != SI_TIMER)
         return 0;
     queued = queue->count < SIGNAL_QUEUE_MAX ? heap_alloc(sizeof(*queued)) : NULL;
     if (queued == NULL)

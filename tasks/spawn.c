@@ -11,6 +11,7 @@
 #include "tasks/exit.h"
 #include "tasks/migrate.h"
 #include "tasks/process_internal.h"
+#include "tasks/process_timer.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
@@ -171,6 +172,7 @@ int spawn_exec(const struct spawn_program *program)
     group->process->replacing = false;
     spin_unlock(&group->lock);
     exit_leave_host(group);
+    process_timers_end(group, false);
     if (group->files != NULL)
         group_hooks.exec_files(group->files);
     reset_thread(thread, &start);

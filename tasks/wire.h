@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "msg/message.h"
 #include "tasks/process.h"
+#include "tasks/process_timer.h"
 #include "tasks/signal.h"
 #include "tasks/thread.h"
 
@@ -100,6 +101,11 @@ struct msg_process_result {
         struct {                     /* PROCESS_TIMES */
             uint64_t members;        /* kernels that it has threads on */
             uint64_t children_user_ns, children_system_ns;
+        };
+        struct { /* PROCESS_TIMER_SET, PROCESS_TIMER_GET */
+            uint64_t timer_at, timer_interval;
+            struct timer_facts timer_facts;
+            uint32_t timer_thread; /* whose time counts */
         };
     };
 };

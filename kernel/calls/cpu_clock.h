@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+#define CPU_CLOCK_KIND 3u /* the two low bits of a negative clock id: 0 user + system, 1 user, 2 both, exactly */
+#define CPU_CLOCK_USER 1u
+#define CPU_CLOCK_THREAD 4u
 #define CPU_CLOCK_LOOK 4000000u /* ns: whoever waits for such a clock looks at it no more often than this */
 
 /* Reads a CPU clock: CLOCK_PROCESS_CPU, CLOCK_THREAD_CPU, or a negative id that names a process or thread, wherever it

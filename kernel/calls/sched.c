@@ -337,9 +337,6 @@ int64_t call_sched_setaffinity(struct call *c)
     return call.thread == self->tid ? 0 : thread_wait_settled(call.thread); /* our own order is next on our way out */
 }
 
-#define CPU_CLOCK_KIND 3u /* the two low bits of a dynamic clock id: 0 user + system, 1 user, 2 both, exactly */
-#define CPU_CLOCK_THREAD 4u
-
 int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds)
 {
     uint32_t tid = id < 0 ? ~(uint32_t)(id >> 3) & 0x1fffffff : 0;
@@ -360,7 +357,9 @@ int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds)
     }
     if (usage_of(tid != 0 ? tid : thread_current()->group->id, &usage) != 0)
         return -EINVAL;
-    *nanoseconds = usage.user_ns + usage.system_ns;
+    *nanoseconds = usage.user_ns;
+    if (id >= 0 || ((uint32_t)id & CPU_CLOCK_KIND) != CPU_CLOCK_USER)
+        *nanoseconds += usage.system_ns;
     return 0;
 }
 

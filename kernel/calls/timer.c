@@ -1,12 +1,16 @@
-/* alarm(2), setitimer(2), getitimer(2): the timer of a process, at its home. */
+/* alarm(2), setitimer(2), getitimer(2): three timers of a process, at its home. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/posix_timer.h"
 #include "mm/space.h"
 #include "tasks/process.h"
+#include "tasks/process_timer.h"
 #include "tasks/thread.h"
 #include "tasks/wire.h"
 
 #define ITIMER_REAL 0
+#define ITIMER_VIRTUAL 1
+#define ITIMER_PROF 2
 #define SECOND 1000000000ull
 #define LONGEST (INT64_MAX / 2) /* ns: centuries */
 
@@ -56,14 +60,21 @@ static int64_t give(uint64_t address, int64_t left, uint64_t interval)
     return user_write(address, &old, sizeof(old));
 }
 
+static int64_t set_timer(uint32_t which, uint64_t value, uint64_t interval, bool sets, uint64_t *old_interval)
+{
+    if (which == ITIMER_REAL)
+        return set_alarm(value, interval, sets, old_interval);
+    return interval_timer(which == ITIMER_VIRTUAL ? TIMER_VIRTUAL : TIMER_PROF, sets, value, interval, old_interval);
+}
+
 int64_t call_getitimer(struct call *c)
 {
     uint64_t interval;
     int64_t left;
 
-    if (c->a[0] != ITIMER_REAL)
+    if ((uint32_t)c->a[0] > ITIMER_PROF)
         return -EINVAL;
-    left = set_alarm(0, 0, false, &interval);
+    left = set_timer((uint32_t)c->a[0], 0, 0, false, &interval);
     return left < 0 ? left : give(c->a[1], left, interval);
 }
 
@@ -74,16 +85,16 @@ int64_t call_setitimer(struct call *c)
     int64_t error = 0;
     int64_t left;
 
-    if (c->a[0] != ITIMER_REAL)
-        return -EINVAL;
     if (c->a[1] != 0 && user_read(&new, c->a[1], sizeof(new)) != 0)
         return -EFAULT;
     error = to_ns(new.value_s, new.value_us, &value);
     if (error == 0)
         error = to_ns(new.interval_s, new.interval_us, &interval);
+    if (error == 0 && (uint32_t)c->a[0] > ITIMER_PROF)
+        error = -EINVAL;
     if (error != 0)
         return error;
-    left = set_alarm(value, interval, true, &old_interval);
+    left = set_timer((uint32_t)c->a[0], value, interval, true, &old_interval);
     if (left < 0 || c->a[2] == 0)
         return left < 0 ? left : 0;
     return give(c->a[2], left, old_interval);

@@ -15,7 +15,8 @@ MACHINES = {
 PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-descriptors", "test-pipes",
             "test-registers", "test-migrate",
             "test-threads", "test-futex", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
-            "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock"]
+            "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock",
+            "test-vdso", "test-timers"]
 # What does not depend on the machine's shape runs on the smallest and the largest only.
 SHAPELESS = {"test-libc"}
 
@@ -52,6 +53,12 @@ def test_prefetch(run, runs):
 def test_unlock_comes_behind_the_end(run):
     """A space is not destroyed before word has come that its locks were given back, however late that is."""
     done = run("--cpus", "4", "--nodes", "2", "--inject", "seed=1,rate=60,delay=3000,type=SPACE_UNLOCK", "--", "test-exec", "coming")
+    assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
+
+
+def test_counters_that_differ(run):
+    """With kernels whose counters differ programs ask for the time, and it does not go back."""
+    done = run("--cpus", "4", "--nodes", "2", "--append", "skew=200000", "--", "test-vdso", "ask")
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 

@@ -44,9 +44,8 @@ int futex_swap(uint64_t address, uint32_t *expected, uint32_t value)
     return *expected == wanted ? 0 : -EAGAIN;
 }
 
-/* The thread is to go on with ERROR as if it had never been queued. A wake that was counted for it goes to somebody
- * else; when there is nobody it was woken after all: 0. */
-static int64_t give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error)
+/* A wake that was counted for it goes to somebody else; when there is nobody it was woken after all. */
+int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error)
 {
     struct futex_place where = *place;
     uint32_t bitset;
@@ -105,9 +104,9 @@ int64_t futex_wait(const struct futex_expected *expected)
     if (error != 0)
         return error;
     if (user_read(&value, expected->address, sizeof(value)) != 0)
-        return give_up(&wait, &place, -EFAULT);
+        return futex_give_up(&wait, &place, -EFAULT);
     if (value != expected->value)
-        return give_up(&wait, &place, -EAGAIN);
+        return futex_give_up(&wait, &place, -EAGAIN);
     if (completion_wait_until(&wait.woken, &reason, WAIT_INTERRUPTIBLE, expected->deadline)) {
         futex_woken(&wait);
         return 0;

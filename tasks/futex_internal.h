@@ -4,6 +4,7 @@
 #define TASKS_FUTEX_INTERNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/lib/completion.h"
@@ -35,17 +36,23 @@ struct futex_waiter {
 struct futex_wait {
     struct futex_waiter waiter; /* owner elsewhere: only key and bitset are used, once woken */
     struct completion woken;
-    uint32_t owner;   /* [i] kernel */
-    uint64_t token;   /* [i] owner elsewhere */
-    struct list node; /* [k] the lock of the table of waits: owner elsewhere */
+    struct completion *any; /* [i] signalled before it, or NULL: of a thread that waits for several words */
+    uint32_t owner;         /* [i] kernel */
+    uint64_t token;         /* [i] owner elsewhere */
+    struct list node;       /* [k] the lock of the table of waits: owner elsewhere */
 };
 
 /* Where the word at ADDRESS of the current program is waited for. SHARED: not FUTEX_PRIVATE_FLAG. -EINVAL: not
  * aligned; -EFAULT: no address of a program. May wait for a page. */
 int futex_find(uint64_t address, bool shared, struct futex_place *place);
 
-/* Queues the current thread: every wake from the return of this on counts for WAIT, until it has left. -ENOMEM. */
-int futex_join(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset);
+/* Queues the current thread: every wake from the return of this on counts for WAIT, until it has left. ANY: NULL, or
+ * what is signalled besides, and stays until it has left. -ENOMEM. */
+int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any);
+static inline int futex_join(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset)
+{
+    return futex_join_any(wait, place, bitset, NULL);
+}
 /* Ends a wait whose completion was not seen. True: it has been woken, and WAIT says where and with which bitset. With
  * DIFFERS another waiter takes its place in a requeue that it has been subject to. Waits, but not for other threads. */
 bool futex_leave(struct futex_wait *wait, bool differs);
@@ -70,6 +77,10 @@ int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request
 /* For waiters of other kernels, which have been taken out of their queue: tells them. Any context. */
 void futex_tell_woken(struct list *waiters);
 void futex_remote_init(void);
+
+/* A thread that waits should not have been queued and leaves: ERROR, or 0 when it was woken and nobody is left to be
+ * woken in its place. */
+int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error);
 
 /* Puts VALUE at user ADDRESS if *EXPECTED is there, atomically. 0; -EAGAIN, with what is there in *EXPECTED; -EFAULT.
  */

@@ -12,6 +12,8 @@
 #include "mm/space.h"
 #include "tasks/futex.h"
 #include "tasks/futex_internal.h"
+#include "tasks/locate.h"
+#include "tasks/wire.h"
 
 #define WAITERS 0x80000000u
 #define OWNER_DIED 0x40000000u
@@ -56,6 +58,20 @@ static int set_waiters(uint64_t address)
     return error;
 }
 
+/* WORD, read at ADDRESS, names an owner: 0; -ESRCH: there is no such thread, though the word still says so. */
+static int check_owner(uint64_t address, uint32_t word)
+{
+    struct msg_thread_call call = {.thread = word & TID_MASK, .operation = THREAD_GROUP};
+    struct msg_thread_result result;
+    uint32_t now;
+
+    if (thread_call(&call, &result, NULL) != -ESRCH || thread_dying(thread_current()))
+        return 0;
+    if (user_read(&now, address, sizeof(now)) != 0)
+        return -EFAULT;
+    return now == word ? -ESRCH : 0; /* else it has given it up before its end */
+}
+
 /* Waits until it may be worth to try again: 0. *OWES is set by a wake and cleared by FUTEX_WAITERS. -ETIMEDOUT,
  * -ERESTARTNOINTR, -EFAULT, -ENOMEM. */
 static int wait_for_unlock(const struct futex_place *place, uint64_t address, uint64_t deadline, bool *owes)
@@ -95,7 +111,11 @@ int64_t futex_lock_pi(uint64_t address, bool shared, uint64_t deadline, bool try
         return error;
     for (;;) {
         taken = try_take(address, slept, &word);
-        if (taken != -EBUSY || error != 0 || try)
+        if (taken != -EBUSY || error != 0)
+            break;
+        if ((word & WAITERS) == 0) /* nobody has looked since it was taken */
+            error = check_owner(address, word);
+        if (error != 0 || try)
             break;
         error = wait_for_unlock(&place, address, deadline, &owes);
         slept = true;

@@ -68,13 +68,18 @@ static void tell(struct told *told)
  * free. */
 static void wake_locked(struct futex_waiter *waiter, uint32_t bitset, struct told *told)
 {
+    struct futex_wait *wait = container_of(waiter, struct futex_wait, waiter);
+
     waiter->bitset = bitset;
     list_remove(&waiter->node);
     if (waiter->remote)
         list_append(&told->remote, &waiter->node);
     __atomic_store_n(&waiter->bucket, NULL, __ATOMIC_RELEASE);
-    if (!waiter->remote)
-        completion_signal_locked(&container_of(waiter, struct futex_wait, waiter)->woken, &told->notice);
+    if (waiter->remote)
+        return;
+    if (wait->any != NULL)
+        completion_signal_locked(wait->any, &told->notice);
+    completion_signal_locked(&wait->woken, &told->notice);
 }
 
 static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex_key *key, uint32_t count,

@@ -141,6 +141,8 @@ static void handle_woken(const struct msg *m)
         if (wait->token == message->token && wait->owner == m->ticket.kernel) {
             wait->waiter.key = message->key;
             wait->waiter.bitset = message->bitset;
+            if (wait->any != NULL)
+                completion_signal(wait->any);
             completion_signal(&wait->woken);
             break;
         }
@@ -210,12 +212,13 @@ static void forget(struct futex_wait *wait)
     spin_unlock(&waits_lock);
 }
 
-int futex_join(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset)
+int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any)
 {
     struct msg_futex_wait message = {.key = place->key, .bitset = bitset};
     int result;
 
     completion_init(&wait->woken);
+    wait->any = any;
     wait->owner = place->owner;
     wait->waiter.remote = false;
     if (place->owner == instance.kernel) {

@@ -87,6 +87,9 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
         return 0;
     case THREAD_GROUP:
         return thread->group->id;
+    case THREAD_ROBUST_LIST:
+        result->words[0] = thread->context.robust_list;
+        return 0;
     default:
         return -EPROTO;
     }

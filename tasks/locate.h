@@ -18,6 +18,7 @@ enum thread_operation {
     THREAD_SET_POLICY,   /* words: struct policy_wish. -EINVAL */
     THREAD_GET_POLICY,   /* -> words: struct policy_facts */
     THREAD_GROUP,        /* -> group */
+    THREAD_ROBUST_LIST,  /* -> words[0]: its address */
 };
 
 #define THREAD_ELSEWHERE 1000000 /* value of a result: RESULT->kernel may know more */

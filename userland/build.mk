@@ -58,7 +58,7 @@ USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case) tests/exec_others
 USERLAND_PARTS_test-signals = $(USERLAND_PARTS_case) tests/registers tests/registers_random \
 	$(addprefix tests/signal_,info frame wait group lost)
 USERLAND_PARTS_test-futex = $(addprefix tests/,tap thread futex_crew futex_pthread futex_owner futex_shared \
-	futex_signal)
+	futex_signal futex_several)
 USERLAND_PARTS_test-thread-state = $(USERLAND_PARTS_case) tests/registers tests/registers_random
 USERLAND_PARTS_test-moved = $(USERLAND_PARTS_case) tests/moved_wait
 USERLAND_PARTS_test-proc = $(USERLAND_PARTS_case)
@@ -85,6 +85,7 @@ USERLAND_PARTS_test-zero = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-exhaust = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-resident = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-vdso = $(addprefix tests/,tap thread)
+USERLAND_PARTS_test-handoff = $(addprefix tests/,tap futex_crew)
 USERLAND_PARTS_test-timers = $(addprefix tests/,tap thread)
 USERLAND_PARTS_test-membarrier = $(USERLAND_PARTS_spread) message_counts
 USERLAND_PARTS_test-huge = $(USERLAND_PARTS_spread)

@@ -1,10 +1,14 @@
 /* System calls on futexes: decoding. */
 #include "tasks/futex.h"
+#include "kernel/abi/clock.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/group.h"
+#include "tasks/locate.h"
+#include "tasks/wire.h"
 
 #define SECOND 1000000000ull
 
@@ -23,6 +27,8 @@ enum {
     FUTEX_TRYLOCK_PI = 8,
     FUTEX_WAIT_BITSET = 9,
     FUTEX_WAKE_BITSET = 10,
+    FUTEX_WAIT_REQUEUE_PI = 11,
+    FUTEX_CMP_REQUEUE_PI = 12,
     FUTEX_LOCK_PI2 = 13
 };
 
@@ -76,6 +82,22 @@ static int64_t requeue(const struct call *c, bool shared, bool compare)
     return futex_requeue(c->a[0], c->a[4], shared, (uint32_t)c->a[2], (uint32_t)c->a[3], compare ? &expected : NULL);
 }
 
+static int64_t wait_requeue_pi(const struct call *c, bool shared, bool realtime)
+{
+    struct futex_expected expected = {
+        .address = c->a[0], .value = (uint32_t)c->a[2], .bitset = FUTEX_ANY, .shared = shared};
+    int error = read_deadline(c->a[3], false, realtime, &expected.deadline);
+
+    return error != 0 ? error : futex_wait_requeue_pi(&expected, c->a[4]);
+}
+
+static int64_t requeue_pi(const struct call *c, bool shared)
+{
+    if ((int32_t)c->a[2] != 1 || (int32_t)c->a[3] < 0)
+        return -EINVAL;
+    return futex_requeue_pi(c->a[0], c->a[4], shared, (uint32_t)c->a[3], (uint32_t)c->a[5]);
+}
+
 static int64_t lock(const struct call *c, bool shared, bool realtime)
 {
     uint64_t deadline;
@@ -90,7 +112,7 @@ int64_t call_futex(struct call *c)
     bool shared = (c->a[1] & FUTEX_PRIVATE) == 0;
     bool realtime = (c->a[1] & FUTEX_CLOCK_REALTIME) != 0;
 
-    if (realtime && operation != FUTEX_WAIT_BITSET && operation != FUTEX_LOCK_PI2)
+    if (realtime && operation != FUTEX_WAIT_BITSET && operation != FUTEX_WAIT_REQUEUE_PI && operation != FUTEX_LOCK_PI2)
         return -ENOSYS;
     switch (operation) {
     case FUTEX_WAIT:
@@ -105,6 +127,10 @@ int64_t call_futex(struct call *c)
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE:
         return requeue(c, shared, operation == FUTEX_CMP_REQUEUE);
+    case FUTEX_WAIT_REQUEUE_PI:
+        return wait_requeue_pi(c, shared, realtime);
+    case FUTEX_CMP_REQUEUE_PI:
+        return requeue_pi(c, shared);
     case FUTEX_WAKE_OP:
         return futex_wake_op(c->a[0], c->a[4], shared, at_least_one(c->a[2]), at_least_one(c->a[3]), (uint32_t)c->a[5]);
     case FUTEX_LOCK_PI:
@@ -132,22 +158,67 @@ int64_t call_set_robust_list(struct call *c)
 
 int64_t call_get_robust_list(struct call *c)
 {
-    struct thread *self = thread_current();
-    uint32_t tid = c->a[0] == 0 ? self->tid : (uint32_t)c->a[0];
+    const struct thread *self = thread_current();
+    struct msg_thread_call call = {.thread = (uint32_t)c->a[0], .operation = THREAD_ROBUST_LIST};
+    struct msg_thread_result result;
     uint64_t size = ROBUST_LIST_SIZE;
-    uint64_t list = 0;
-    const struct thread *thread;
-    bool here;
+    uint64_t list = self->context.robust_list;
 
-    spin_lock(&self->group->lock);
-    thread = thread_find(tid);
-    here = thread != NULL && thread->group == self->group && thread->presence == THREAD_PRESENT;
-    if (here)
-        list = thread->context.robust_list;
-    spin_unlock(&self->group->lock);
-    if (!here)
-        return -ESRCH;
+    if (call.thread != 0 && call.thread != self->tid) {
+        if ((int32_t)call.thread < 0 || thread_call(&call, &result, NULL) != 0)
+            return -ESRCH;
+        list = result.words[0];
+    }
     if (user_write(c->a[2], &size, sizeof(size)) != 0 || user_write(c->a[1], &list, sizeof(list)) != 0)
         return -EFAULT;
     return 0;
+}
+
+#define WAITV_32 2u
+
+struct linux_waitv { /* futex_waitv(2) */
+    uint64_t value, address;
+    uint32_t flags, reserved;
+};
+
+static int64_t read_words(uint64_t address, uint32_t count, struct futex_expected *words)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct linux_waitv given;
+
+        if (user_read(&given, address + i * sizeof(given), sizeof(given)) != 0)
+            return -EFAULT;
+        if ((given.flags & ~(WAITV_32 | FUTEX_PRIVATE)) != 0 || given.reserved != 0 || (given.flags & WAITV_32) == 0)
+            return -EINVAL;
+        words[i] = (struct futex_expected){.address = given.address,
+                                           .value = (uint32_t)given.value,
+                                           .bitset = FUTEX_ANY,
+                                           .shared = (given.flags & FUTEX_PRIVATE) == 0};
+    }
+    return 0;
+}
+
+int64_t call_futex_waitv(struct call *c)
+{
+    uint32_t count = (uint32_t)c->a[1];
+    struct futex_expected *words;
+    uint64_t deadline = 0;
+    int64_t result = 0;
+
+    if ((uint32_t)c->a[2] != 0 || count == 0 || count > FUTEX_WORDS_MAX || c->a[0] == 0)
+        return -EINVAL;
+    if (c->a[3] != 0 && (uint32_t)c->a[4] != CLOCK_MONOTONIC && (uint32_t)c->a[4] != CLOCK_REALTIME)
+        return -EINVAL;
+    if (c->a[3] != 0)
+        result = read_deadline(c->a[3], false, (uint32_t)c->a[4] == CLOCK_REALTIME, &deadline);
+    if (result != 0)
+        return result;
+    words = heap_alloc(count * sizeof(*words));
+    if (words == NULL)
+        return -ENOMEM;
+    result = read_words(c->a[0], count, words);
+    if (result == 0)
+        result = futex_wait_several(words, count, deadline);
+    heap_free(words, count * sizeof(*words));
+    return result;
 }

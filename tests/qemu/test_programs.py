@@ -56,6 +56,13 @@ def test_unlock_comes_behind_the_end(run):
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 
+@pytest.mark.parametrize("machine", in_turn(["4-kernels-2-nodes", "8-kernels-4-nodes", "4-nodes-smp"], 0))
+def test_handoffs(run, machine):
+    """No token that is handed on is lost: a million handoffs in a long run."""
+    done = run(*MACHINES[machine], "--", "test-handoff", "1000000" if long_run() else "20000", timeout=7200 if long_run() else 300)
+    assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
+
+
 def test_counters_that_differ(run):
     """With kernels whose counters differ programs ask for the time, and it does not go back."""
     done = run("--cpus", "4", "--nodes", "2", "--append", "skew=200000", "--", "test-vdso", "ask")

@@ -72,7 +72,7 @@ long crew_end(struct crew *crew);
  * that takes too long. */
 void wait_for(word *counter, uint32_t goal);
 
-/* The tests of futex_pthread.c, futex_owner.c, futex_signal.c and futex_shared.c. */
+/* The tests of futex_pthread.c, futex_owner.c, futex_signal.c, futex_shared.c and futex_several.c. */
 void test_mutex(void);
 void test_condition(void);
 void test_barrier(void);
@@ -91,5 +91,9 @@ void test_disturbed(void);
 void test_shared(void);
 void test_private_apart(void);
 void test_killed_owner(void);
+void test_several(void);
+void test_several_errors(void);
+void test_requeue_pi(void);
+void test_owners(void);
 
 #endif

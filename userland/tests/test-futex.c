@@ -265,6 +265,10 @@ int main(int argc, char **argv)
         {"processes take turns by a word they share", test_shared},
         {"private waits are the process's own", test_private_apart},
         {"a lock is marked when its owner's process is killed", test_killed_owner},
+        {"one of several words wakes who waits for all", test_several},
+        {"waits for several words end, and refuse what is wrong", test_several_errors},
+        {"who waits for a word and then for a lock has it in the end", test_requeue_pi},
+        {"owners that are gone are found out, and lists of others told", test_owners},
         {"a process ends though its threads wait everywhere", test_end},
     };
 

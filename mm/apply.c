@@ -181,6 +181,8 @@ static int64_t apply_map_locked(struct space *space, const struct msg_space_chan
         return start != 0 ? -EAGAIN : -ENOMEM;
     }
     end = start + change->length;
+    if (!space_may_have_locked(space, change->prot, start, end))
+        return -ENOMEM;
     if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
     error = set_area_locked(space, change, start, backing);

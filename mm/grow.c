@@ -16,7 +16,8 @@ static struct area *growing_locked(const struct space *space, uint64_t page)
 
     if (area == NULL || (area->prot & AREA_GROWS) == 0 || area->start <= page)
         return NULL;
-    if (page < MAP_LOW || area->end - page > SPACE_STACK_MAX)
+    if (page < MAP_LOW || area->end - page > space_stack_most_locked(space) ||
+        !space_may_have_locked(space, area->prot, page, area->start))
         return NULL;
     below = area_before(&space->areas, area);
     if (below != NULL && (below->prot & AREA_GROWS) == 0 && (below->prot & AREA_PROT) != 0 &&

@@ -49,6 +49,12 @@ extern bool space_ranges;
 int space_acquire(struct space *space, struct space_range range);
 void space_release(struct space *space, struct space_range range);
 
+/* At the home (mm/limit.c): SPACE has limits of what it maps; it may have [START, END) with PROT besides what it has
+ * elsewhere; and how large an area that grows may be. */
+bool space_limited_locked(const struct space *space);
+bool space_may_have_locked(const struct space *space, uint32_t prot, uint64_t start, uint64_t end);
+uint64_t space_stack_most_locked(const struct space *space);
+
 /* At the home: where LENGTH bytes go, HOW (SPACE_MAP_LOW) and, when HINT is not 0, there if it is free. Nobody has
  * anything there or, without SPACE_MAP_BUSY, is about to change something, and areas that grow keep their distance.
  * 0: there is no room. */

@@ -89,7 +89,8 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
     uint64_t size, room, start;
 
     if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0 ||
-        length == 0 || length > LARGEST || (space->members >> kernel & 1) == 0 || !list_empty(&space->leases.waits))
+        space_limited_locked(space) || length == 0 || length > LARGEST || (space->members >> kernel & 1) == 0 ||
+        !list_empty(&space->leases.waits))
         return 0;
     size = lease_size(length);
     /* below the last one; again from the top when there is no room any more */
@@ -111,7 +112,8 @@ void lease_begin_sharing_locked(struct space *space)
 {
     const struct area *area = area_next(&space->areas, 0);
 
-    if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0)
+    if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0 ||
+        space_limited_locked(space))
         return;
     for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
         if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end))

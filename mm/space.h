@@ -48,6 +48,13 @@ struct space_leases {
     uint64_t recalls;        /* of what this kernel has, so far */
 };
 
+/* Bytes; UINT64_MAX: no limit. */
+struct space_limits {
+    uint64_t stack; /* of an area that grows; SPACE_STACK_MAX is one in any case */
+    uint64_t data;  /* that may be written and are not shared */
+    uint64_t all;
+};
+
 struct space {
     struct list node;          /* in the table of spaces */
     uint32_t references;       /* [k] table lock: the creator's one, and one for each handler at work */
@@ -58,13 +65,14 @@ struct space {
     uint64_t id;               /* [i] the group's id */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
-    struct area_list areas; /* [k] */
-    uint32_t slow;          /* [k] tasks here that wait for a distributed lock or have one: nobody is alone then */
-    uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */
-    kernel_set members;     /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
-    uint64_t break_start;   /* [i] home only */
-    uint64_t break_now;     /* [k] home only */
-    struct list locks;      /* [k] home only, lock=home: requests of the lock manager in order of arrival */
+    struct area_list areas;     /* [k] */
+    uint32_t slow;              /* [k] tasks here that wait for a distributed lock or have one: nobody is alone then */
+    uint32_t later;             /* [k] home only: AREA_LOCKED, if new areas are to have it */
+    kernel_set members;         /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
+    uint64_t break_start;       /* [i] home only */
+    uint64_t break_now;         /* [k] home only */
+    struct space_limits limits; /* [k] home only */
+    struct list locks;          /* [k] home only, lock=home: requests of the lock manager in order of arrival */
     struct space_lamport lamport;            /* [k] lock=lamport */
     struct space_leases leases;              /* [k] */
     uint64_t get_count;                      /* [k] questions so far */
@@ -158,6 +166,9 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
 /* This kernel has heard of one that is to be done here; and how many it has. */
 void space_revoke_begins(void);
 uint64_t space_revokes(void);
+
+/* Home only: what may be mapped from now on. */
+void space_set_limits(struct space *space, const struct space_limits *limits);
 
 /* Home only: KERNEL is a member from now on. Returns the mode that it gives to space_mode_note. */
 uint64_t space_join(struct space *space, uint32_t kernel);

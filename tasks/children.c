@@ -48,6 +48,7 @@ static int begin_child(struct group *group, const struct msg_process_begin *begi
         memcpy(state->name, process->name, sizeof(state->name));
         memcpy(state->command, process->command, sizeof(state->command));
         memcpy(state->actions, process->actions, sizeof(state->actions));
+        memcpy(state->limits, process->limits, sizeof(state->limits));
     }
     spin_unlock(&group->lock);
     if (error != 0)

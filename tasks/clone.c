@@ -167,6 +167,7 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
         error = give_memory(group, arguments->flags);
     if (error == 0) {
         group->files = files;
+        process_limits_apply(group);
         *out = thread;
         return 0;
     }

@@ -157,6 +157,7 @@ static void send_process(struct sending *s, const struct group *group)
                                      .alarm_at = process->alarm.at,
                                      .alarm_interval = process->alarm_interval};
     memcpy(out->actions, process->actions, sizeof(out->actions));
+    memcpy(out->limits, process->limits, sizeof(out->limits));
     memcpy(out->command, process->command, sizeof(out->command));
     memcpy(out->name, process->name, sizeof(out->name));
     send(s, s->successor, sizeof(*out));

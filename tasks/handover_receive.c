@@ -96,6 +96,7 @@ static int take_process(struct laid_out *laid, const struct handover_process *fr
     laid->alarm_at = from->alarm_at;
     laid->alarm_interval = from->alarm_interval;
     memcpy(process->actions, from->actions, sizeof(process->actions));
+    memcpy(process->limits, from->limits, sizeof(process->limits));
     memcpy(process->command, from->command, sizeof(process->command));
     memcpy(process->name, from->name, sizeof(process->name));
     return 0;
@@ -202,6 +203,8 @@ static void commit_group(struct laid_out *laid)
             group_get(group);
     }
     spin_unlock(&group->lock);
+    if (laid->process != NULL)
+        process_limits_apply(group);
     if (laid->fresh)
         group_publish(group);
 }

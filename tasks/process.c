@@ -46,6 +46,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
     watch_init(&process->child_events);
     timer_init(&process->alarm, alarm_fire);
     signal_queue_init(&process->signals);
+    process_limits_init(process->limits);
     if (inherit != NULL) {
         process->parent = inherit->parent;
         process->process_group = inherit->process_group;
@@ -55,6 +56,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
         memcpy(process->command, inherit->command, sizeof(process->command));
         memcpy(process->name, inherit->name, sizeof(process->name));
         memcpy(process->actions, inherit->actions, sizeof(process->actions));
+        memcpy(process->limits, inherit->limits, sizeof(process->limits));
     }
     group->process = process;
     return 0;
@@ -215,6 +217,8 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         return value;
     case PROCESS_ALARM:
         return alarm_operate(group, call, result);
+    case PROCESS_LIMIT:
+        return process_limit_operate(group, call, result);
     case PROCESS_TIMER_CREATE:
     case PROCESS_TIMER_SET:
     case PROCESS_TIMER_GET:

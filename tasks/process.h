@@ -11,6 +11,7 @@
 #define TASKS_PROCESS_H
 
 #include "tasks/group.h"
+#include "tasks/process_limit.h"
 #include "tasks/signal.h"
 #include "tasks/timer.h"
 
@@ -57,6 +58,7 @@ struct process {
     uint64_t alarm_interval;                       /* [g] ns, 0: it fires once */
     struct list timers;                            /* [g] tasks/process_timer.c */
     uint32_t timer_count, timer_next;              /* [g] how many there are; id of the next one */
+    struct process_limit limits[PROCESS_LIMITS];   /* [g] */
     uint32_t umask;                                /* [g] nothing is created by name: kept for who asks */
     uint32_t command_size;                         /* [g] */
     char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
@@ -120,6 +122,7 @@ enum process_operation {
     PROCESS_TIMER_OVERRUN, /* -> of the signal that was taken last */
     PROCESS_TIMER_TAKEN,   /* b: sequence: a thread has taken its signal. -> overrun, -1: none */
     PROCESS_TIMER_DELETE,
+    PROCESS_LIMIT, /* a: which, upper half: 1 sets it, to b (soft) and c (hard). -> what it was. EINVAL EPERM */
 };
 struct msg_process_call;
 struct msg_process_result;

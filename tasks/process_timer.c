@@ -21,6 +21,7 @@
 #define LOOK_LEAST 4000000u    /* ns between two looks at a clock of CPU time, as long as it goes on */
 #define LOOK_MOST 64000000u    /* and when it has not */
 #define IGNORED_LEAST 4000000u /* ns between expirations whose signal is ignored, as Linux's tick */
+#define SECOND 1000000000ull
 #define OVERRUN_MAX INT32_MAX
 
 struct process_timer {
@@ -125,6 +126,8 @@ static bool expire_locked(struct process_timer *timer, uint64_t now, struct sign
                                      .pid = (uint32_t)timer->id,
                                      .value = timer->value,
                                      .extra = timer->sequence};
+    if (timer->id == TIMER_LIMIT && now / SECOND >= timer->group->process->limits[LIMIT_CPU].hard)
+        info->signal = SIGKILL;
     if (timer->interval == 0)
         timer->at = 0;
     else if (repeats)
@@ -333,7 +336,9 @@ static int64_t operate_create(struct group *group, const struct msg_process_call
 static int64_t make_interval_timer(struct group *group, int32_t id)
 {
     struct timer_facts is = {.kind = id == TIMER_VIRTUAL ? TIMER_CPU_USER : TIMER_CPU_PROCESS,
-                             .signal = id == TIMER_VIRTUAL ? SIGVTALRM : SIGPROF};
+                             .signal = id == TIMER_VIRTUAL ? SIGVTALRM
+                                       : id == TIMER_PROF  ? SIGPROF
+                                                           : SIGXCPU};
     struct process_timer *timer = heap_alloc(sizeof(*timer));
     struct msg_process_call call = {.id = group->id};
     int64_t result = 0;
@@ -423,6 +428,24 @@ int64_t process_timer_operate(struct group *group, const struct msg_process_call
     if (put)
         group_put(group);
     return value;
+}
+
+void process_timer_limit(struct group *group, uint64_t soft, uint64_t hard)
+{
+    struct process_timer *timer;
+    uint64_t seconds = soft < hard ? soft : hard;
+    bool put = false;
+
+    if (seconds < INT64_MAX / SECOND)
+        make_interval_timer(group, TIMER_LIMIT); /* without memory there is no limit */
+    spin_lock(&group->lock);
+    timer = find_locked(group, TIMER_LIMIT);
+    if (timer != NULL) {
+        put = set_locked(timer, seconds < INT64_MAX / SECOND ? (seconds != 0 ? seconds : 1) * SECOND : 0, SECOND);
+    }
+    spin_unlock(&group->lock);
+    if (put)
+        group_put(group);
 }
 
 void process_timers_end(struct group *group, bool all)

@@ -19,6 +19,7 @@ enum timer_notify { TIMER_SIGNAL, TIMER_NONE, TIMER_THREAD };
 
 #define TIMER_VIRTUAL (-1) /* ids of ITIMER_VIRTUAL and ITIMER_PROF */
 #define TIMER_PROF (-2)
+#define TIMER_LIMIT (-3) /* of RLIMIT_CPU */
 #define TIMERS_MAX 1024u /* of a process */
 
 /* What a timer is; one word of a message, which PROCESS_TIMER_CREATE takes and PROCESS_TIMER_GET tells. */
@@ -35,6 +36,9 @@ int64_t process_timer_operate(struct group *group, const struct msg_process_call
                               struct msg_process_result *result);
 /* A thread takes INFO, the signal of a timer: the overrun is put in, and the timer goes on. The lock is held. */
 void process_timer_taken_locked(struct group *group, struct signal_info *info);
+/* SIGXCPU when GROUP, whose home this kernel is, has used SOFT s of CPU time, and each second from then on; from HARD
+ * on SIGKILL. UINT64_MAX: never. */
+void process_timer_limit(struct group *group, uint64_t soft, uint64_t hard);
 /* The program is replaced, or over (ALL): its timers are deleted. */
 void process_timers_end(struct group *group, bool all);
 

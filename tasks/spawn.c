@@ -100,6 +100,7 @@ int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void
     }
     group->process->live = 1;
     group_add_thread(group, thread);
+    process_limits_apply(group);
     space_publish(group->space);
     group_publish(group); /* from now on signals may find it */
     sched_start(thread);
@@ -173,6 +174,7 @@ int spawn_exec(const struct spawn_program *program)
     spin_unlock(&group->lock);
     exit_leave_host(group);
     process_timers_end(group, false);
+    process_limits_apply(group);
     if (group->files != NULL)
         group_hooks.exec_files(group->files);
     reset_thread(thread, &start);

@@ -102,7 +102,8 @@ struct msg_process_result {
             uint64_t members;        /* kernels that it has threads on */
             uint64_t children_user_ns, children_system_ns;
         };
-        struct { /* PROCESS_TIMER_SET, PROCESS_TIMER_GET */
+        struct process_limit limit; /* PROCESS_LIMIT */
+        struct {                    /* PROCESS_TIMER_SET, PROCESS_TIMER_GET */
             uint64_t timer_at, timer_interval;
             struct timer_facts timer_facts;
             uint32_t timer_thread; /* whose time counts */
@@ -129,6 +130,7 @@ struct msg_process_state { /* its answer: what a child inherits */
     char name[THREAD_NAME_MAX];
     char command[PROCESS_COMMAND_MAX];
     struct signal_action actions[SIGNALS];
+    struct process_limit limits[PROCESS_LIMITS];
 };
 
 struct msg_process_group { /* PROCESS_GROUP */

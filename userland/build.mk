@@ -87,6 +87,7 @@ USERLAND_PARTS_test-resident = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-vdso = $(addprefix tests/,tap thread)
 USERLAND_PARTS_test-handoff = $(addprefix tests/,tap futex_crew)
 USERLAND_PARTS_test-timers = $(addprefix tests/,tap thread)
+USERLAND_PARTS_test-limits = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-membarrier = $(USERLAND_PARTS_spread) message_counts
 USERLAND_PARTS_test-huge = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-balance = $(USERLAND_PARTS_case) tests/thread

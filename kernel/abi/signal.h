@@ -24,6 +24,7 @@
 #define SIGTTIN 21
 #define SIGTTOU 22
 #define SIGURG 23
+#define SIGXCPU 24
 #define SIGVTALRM 26
 #define SIGPROF 27
 #define SIGWINCH 28

@@ -3,19 +3,13 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
 #include "kernel/fs/report.h"
-#include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
+#include "mm/heap.h"
 #include "mm/space.h"
-#include "tasks/facts.h"
 #include "tasks/group.h"
-#include "tasks/program.h"
 #include "tasks/wire.h"
 
 #define SECOND 1000000000ull
-#define LIMITS 16u
-#define LIMIT_STACK 3u
-#define LIMIT_CORE 4u
-#define LIMIT_FILES 7u
 
 struct linux_sysinfo { /* sysinfo(2) */
     int64_t uptime;
@@ -42,72 +36,68 @@ int64_t call_sysinfo(struct call *c)
     return user_write(c->a[0], &info, sizeof(info));
 }
 
-struct limit { /* struct rlimit64 */
-    uint64_t soft, hard;
-};
-
-/* What holds for every process. */
-static struct limit limit_of(uint32_t which)
+/* From now on the home of the process ID knows all that it maps: what kernels map by themselves (mm/lease.md) ends, and
+ * does not begin again where memory is limited. Waits for them. */
+static int64_t know_areas(uint32_t id)
 {
-    switch (which) {
-    case LIMIT_STACK:
-        return (struct limit){PROGRAM_STACK_SIZE, PROGRAM_STACK_SIZE};
-    case LIMIT_CORE:
-        return (struct limit){0, 0};
-    case LIMIT_FILES:
-        return (struct limit){TABLE_MAX, TABLE_MAX};
-    default:
-        return (struct limit){UINT64_MAX, UINT64_MAX};
+    const struct group *own = thread_current()->group;
+    const struct space *space = id == own->id ? group_space(thread_current()->group) : NULL;
+    struct msg_space_areas *areas = heap_alloc(MSG_MAX);
+    int length = -ENOMEM;
+
+    if (areas != NULL)
+        length = space != NULL ? space_areas_of(space->id, space->home, 0, areas)
+                               : space_areas_of(id, process_home(id), 0, areas);
+    heap_free(areas, MSG_MAX);
+    return length == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* Limit WHICH of process ID: it becomes *NEW unless that is NULL, and *OLD is what it was. */
+static int64_t limit_call(uint32_t id, uint64_t which, const struct process_limit *new, struct process_limit *old)
+{
+    struct msg_process_call call = {.id = id, .operation = PROCESS_LIMIT, .a = (uint32_t)which};
+    struct msg_process_result result;
+    int64_t error;
+
+    if (new != NULL) {
+        call.a |= 1ull << 32;
+        call.b = new->soft;
+        call.c = new->hard;
     }
-}
-
-/* No limit can be changed: to ask for another is refused, as where one has not the right. */
-static int64_t set_limit(uint32_t which, uint64_t address)
-{
-    struct limit is = limit_of(which), wanted;
-
-    if (user_read(&wanted, address, sizeof(wanted)) != 0)
-        return -EFAULT;
-    if (wanted.soft > wanted.hard)
-        return -EINVAL;
-    return wanted.soft == is.soft && wanted.hard == is.hard ? 0 : -EPERM;
-}
-
-static int64_t limits(uint32_t which, uint64_t set, uint64_t get)
-{
-    struct limit is = limit_of(which);
-    int64_t error = 0;
-
-    if (which >= LIMITS)
-        return -EINVAL;
-    if (set != 0)
-        error = set_limit(which, set);
-    return error == 0 && get != 0 ? user_write(get, &is, sizeof(is)) : error;
+    error = process_call(&call, &result);
+    *old = result.limit;
+    if (error == 0 && new != NULL &&new->soft != LIMIT_NONE && (which == LIMIT_AS || which == LIMIT_DATA))
+        error = know_areas(id);
+    return error;
 }
 
 int64_t call_getrlimit(struct call *c)
 {
-    return c->a[1] == 0 ? -EFAULT : limits((uint32_t)c->a[0], 0, c->a[1]);
+    struct process_limit is;
+    int64_t error = limit_call(thread_current()->group->id, c->a[0], NULL, &is);
+
+    return error != 0 ? error : user_write(c->a[1], &is, sizeof(is));
 }
 
 int64_t call_setrlimit(struct call *c)
 {
-    return c->a[1] == 0 ? -EFAULT : limits((uint32_t)c->a[0], c->a[1], 0);
+    struct process_limit new, old;
+
+    if (user_read(&new, c->a[1], sizeof(new)) != 0)
+        return -EFAULT;
+    return limit_call(thread_current()->group->id, c->a[0], &new, &old);
 }
 
 int64_t call_prlimit64(struct call *c)
 {
-    struct process_facts process;
+    uint32_t id = c->a[0] != 0 ? (uint32_t)c->a[0] : thread_current()->group->id;
+    struct process_limit new, old;
+    int64_t error;
 
-    if ((int32_t)c->a[0] < 0)
-        return -ESRCH;
-    if (c->a[0] != 0 && c->a[0] != thread_current()->group->id) {
-        int error = process_facts_of((uint32_t)c->a[0], &process);
-
-        if (error != 0)
-            return error;
-    }
-    return limits((uint32_t)c->a[1], c->a[2], c->a[3]);
+    if (c->a[2] != 0 && user_read(&new, c->a[2], sizeof(new)) != 0)
+        return -EFAULT;
+    error = (int32_t)id < 0 ? -ESRCH : limit_call(id, c->a[1], c->a[2] != 0 ? &new : NULL, &old);
+    return error == 0 && c->a[3] != 0 ? user_write(c->a[3], &old, sizeof(old)) : error;
 }
 
 int64_t call_umask(struct call *c)

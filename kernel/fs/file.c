@@ -297,6 +297,11 @@ static void release_files(void *files)
     file_table_free(files);
 }
 
+static void limit_files(void *files, uint64_t count)
+{
+    file_table_limit(files, count);
+}
+
 static void exec_files(void *files)
 {
     file_table_exec(files);
@@ -311,6 +316,7 @@ void file_init(void)
     group_hooks.release_files = release_files;
     group_hooks.fork_files = fork_files;
     group_hooks.exec_files = exec_files;
+    group_hooks.limit_files = limit_files;
     group_hooks.ending = nothing; /* waits for files end by what is due for the thread */
     node_map_init();
     watch_register(WATCH_FILE, &lookup);

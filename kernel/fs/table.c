@@ -20,6 +20,7 @@ struct file_table *file_table_new(void)
     if (table == NULL)
         return NULL;
     table->users = 1;
+    table->limit = TABLE_MAX;
     table->size = FIRST_SLOTS;
     table->slots = heap_alloc(table->size * sizeof(struct descriptor));
     if (table->slots == NULL) {
@@ -169,6 +170,11 @@ int64_t file_table_program(struct file_table *table, char *out, size_t size)
     return get_text(table, &table->program, out, size);
 }
 
+void file_table_limit(struct file_table *table, uint64_t count)
+{
+    __atomic_store_n(&table->limit, count < TABLE_MAX ? (uint32_t)count : TABLE_MAX, __ATOMIC_RELAXED);
+}
+
 static struct descriptor *slot_locked(struct file_table *table, int64_t fd)
 {
     return fd >= 0 && fd < (int64_t)table->size && table->slots[fd].file != NULL ? &table->slots[fd] : NULL;
@@ -225,7 +231,7 @@ static int64_t add_locked(struct file_table *table, struct file *file, int64_t l
 
     while (fd < (int64_t)table->size && table->slots[fd].file != NULL)
         fd++;
-    if (fd >= TABLE_MAX)
+    if (fd >= (int64_t)table->limit)
         return -EMFILE;
     if (!grow_locked(table, fd))
         return -ENOMEM;
@@ -299,7 +305,7 @@ int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uin
 
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
-    if (slot != NULL && (least < 0 || least >= TABLE_MAX)) {
+    if (slot != NULL && (least < 0 || least >= (int64_t)table->limit)) {
         result = -EINVAL;
     } else if (slot != NULL) {
         file = slot->file;
@@ -317,7 +323,7 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
     struct file *old = NULL;
     int64_t result = -EBADF;
 
-    if (to < 0 || to >= TABLE_MAX)
+    if (to < 0 || to >= (int64_t)__atomic_load_n(&table->limit, __ATOMIC_RELAXED))
         return -EBADF;
     spin_lock(&table->lock);
     if (slot_locked(table, fd) != NULL && fd == to) {

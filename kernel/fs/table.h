@@ -23,6 +23,7 @@ struct file_table {
     struct spinlock lock;
     uint32_t size;            /* [k] slots allocated */
     uint32_t lowest;          /* [k] no free slot is below */
+    uint32_t limit;           /* [a] descriptors are below it */
     uint32_t users;           /* [a] the group, and whoever looks at it from outside */
     struct descriptor *slots; /* [k] */
     char *folder;             /* [k] the working directory, as path_normalize writes it; NULL: the root */
@@ -55,6 +56,8 @@ int file_table_set_program(struct file_table *table, const char *path);
 int64_t file_table_folder(struct file_table *table, char *out, size_t size);
 int64_t file_table_program(struct file_table *table, char *out, size_t size);
 
+/* Descriptors are below COUNT from now on, and below TABLE_MAX; those that are there stay. Any context. */
+void file_table_limit(struct file_table *table, uint64_t count);
 /* The file of FD with a pin, or NULL. */
 struct file *table_find(struct file_table *table, int64_t fd);
 /* Puts FILE, one open of which goes to the table, at the lowest free descriptor from LEAST on. -EMFILE, -EINVAL

@@ -1,0 +1,36 @@
+/* Resource limits of a process (getrlimit(2)), at its home; children inherit them and exec keeps them. Those that
+ * limit: CPU, STACK, DATA, AS, NOFILE; the others are kept and told. */
+#ifndef TASKS_PROCESS_LIMIT_H
+#define TASKS_PROCESS_LIMIT_H
+
+#include <stdint.h>
+
+#define PROCESS_LIMITS 16u
+#define LIMIT_CPU 0u
+#define LIMIT_DATA 2u
+#define LIMIT_STACK 3u
+#define LIMIT_CORE 4u
+#define LIMIT_NOFILE 7u
+#define LIMIT_AS 9u
+#define LIMIT_MSGQUEUE 12u
+#define LIMIT_NICE 13u
+#define LIMIT_RTPRIO 14u
+#define LIMIT_NONE UINT64_MAX
+
+struct process_limit { /* struct rlimit64 */
+    uint64_t soft, hard;
+};
+
+struct group;
+struct msg_process_call;
+struct msg_process_result;
+
+/* What the first process has. */
+void process_limits_init(struct process_limit limits[PROCESS_LIMITS]);
+/* PROCESS_LIMIT: asks for a limit of GROUP, whose home this kernel is, or sets it: -EINVAL, -EPERM. */
+int64_t process_limit_operate(struct group *group, const struct msg_process_call *call,
+                              struct msg_process_result *result);
+/* GROUP, whose home this kernel is, has memory and files that do not know its limits yet. No locks. */
+void process_limits_apply(struct group *group);
+
+#endif

@@ -1,8 +1,8 @@
 /* Locks whose word says who has them: FUTEX_LOCK_PI and its like, and robust lists. See tasks/futex.md.
  *
  * The word is 0 when the lock is free, else the owner's thread id with FUTEX_WAITERS if somebody may wait; programs
- * take and give back a lock that nobody waits for without the kernel. Nobody inherits a priority: all threads have the
- * same.
+ * take and give back a lock that nobody waits for without the kernel. Who waits lends its priority to an owner on the
+ * same kernel.
  *
  * Unlocking frees the word and wakes one waiter, which competes for it with whoever comes by. A waiter sets
  * FUTEX_WAITERS after it has queued and before it sleeps, and takes the lock with it once it has slept: so while
@@ -13,6 +13,7 @@
 #include "tasks/futex.h"
 #include "tasks/futex_internal.h"
 #include "tasks/locate.h"
+#include "tasks/sched.h"
 #include "tasks/wire.h"
 
 #define WAITERS 0x80000000u
@@ -72,6 +73,22 @@ static int check_owner(uint64_t address, uint32_t word)
     return now == word ? -ESRCH : 0; /* else it has given it up before its end */
 }
 
+/* The thread that the word at ADDRESS names, if it is on this kernel, runs no later than the current one would. */
+static void lend_to_owner(uint64_t address)
+{
+    struct thread *owner;
+    uint32_t word;
+
+    if (user_read(&word, address, sizeof(word)) != 0 || (word & TID_MASK) == 0)
+        return;
+    owner = thread_lock(word & TID_MASK);
+    if (owner == NULL)
+        return;
+    if (owner->presence == THREAD_PRESENT && owner != thread_current())
+        sched_lend(owner);
+    thread_unlock(owner);
+}
+
 /* Waits until it may be worth to try again: 0. *OWES is set by a wake and cleared by FUTEX_WAITERS. -ETIMEDOUT,
  * -ERESTARTNOINTR, -EFAULT, -ENOMEM. */
 static int wait_for_unlock(const struct futex_place *place, uint64_t address, uint64_t deadline, bool *owes)
@@ -88,6 +105,7 @@ static int wait_for_unlock(const struct futex_place *place, uint64_t address, ui
         return error == -EAGAIN ? 0 : error;
     }
     *owes = false; /* whoever unlocks wakes */
+    lend_to_owner(address);
     if (completion_wait_until(&wait.woken, &reason, WAIT_INTERRUPTIBLE, deadline)) {
         futex_woken(&wait);
         *owes = true;
@@ -146,6 +164,7 @@ int64_t futex_unlock_pi(uint64_t address, bool shared)
     if (error != 0)
         return error;
     result = futex_wake_at(&place, 1, FUTEX_ANY);
+    sched_take_back(thread_current()); /* behind the wake: who was woken is to come before those it has lent against */
     return result < 0 ? result : 0;
 }
 

@@ -206,8 +206,10 @@ static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_que
     list_remove(&thread->queue_node);
     if (thread->wake_at != 0)
         time_queue_remove(&queue->sleepers, &thread->share.node);
-    if (thread->presence != THREAD_PRESENT) /* it may be coming back with another nice value */
+    if (thread->presence != THREAD_PRESENT) { /* it may be coming back with another nice value */
+        thread->lent = false;
         share_set(&thread->share, thread->context.policy, thread->context.nice);
+    }
     target = cpu_several ? place_wake(thread) : queue->index;
     if (target == queue->index)
         return enqueue_unlock(queue, thread, FAIR_CREDIT);
@@ -321,7 +323,9 @@ void sched_affinity_changed(struct thread *thread)
 void sched_share_changed(struct thread *thread)
 {
     struct cpu_queue *queue = sched_lock(thread);
-    uint32_t policy = thread->context.policy;
+    bool lent = thread->lent;
+    uint32_t policy = lent ? thread->lent_policy : thread->context.policy;
+    int nice = lent ? thread->lent_nice : thread->context.nice;
     uint32_t index = queue->index;
     bool running = thread->state == THREAD_RUNNING;
     uint64_t now = clock_now();
@@ -329,13 +333,49 @@ void sched_share_changed(struct thread *thread)
     if (running)
         sched_charge_locked(queue, thread, now);
     if (thread->state == THREAD_BLOCKED || thread->transit)
-        share_set(&thread->share, policy, thread->context.nice);
+        share_set(&thread->share, policy, nice);
     else
-        run_queue_change(&queue->run, &thread->share, !running, policy, thread->context.nice);
+        run_queue_change(&queue->run, &thread->share, !running, policy, nice);
     if (running)
         begin_slice(queue, thread, now); /* the old one may never have ended */
     spin_unlock(&queue->lock);
     notify_cpu(index);
+}
+
+/* The greater, the sooner it runs. */
+static int urgency(uint32_t policy, int nice)
+{
+    int priority = (int)(policy >> POLICY_PRIORITY_SHIFT);
+
+    if (priority > 0)
+        return 100 + priority;
+    return (policy & POLICY_MASK) == POLICY_IDLE ? -100 : -nice;
+}
+
+void sched_lend(struct thread *thread)
+{
+    const struct thread *self = thread_current();
+    uint32_t policy = self->lent ? self->lent_policy : self->context.policy;
+    int nice = self->lent ? self->lent_nice : self->context.nice;
+    int wanted = urgency(policy, nice);
+
+    if (wanted <= urgency(thread->context.policy, thread->context.nice) ||
+        (thread->lent && wanted <= urgency(thread->lent_policy, thread->lent_nice)))
+        return;
+    thread->lent_policy = (uint16_t)policy;
+    thread->lent_nice = (int16_t)nice;
+    thread->lent = true;
+    sched_share_changed(thread);
+}
+
+void sched_take_back(struct thread *thread)
+{
+    if (!thread->lent) /* a waiter that lends now lends for another lock, or too late */
+        return;
+    spin_lock(&thread->group->lock);
+    thread->lent = false;
+    sched_share_changed(thread);
+    spin_unlock(&thread->group->lock);
 }
 
 /* The threads this CPU has left for good, or for another CPU. */

@@ -46,6 +46,11 @@ void sched_reschedule(void);
 void sched_affinity_changed(struct thread *thread);
 /* The same for context.policy and context.nice. */
 void sched_share_changed(struct thread *thread);
+/* The current thread waits for THREAD, which is present here and whose group's lock is held: until sched_take_back it
+ * has the waiter's policy and nice if they are better than its own, and than what others have lent. */
+void sched_lend(struct thread *thread);
+/* The current thread has only its own again. */
+void sched_take_back(struct thread *thread);
 
 /* CPU time of THREAD, in ns: on all kernels so far, with what it is using now if it runs here. */
 void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system);

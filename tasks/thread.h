@@ -101,6 +101,9 @@ struct thread {
                                sched_lock in tasks/sched_internal.h */
     uint64_t user_counts;   /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
     uint32_t fpu_cpu;       /* [o] index of the CPU whose registers last were given its FPU state */
+    bool lent;              /* [g] it runs as lent_policy and lent_nice say, if that is better than its own */
+    uint16_t lent_policy;   /* [g] of a thread that waits for a lock it has: tasks/futex.md */
+    int16_t lent_nice;      /* [g] */
     bool transit;        /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
     struct group *group; /* [i] NULL for a kernel thread */
 

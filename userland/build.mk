@@ -58,7 +58,7 @@ USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case) tests/exec_others
 USERLAND_PARTS_test-signals = $(USERLAND_PARTS_case) tests/registers tests/registers_random \
 	$(addprefix tests/signal_,info frame wait group lost)
 USERLAND_PARTS_test-futex = $(addprefix tests/,tap thread futex_crew futex_pthread futex_owner futex_shared \
-	futex_signal futex_several)
+	futex_signal futex_several futex_priority)
 USERLAND_PARTS_test-thread-state = $(USERLAND_PARTS_case) tests/registers tests/registers_random
 USERLAND_PARTS_test-moved = $(USERLAND_PARTS_case) tests/moved_wait
 USERLAND_PARTS_test-proc = $(USERLAND_PARTS_case)

@@ -10,6 +10,7 @@
 #include "kernel/lib/string.h"
 #include "mm/space.h"
 #include "msg/channel.h"
+#include "tasks/facts.h"
 #include "tasks/group.h"
 #include "tasks/locate.h"
 #include "tasks/policy.h"
@@ -365,8 +366,27 @@ int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds)
 
 struct linux_rusage {
     int64_t user_s, user_us, system_s, system_us;
-    int64_t rest[14];
+    int64_t resident; /* KiB */
+    int64_t unused[3];
+    int64_t minor_faults, major_faults;
+    int64_t rest[8];
 };
+
+_Static_assert(sizeof(struct linux_rusage) == 144, "Linux ABI");
+
+/* Faults of the process on all kernels: minor ones were answered on one, major ones asked others. */
+static void count_faults(uint32_t id, struct linux_rusage *out)
+{
+    int error;
+    struct process_survey *survey = survey_process(id, false, &error);
+
+    if (survey == NULL)
+        return;
+    out->resident = (int64_t)(survey->resident * (PAGE_SIZE / 1024));
+    out->minor_faults = (int64_t)survey->stats.faults_local;
+    out->major_faults = (int64_t)survey->stats.fetches;
+    survey_free(survey);
+}
 
 int64_t call_getrusage(struct call *c)
 {
@@ -391,6 +411,8 @@ int64_t call_getrusage(struct call *c)
     default:
         return -EINVAL;
     }
+    if ((int32_t)c->a[0] == RUSAGE_SELF)
+        count_faults(self->group->id, &out);
     out.user_s = (int64_t)(user / SECOND);
     out.user_us = (int64_t)(user % SECOND / 1000);
     out.system_s = (int64_t)(system / SECOND);

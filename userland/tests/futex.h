@@ -72,7 +72,8 @@ long crew_end(struct crew *crew);
  * that takes too long. */
 void wait_for(word *counter, uint32_t goal);
 
-/* The tests of futex_pthread.c, futex_owner.c, futex_signal.c, futex_shared.c and futex_several.c. */
+/* The tests of futex_pthread.c, futex_owner.c, futex_signal.c, futex_shared.c, futex_several.c and
+ * futex_priority.c. */
 void test_mutex(void);
 void test_condition(void);
 void test_barrier(void);
@@ -95,5 +96,6 @@ void test_several(void);
 void test_several_errors(void);
 void test_requeue_pi(void);
 void test_owners(void);
+void test_priority(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* test-futex: threads that wait for each other, on one kernel and on many. The same tests run on Linux.
  *
- * usage: test-futex [HANDOFFS]    of a word between threads, 100000 unless told (20000 on one kernel); children:
- * "sleepers" */
+ * usage: test-futex [HANDOFFS | "priority"]    of a word between threads, 100000 unless told (20000 on one kernel);
+ * children: "sleepers" */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,6 +238,7 @@ static int sleepers(void)
 
 int main(int argc, char **argv)
 {
+    static const struct tap_test priority[] = {{"an owner inherits the priority of who waits for it", test_priority}};
     static const struct tap_test tests[] = {
         {"wrong arguments are refused", test_errors},
         {"waits end at their time, on each clock", test_timeouts},
@@ -268,6 +269,7 @@ int main(int argc, char **argv)
         {"one of several words wakes who waits for all", test_several},
         {"waits for several words end, and refuse what is wrong", test_several_errors},
         {"who waits for a word and then for a lock has it in the end", test_requeue_pi},
+        {"an owner inherits the priority of who waits for it", test_priority},
         {"owners that are gone are found out, and lists of others told", test_owners},
         {"a process ends though its threads wait everywhere", test_end},
     };
@@ -279,5 +281,7 @@ int main(int argc, char **argv)
     handoffs = tap_kernels(kernels) > 1 ? 100000 : 20000;
     if (argc > 1)
         handoffs = strtol(argv[1], NULL, 10);
+    if (argc > 1 && strcmp(argv[1], "priority") == 0)
+        return tap_run(priority, 1);
     return tap_run(tests, TAP_COUNT(tests));
 }

@@ -126,7 +126,7 @@ static void disturb(struct member *member)
     uint64_t random = tap_random(&member->random);
 
     while (!over) {
-        uint32_t id = ids[random % (uint64_t)crew.count];
+        uint32_t id = ids[random % CREW_MAX];
 
         if (id != 0)
             machine_call3(SYS_tgkill, getpid(), id, INTERRUPTS);

@@ -18,12 +18,6 @@
 #define LINKS_MAX 8
 #define OPEN_NOFOLLOW 0400000u
 
-/* The rest of NAME below /proc, or NULL. */
-static const char *below_proc(const char *name)
-{
-    return strncmp(name, "proc/", 5) == 0 ? name + 5 : NULL;
-}
-
 /* Replaces the last component of NAME by TARGET (LENGTH bytes, and room for PATH_MAX with the NUL). */
 static int64_t follow_beside(char *target, size_t length, char *name, bool *folder)
 {
@@ -44,14 +38,14 @@ static int64_t follow(char *name, bool *folder)
     char *target = NULL;
     int64_t error = 0;
 
-    for (int i = 0; below_proc(name) != NULL && error == 0; i++) {
+    for (int i = 0; proc_has(name) && error == 0; i++) {
         int64_t length;
 
         if (target == NULL)
             target = heap_alloc(PATH_MAX);
         if (target == NULL)
             return -ENOMEM;
-        length = proc_link(below_proc(name), target, PATH_MAX - 1);
+        length = proc_link(name, target, PATH_MAX - 1);
         if (length < 0)
             break;
         target[length] = '\0';
@@ -320,7 +314,7 @@ static int64_t read_link(int64_t directory, uint64_t path, uint64_t address, uin
         result = -EINVAL;
     if (result == 0) {
         target = heap_alloc(PATH_MAX);
-        result = target == NULL ? -ENOMEM : proc_link(below_proc(name), target, PATH_MAX);
+        result = target == NULL ? -ENOMEM : proc_link(name, target, PATH_MAX);
     }
     if (result > 0) {
         result = (uint64_t)result < size ? result : (int64_t)size;

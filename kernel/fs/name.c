@@ -65,6 +65,7 @@ static int64_t open_directory(const char *name, const struct file_facts *facts, 
     if (*name == '\0') {
         directory_add(&directory, "dev", 3, 1, FILE_DIRECTORY);
         directory_add(&directory, "proc", 4, 1, FILE_DIRECTORY);
+        directory_add(&directory, "sys", 3, 1, FILE_DIRECTORY);
     }
     return directory_open(&directory, name, facts, flags, out);
 }
@@ -261,11 +262,10 @@ int64_t name_stat(const char *name, bool folder, struct file_facts *facts)
     struct msg_file_name asked = {.operation = NAME_STAT};
     struct msg_file_named answer;
     const char *device = below(name, "dev");
-    const char *process = below(name, "proc");
     int64_t error;
 
-    if (process != NULL) {
-        error = proc_stat(process, facts);
+    if (proc_has(name)) {
+        error = proc_stat(name, facts);
     } else if (device != NULL && *device == '\0') {
         *facts = device_folder;
         error = 0;
@@ -290,16 +290,15 @@ int64_t name_stat(const char *name, bool folder, struct file_facts *facts)
 static int64_t open_own(const char *name, uint32_t flags, struct file **out)
 {
     const char *device = below(name, "dev");
-    const char *process = below(name, "proc");
     struct directory directory = {.bytes = NULL};
     struct file_facts facts;
     int64_t error;
 
-    if (process != NULL) {
-        error = proc_stat(process, &facts);
+    if (proc_has(name)) {
+        error = proc_stat(name, &facts);
         if (error == 0)
             error = check_flags(facts.mode, false, flags);
-        return error == 0 ? proc_open(name, process, flags, out) : error;
+        return error == 0 ? proc_open(name, flags, out) : error;
     }
     if (device == NULL)
         return -ENOENT;
@@ -333,7 +332,7 @@ int64_t name_open(const char *name, bool folder, uint32_t flags, struct file_pla
     }
     *place = (struct file_place){.kernel = instance.kernel};
     error = open_own(name, flags, &file);
-    if (error == -ENOENT && below(name, "proc") == NULL) {
+    if (error == -ENOENT && !proc_has(name)) {
         if (instance.kernel == 0) {
             error = open_here(name, flags, &file);
         } else {

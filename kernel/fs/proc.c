@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/fs/proc_process.h"
 #include "kernel/fs/report.h"
+#include "kernel/fs/sys.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -112,6 +113,17 @@ static int64_t write_mounts(const struct proc_at *at, struct text *text)
     return error;
 }
 
+/* What there is without a disk. */
+static int64_t write_filesystems(const struct proc_at *at, struct text *text)
+{
+    int64_t error = proc_text(text, SMALL_TEXT);
+
+    (void)at;
+    if (error == 0)
+        text_put(text, "nodev\tsysfs\nnodev\tproc\nnodev\trootfs\nnodev\tdevtmpfs\n");
+    return error;
+}
+
 static int64_t write_stat(const struct proc_at *at, struct text *text)
 {
     int64_t error = proc_text(text, SMALL_TEXT);
@@ -197,21 +209,89 @@ static void list_reports(const struct proc_at *at, struct directory *to)
 
 static const struct proc_directory kettle = {.find = find_report, .list = list_reports};
 
+/* --- /proc/sys: what programs ask the kernel for, as call_uname tells it --- */
+
+static int64_t write_constant(struct text *text, const char *line)
+{
+    int64_t error = proc_text(text, SMALL_TEXT);
+
+    if (error == 0)
+        text_put(text, "%s\n", line);
+    return error;
+}
+
+static int64_t write_type(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_constant(text, "Linux");
+}
+
+static int64_t write_release(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_constant(text, "6.1.0-kettle");
+}
+
+static int64_t write_host(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_constant(text, "kettle");
+}
+
+/* One above the highest id: 65536 for each kernel that there may be. */
+static int64_t write_ids(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_constant(text, "4194304");
+}
+
+/* Memory is promised without being there: it is found when it is touched. */
+static int64_t write_overcommit(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_constant(text, "1");
+}
+
+static const struct proc_row setting_kernel_rows[] = {
+    {.name = "hostname", .write = write_host},
+    {.name = "osrelease", .write = write_release},
+    {.name = "ostype", .write = write_type},
+    {.name = "pid_max", .write = write_ids},
+};
+static const struct proc_directory setting_kernel = {
+    .rows = setting_kernel_rows, .count = sizeof(setting_kernel_rows) / sizeof(setting_kernel_rows[0])};
+static const struct proc_row setting_memory_rows[] = {{.name = "overcommit_memory", .write = write_overcommit}};
+static const struct proc_directory setting_memory = {.rows = setting_memory_rows, .count = 1};
+static const struct proc_row setting_rows[] = {
+    {.name = "kernel", .directory = &setting_kernel},
+    {.name = "vm", .directory = &setting_memory},
+};
+static const struct proc_directory settings = {.rows = setting_rows,
+                                               .count = sizeof(setting_rows) / sizeof(setting_rows[0])};
+
 static const struct proc_row root_rows[] = {
     {.name = "cpuinfo", .write = write_cpus},
+    {.name = "filesystems", .write = write_filesystems},
     {.name = "kettle", .directory = &kettle},
     {.name = "loadavg", .write = write_load},
     {.name = "meminfo", .write = write_memory},
     {.name = "mounts", .write = write_mounts},
     {.name = "self", .link = process_link_self, .directory = &process_directory, .enter = process_enter_self},
     {.name = "stat", .write = write_stat},
+    {.name = "sys", .directory = &settings},
     {.name = "thread-self", .link = process_link_thread, .directory = &thread_directory, .enter = process_enter_thread},
     {.name = "uptime", .write = write_uptime},
     {.name = "version", .write = write_version},
 };
 static const struct proc_directory root = {
     .rows = root_rows, .count = sizeof(root_rows) / sizeof(root_rows[0]), .find = process_find, .list = process_list};
-static const struct proc_row root_row = {.name = "proc", .directory = &root};
+/* Both trees, under the names that they have in the root folder. */
+static const struct proc_row tree_rows[] = {
+    {.name = "proc", .directory = &root},
+    {.name = "sys", .directory = &sys_directory},
+};
+static const struct proc_directory trees = {.rows = tree_rows, .count = sizeof(tree_rows) / sizeof(tree_rows[0])};
+static const struct proc_row root_row = {.name = "", .directory = &trees};
 
 void proc_init(void)
 {
@@ -280,26 +360,33 @@ static void facts_of(const struct proc_row *row, uint64_t number, struct file_fa
         facts->mode = FILE_DIRECTORY | 0555;
 }
 
-int64_t proc_stat(const char *path, struct file_facts *facts)
+bool proc_has(const char *name)
+{
+    const char *end = strchr(name, '/');
+
+    return find_row(&trees, name, end != NULL ? (size_t)(end - name) : strlen(name)) != NULL;
+}
+
+int64_t proc_stat(const char *name, struct file_facts *facts)
 {
     const struct proc_row *row;
     struct proc_row made;
     struct proc_at at;
     uint64_t number;
-    int64_t error = find(path, &at, &row, &made, &number);
+    int64_t error = find(name, &at, &row, &made, &number);
 
     if (error == 0)
         facts_of(row, number, facts);
     return error;
 }
 
-int64_t proc_link(const char *path, char *out, size_t size)
+int64_t proc_link(const char *name, char *out, size_t size)
 {
     const struct proc_row *row;
     struct proc_row made;
     struct proc_at at;
     uint64_t number;
-    int64_t error = find(path, &at, &row, &made, &number);
+    int64_t error = find(name, &at, &row, &made, &number);
 
     if (error != 0)
         return error;
@@ -325,7 +412,7 @@ static int64_t open_directory(const char *name, const struct proc_row *row, cons
     return directory_open(&list, name, facts, flags, out);
 }
 
-int64_t proc_open(const char *name, const char *path, uint32_t flags, struct file **out)
+int64_t proc_open(const char *name, uint32_t flags, struct file **out)
 {
     const struct proc_row *row;
     struct file_facts facts;
@@ -333,7 +420,7 @@ int64_t proc_open(const char *name, const char *path, uint32_t flags, struct fil
     struct proc_at at;
     struct text text;
     uint64_t number;
-    int64_t error = find(path, &at, &row, &made, &number);
+    int64_t error = find(name, &at, &row, &made, &number);
 
     if (error != 0)
         return error;

@@ -1,8 +1,9 @@
-/* /proc: text and directories made when they are opened, on the kernel that opens them. A directory is a table of rows;
- * rows whose names are not fixed, such as process ids, come from its `find` and `list`. */
+/* /proc and /sys: text and directories made when they are opened, on the kernel that opens them. A directory is a table
+ * of rows; rows whose names are not fixed, such as process ids, come from its `find` and `list`. */
 #ifndef KERNEL_FS_PROC_H
 #define KERNEL_FS_PROC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,11 +38,12 @@ struct proc_directory {
 };
 
 void proc_init(void);
-/* PATH is below /proc, as path_normalize writes it, without "proc/"; NAME is with it. -ENOENT, -ENOTDIR, -ENOMEM. Tasks
- * only. Links are not followed: -ELOOP to open one. */
-int64_t proc_open(const char *name, const char *path, uint32_t flags, struct file **out);
-int64_t proc_stat(const char *path, struct file_facts *facts);
-int64_t proc_link(const char *path, char *out, size_t size);
+/* Whether NAME, as path_normalize writes it, is /proc, /sys or below them. */
+bool proc_has(const char *name);
+/* NAME is such a name. -ENOENT, -ENOTDIR, -ENOMEM. Tasks only. Links are not followed: -ELOOP to open one. */
+int64_t proc_open(const char *name, uint32_t flags, struct file **out);
+int64_t proc_stat(const char *name, struct file_facts *facts);
+int64_t proc_link(const char *name, char *out, size_t size);
 
 /* Allocates TEXT with SIZE bytes. -ENOMEM. */
 int64_t proc_text(struct text *text, size_t size);

@@ -4,6 +4,7 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/fs/sys.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "tasks/facts.h"
@@ -143,6 +144,7 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text)
     struct subject s;
     const struct process_facts *p;
     const struct thread_facts *t = &s.thread;
+    uint64_t nodes = instance.plan.node_count < 64 ? (1ull << instance.plan.node_count) - 1 : UINT64_MAX;
     int64_t error = subject_find(at, &s);
 
     if (error != 0)
@@ -161,9 +163,14 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text)
         text_put(text, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",
                  (unsigned long)t->pending, (unsigned long)p->pending, (unsigned long)t->blocked,
                  (unsigned long)p->ignored, (unsigned long)p->caught);
-        text_put(text, "Cpus_allowed_list:\t");
+        text_put(text, "Cpus_allowed:\t");
+        sys_put_mask(text, t->affinity, instance.plan.cpu_count);
+        text_put(text, "\nCpus_allowed_list:\t");
         put_cpus(text, t->affinity);
-        text_put(text, "\n");
+        text_put(text, "\nMems_allowed:\t");
+        sys_put_mask(text, (const uint64_t[]){nodes}, instance.plan.node_count);
+        text_put(text, instance.plan.node_count > 1 ? "\nMems_allowed_list:\t0-%u\n" : "\nMems_allowed_list:\t%u\n",
+                 instance.plan.node_count - 1);
     }
     survey_free(s.survey);
     return error;

@@ -307,3 +307,18 @@ void report_machine(struct report_machine *out)
     }
     heap_free(text.bytes, text.size);
 }
+
+void report_machine_of(uint32_t kernel, struct report_machine *out)
+{
+    struct msg_report message = {.report = REPORT_MACHINE};
+    struct text text = {.size = sizeof(struct msg_report_part) + PART_MAX};
+
+    *out = (struct report_machine){0};
+    text.bytes = heap_alloc(text.size);
+    if (text.bytes == NULL)
+        return;
+    add_part(&text, kernel, &message);
+    if (text.length >= sizeof(*out))
+        memcpy(out, text.bytes, sizeof(*out));
+    heap_free(text.bytes, text.size);
+}

@@ -21,5 +21,7 @@ struct report_machine {
     uint64_t threads;      /* of programs, where they are present */
 };
 void report_machine(struct report_machine *out);
+/* The same of KERNEL alone: zeros, if it does not run or there is no memory. Tasks only. */
+void report_machine_of(uint32_t kernel, struct report_machine *out);
 
 #endif

@@ -123,9 +123,7 @@ static __attribute__((noinline)) void fault_failed(const struct thread *thread, 
         log_no_memory(thread);
         exit_group_killed(EXIT_SIGNAL(SIGKILL));
     }
-    if (address >= USER_END)
-        info.code = SI_KERNEL;
-    else if (error == -EACCES)
+    if (error == -EACCES && address < USER_END)
         info.code = SEGV_ACCERR;
     else if (error == -ENXIO) {
         info.signal = SIGBUS;

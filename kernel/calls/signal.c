@@ -81,6 +81,7 @@ int64_t call_tgkill(struct call *c)
     return send_thread((uint32_t)c->a[0], (uint32_t)c->a[1], &info);
 }
 
+/* TARGET, a process or a thread, is asked for: only to oneself one may say that the kernel or another sends it. */
 static int64_t read_info(uint64_t address, uint64_t signal, uint32_t target, struct signal_info *info)
 {
     uint8_t user[128];
@@ -94,7 +95,7 @@ static int64_t read_info(uint64_t address, uint64_t signal, uint32_t target, str
     memcpy(&info->value, user + VALUE_OFFSET, sizeof(info->value));
     info->pid = ids[0];
     info->uid = ids[1];
-    if ((info->code >= 0 || info->code == SI_TKILL) && target != thread_current()->group->id)
+    if ((info->code >= 0 || info->code == SI_TKILL) && target != thread_current()->tid)
         return -EPERM;
     return (uint32_t)signal > SIGNALS ? -EINVAL : 0;
 }
@@ -110,7 +111,7 @@ int64_t call_rt_sigqueueinfo(struct call *c)
 int64_t call_rt_tgsigqueueinfo(struct call *c)
 {
     struct signal_info info;
-    int64_t error = read_info(c->a[3], c->a[2], (uint32_t)c->a[0], &info);
+    int64_t error = read_info(c->a[3], c->a[2], (uint32_t)c->a[1], &info);
 
     if ((int32_t)c->a[0] <= 0 || (int32_t)c->a[1] <= 0)
         return -EINVAL;

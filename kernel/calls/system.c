@@ -25,13 +25,13 @@ _Static_assert(sizeof(struct linux_sysinfo) == 112, "Linux ABI");
 
 int64_t call_sysinfo(struct call *c)
 {
-    struct linux_sysinfo info = {.unit = PAGE_SIZE};
+    struct linux_sysinfo info = {.unit = 1};
     struct report_machine machine;
 
     report_machine(&machine);
     info.uptime = (int64_t)(clock_now() / SECOND);
-    info.total_ram = machine.frames;
-    info.free_ram = machine.free;
+    info.total_ram = machine.frames * PAGE_SIZE;
+    info.free_ram = machine.free * PAGE_SIZE;
     info.processes = (uint16_t)(machine.threads < UINT16_MAX ? machine.threads : UINT16_MAX);
     return user_write(c->a[0], &info, sizeof(info));
 }

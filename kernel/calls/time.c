@@ -295,6 +295,9 @@ int64_t call_clock_adjtime(struct call *c)
     return clock_offset(c->a[0]) >= 0 || cpu_clock_read((int32_t)c->a[0], &used) == 0 ? -EOPNOTSUPP : -EINVAL;
 }
 
+#define RANDOM_FLAGS 7u /* NONBLOCK 1, RANDOM 2, INSECURE 4 */
+#define RANDOM_MOST 5u  /* RANDOM and INSECURE exclude each other */
+
 int64_t call_getrandom(struct call *c)
 {
     static volatile uint64_t counter; /* [a] */
@@ -302,6 +305,8 @@ int64_t call_getrandom(struct call *c)
     uint64_t size = c->a[1] > 256 ? 256 : c->a[1];
     uint8_t bytes[256];
 
+    if ((c->a[2] & ~(uint64_t)RANDOM_FLAGS) != 0 || (c->a[2] & RANDOM_FLAGS) > RANDOM_MOST)
+        return -EINVAL;
     /* Not for secrets: splitmix64 of the seed (a run can be repeated) or of the time. */
     for (uint64_t i = 0; i < size; i += 8) {
         uint64_t z = seed + (seed == 0 ? rdtsc() : instance.kernel) +

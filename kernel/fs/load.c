@@ -6,6 +6,7 @@
 #include "kernel/fs/initramfs.h"
 #include "kernel/fs/name.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/proc.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 
@@ -186,6 +187,27 @@ static int load_name(const char *name, const void **data, size_t *size, void **h
     return 0;
 }
 
+/* A link of /proc that leads to a name, as /proc/self/exe, becomes that name. */
+static int64_t follow(char *name, bool *folder)
+{
+    char *target = proc_has(name) ? heap_alloc(PATH_MAX) : NULL;
+    int64_t length = 0;
+
+    if (!proc_has(name))
+        return 0;
+    if (target == NULL)
+        return -ENOMEM;
+    length = proc_link(name, target, PATH_MAX - 1);
+    if (length > 0 && target[0] == '/') {
+        target[length] = '\0';
+        length = path_normalize(target, name, PATH_MAX, folder);
+    } else {
+        length = 0; /* it is what it is, and cannot be run */
+    }
+    heap_free(target, PATH_MAX);
+    return length;
+}
+
 int file_load(struct group *group, const char *path, const void **data, size_t *size, void **held)
 {
     char *name = heap_alloc(PATH_MAX);
@@ -195,6 +217,8 @@ int file_load(struct group *group, const char *path, const void **data, size_t *
     if (name == NULL)
         return -ENOMEM;
     error = name_absolute(group, NAME_FOLDER, path, name, &folder);
+    if (error == 0)
+        error = follow(name, &folder);
     if (error == 0)
         error = load_name(name, data, size, held);
     if (error == 0 && folder) {

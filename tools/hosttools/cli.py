@@ -5,7 +5,7 @@ import asyncio
 import sys
 from typing import NoReturn, Sequence
 
-from hosttools import bench, debug, run, space_events
+from hosttools import abi, bench, debug, run, space_events
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError
 
 EPILOG = """\
@@ -67,7 +67,7 @@ def make_parser() -> Parser:
     """The parser of the whole command."""
     parser = Parser(prog="kettle", description="Boots the Kettle multikernel in an emulator and runs one program on it.",
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench|events")
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench|events|abi")
     for name, text in (("run", "run a program and give back its output and exit status"),
                        ("shell", "an interactive console"),
                        ("debug", "run a program with gdb on one of the kernels")):
@@ -90,6 +90,8 @@ def make_parser() -> Parser:
     bench.add_options(command, natural)
     command = commands.add_parser("events", help="draw what kernels counted of address spaces", allow_abbrev=False)
     space_events.add_options(command, natural)
+    command = commands.add_parser("abi", help="compare programs on Linux and on Kettle", allow_abbrev=False)
+    abi.add_options(command, natural)
     return parser
 
 
@@ -143,7 +145,7 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line. Raises UsageError."""
     options = make_parser().parse_args(list(arguments))
-    if options.subcommand not in ("bench", "events"):
+    if options.subcommand not in ("bench", "events", "abi"):
         if options.arguments[:1] == ["--"]:
             del options.arguments[0]
         if options.program is None:
@@ -159,6 +161,8 @@ def main(arguments: Sequence[str]) -> int:
             return bench.main(options)
         if options.subcommand == "events":
             return space_events.main(options)
+        if options.subcommand == "abi":
+            return abi.main(options)
         if options.subcommand == "debug":
             return debug.main(options)
         return asyncio.run(run.main(options, interactive=options.subcommand == "shell"))

@@ -1,0 +1,21 @@
+/* A thread can run on a stack that the program gives it. */
+#include "abi.h"
+
+static char *stack;
+static void *work(void *argument)
+{
+    char here;
+    SHOW(&here >= stack && &here < stack + 1048576);
+    return argument;
+}
+int main(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    stack = MAP(1048576, MAP_PRIVATE);
+    pthread_attr_init(&attributes);
+    CODE(pthread_attr_setstack(&attributes, stack, 1048576));
+    CODE(pthread_create(&thread, &attributes, work, NULL));
+    pthread_join(thread, NULL);
+    return 0;
+}

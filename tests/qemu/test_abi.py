@@ -1,0 +1,25 @@
+"""The programs of tests/abi give on Kettle what they give on Linux, beside it on the same machine.
+
+A short run takes one C library and one way of dividing the machine in turn; a long run all, and Linux twice. What is
+known to differ still is in tests/abi/known.txt (tools/kettle abi --learn writes it).
+"""
+
+import subprocess
+
+from conftest import KETTLE, ROOT, TURN, long_run
+
+KNOWN = ROOT / "tests" / "abi" / "known.txt"
+LIBRARIES = ("musl", "glibc")
+DIVISIONS = ("1", "node", "core")
+
+
+def test_programs_give_what_linux_gives():
+    command = [str(KETTLE), "abi", "--known", str(KNOWN), "--verbose"]
+    if long_run():
+        command.append("--steady")
+    else:
+        command += ["--libc", LIBRARIES[TURN % 2], "--kernels", DIVISIONS[TURN // 2 % 3]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    # A list that has grown old hides what breaks again.
+    assert not long_run() or "no longer differs" not in done.stdout, done.stdout

@@ -98,18 +98,22 @@ def main(options: argparse.Namespace) -> int:
             data["seconds"][name] = round(time.monotonic() - began)
             for entry, program in zip(data["programs"], programs):
                 entry["results"][name] = asdict(results[program])
-    abi_report.judge(data)
+            abi_report.judge(data)
+            if options.out is not None:  # after each: what was found is not lost when a later one cannot end
+                _save(data, Path(options.out))
     print(abi_report.summary(data))
     print(abi_report.differences(data, options.verbose), end="")
-    if options.out is not None:
-        Path(options.out, "abi.json").write_text(json.dumps(data, indent=1) + "\n")
-        Path(options.out, "abi.md").write_text(abi_report.page(data))
     if options.learn is not None:
         Path(options.learn).write_text(abi_report.list_known(data))
     known = set() if options.known is None else abi_report.read_known(Path(options.known).read_text())
     for title in abi_report.outdated(data, known):
         print(f"no longer differs: {title}")
     return 1 if abi_report.unexpected(data, known) else 0
+
+
+def _save(data: Json, folder: Path) -> None:
+    (folder / "abi.json").write_text(json.dumps(data, indent=1) + "\n")
+    (folder / "abi.md").write_text(abi_report.page(data))
 
 
 def _teller(name: str, progress: Progress, verbose: bool) -> Callable[[str], None]:

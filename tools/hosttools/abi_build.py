@@ -153,7 +153,7 @@ def _older(target: Path, sources: Sequence[Path]) -> bool:
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(["nice", *command], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    done = subprocess.run(list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                           env={**os.environ, "LC_ALL": "C"})
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line or "multiple" in line]

@@ -10,6 +10,7 @@ static void *other(void *argument)
 }
 int main(void)
 {
+    struct timespec soon;
     CALL(syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, NULL, NULL, 0));
     SHOW((pid_t)(word & FUTEX_TID_MASK) == getpid());
     CALL(syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, NULL, NULL, 0));
@@ -18,6 +19,8 @@ int main(void)
     SHOW(word);
     CALL(syscall(SYS_futex, &word, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0));
     word = 999999;
-    CALL(syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, NULL, NULL, 0));
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_sec += 2;
+    CALL(syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, &soon, NULL, 0));
     return 0;
 }

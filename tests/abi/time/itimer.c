@@ -17,7 +17,7 @@ int main(void)
         sigsuspend(&none);
     CALL(getitimer(ITIMER_REAL, &got));
     SHOW(got.it_interval.tv_usec);
-    SHOW(got.it_value.tv_usec > 0 && got.it_value.tv_usec <= 10000);
+    SHOW(got.it_value.tv_sec == 0 && got.it_value.tv_usec <= 10000);
     set = (struct itimerval){{0, 0}, {100, 0}};
     CALL(setitimer(ITIMER_REAL, &set, &got));
     SHOW(got.it_interval.tv_usec);

@@ -94,6 +94,10 @@ void signal_deliver(struct thread *thread);
 bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info);
 /* The signals that are pending for the current thread, and for its process, blocked or not. Waits for the home. */
 uint64_t signal_pending(struct thread *thread);
+/* The current thread awaits SET: until signal_watch_end one that comes ends its interruptible waits, blocked or not.
+ * Returns which of SET are pending now, or what was then. Wait for the home. */
+uint64_t signal_watch(struct thread *thread, uint64_t set);
+uint64_t signal_watch_end(struct thread *thread);
 /* rt_sigreturn(2): the current thread's frame and FPU state become what the signal frame on its stack says. */
 void signal_return(struct thread *thread);
 

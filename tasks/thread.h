@@ -61,7 +61,8 @@ enum thread_restart {
     RESTART_POLL,
     RESTART_STOP,
     RESTART_WRITE,
-    RESTART_SIGNAL
+    RESTART_SIGNAL,
+    RESTART_EPOLL
 };
 
 /* What moves with a thread, as it is, besides the frame on its kernel stack, its FPU state and its queued signals. What

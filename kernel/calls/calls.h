@@ -4,6 +4,7 @@
 #ifndef KERNEL_CALLS_CALLS_H
 #define KERNEL_CALLS_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/traps.h"
@@ -47,6 +48,10 @@ int64_t call_kettle_retrieve(struct call *call);
 int64_t call_kettle_lock(struct call *call);
 /* A stop goes on to be waited for. */
 int64_t kettle_stop_again(void);
+struct signal_info;
+/* Takes a signal of SET, which the current thread awaits until DEADLINE (clock_now ns, 0: none). EXPIRED: it takes only
+ * what is there. 0; -EAGAIN: none came; -EINTR; -ERESTARTSYS: it is to begin again. */
+int64_t signal_wait_take(uint64_t set, uint64_t deadline, bool expired, struct signal_info *info);
 /* RESTART_SIGNAL: context.restart_argument are deadline, user address and set. */
 int64_t signal_wait_again(void);
 

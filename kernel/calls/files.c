@@ -4,6 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/calls/anonymous.h"
 #include "kernel/calls/calls.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/pipe.h"
@@ -116,7 +117,9 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
 
         request.argument = at < 0 ? (int64_t)part : at + (int64_t)done;
         count = file_call(group, &request, NULL, 0, buffer, part, &answer);
-        if (count == -EAGAIN && (answer.flags & FILE_MAY_WAIT) != 0 && done == 0) {
+        if (count == -EAGAIN && (answer.flags & FILE_SIGNALS) != 0)
+            count = signalfd_take(answer.seen, (answer.flags & FILE_MAY_WAIT) != 0, buffer, part);
+        if (count == -EAGAIN && (answer.flags & (FILE_MAY_WAIT | FILE_SIGNALS)) == FILE_MAY_WAIT && done == 0) {
             count = files_wait(&answer, "input of a file");
             if (count == 0)
                 continue;

@@ -129,9 +129,7 @@ static void write_remaining(uint64_t address, uint64_t unit, uint64_t deadline)
         user_write(address, time, sizeof(time));
 }
 
-/* The call waits with the signal mask at ADDRESS (0: as it is). The mask from before is restored when it returns, or,
- * when it was interrupted, by the delivery of signals (CONTEXT_RESTORE_MASK). */
-static int64_t mask_enter(uint64_t address, uint64_t size)
+int64_t poll_mask_enter(uint64_t address, uint64_t size)
 {
     struct thread *thread = thread_current();
     uint64_t mask;
@@ -148,7 +146,7 @@ static int64_t mask_enter(uint64_t address, uint64_t size)
     return 0;
 }
 
-static int64_t mask_leave(int64_t result)
+int64_t poll_mask_leave(int64_t result)
 {
     struct thread *thread = thread_current();
 
@@ -167,13 +165,13 @@ int64_t call_ppoll(struct call *c)
     int64_t result = read_deadline(c->a[2], 1, &deadline);
 
     if (result == 0)
-        result = mask_enter(c->a[3], c->a[4]);
+        result = poll_mask_enter(c->a[3], c->a[4]);
     if (result != 0)
         return result;
     result = poll_array(c->a[0], (uint32_t)c->a[1], deadline);
     if (deadline != NO_WAIT)
         write_remaining(c->a[2], 1, deadline);
-    return mask_leave(result);
+    return poll_mask_leave(result);
 }
 
 /* The three sets of select. */
@@ -282,11 +280,11 @@ int64_t call_pselect6(struct call *c)
     if (result == 0 && c->a[5] != 0 && user_read(mask, c->a[5], sizeof(mask)) != 0)
         result = -EFAULT;
     if (result == 0)
-        result = mask_enter(mask[0], mask[1]);
+        result = poll_mask_enter(mask[0], mask[1]);
     if (result != 0)
         return result;
     result = select_sets(c->a[0], addresses, deadline);
     if (deadline != NO_WAIT)
         write_remaining(c->a[4], 1, deadline);
-    return mask_leave(result);
+    return poll_mask_leave(result);
 }

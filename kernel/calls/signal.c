@@ -216,20 +216,16 @@ int64_t call_rt_sigsuspend(struct call *c)
     return call_pause(c);
 }
 
-/* Takes a signal of SET and writes its siginfo_t to INFO_AT, unless that is 0. DEADLINE: clock_now ns, 0: none.
- * EXPIRED: it takes only what is there. */
-static int64_t wait_for_signal(uint64_t set, uint64_t info_at, uint64_t deadline, bool expired)
+int64_t signal_wait_take(uint64_t set, uint64_t deadline, bool expired, struct signal_info *info)
 {
     struct thread *thread = thread_current();
     struct thread_context *context = &thread->context;
-    struct signal_info info;
-    uint8_t user[128];
     bool taken;
 
     for (;;) {
         thread->awaited = set;
         thread_clear_due(thread, THREAD_DUE_SIGNAL);
-        taken = signal_take(thread, set, &info);
+        taken = signal_take(thread, set, info);
         if (taken || expired)
             break;
         signal_mask_changed(thread); /* others that are not awaited, and those that have come since */
@@ -237,7 +233,7 @@ static int64_t wait_for_signal(uint64_t set, uint64_t info_at, uint64_t deadline
             break; /* a move, a stop, the end */
         if ((thread->due & THREAD_DUE_SIGNAL) == 0)
             wait_due(deadline);
-        taken = signal_take(thread, set, &info);
+        taken = signal_take(thread, set, info);
         if (taken || wait_ops.ended(WAIT_INTERRUPTIBLE))
             break;
         expired = deadline != 0 && clock_now() >= deadline;
@@ -245,16 +241,29 @@ static int64_t wait_for_signal(uint64_t set, uint64_t info_at, uint64_t deadline
     thread->awaited = 0;
     signal_mask_changed(thread);
     signal_retarget(thread->group, set & context->signal_mask); /* we may have been chosen for one meanwhile */
-    if (taken) {
+    if (taken)
+        return 0;
+    if (expired)
+        return -EAGAIN;
+    return (thread->due & THREAD_DUE_INTERRUPTS & ~THREAD_DUE_SIGNAL) == 0 ? -EINTR : -ERESTARTSYS;
+}
+
+/* Takes a signal of SET and writes its siginfo_t to INFO_AT, unless that is 0. DEADLINE and EXPIRED as above. */
+static int64_t wait_for_signal(uint64_t set, uint64_t info_at, uint64_t deadline, bool expired)
+{
+    struct thread_context *context = &thread_current()->context;
+    struct signal_info info;
+    uint8_t user[128];
+    int64_t result = signal_wait_take(set, deadline, expired, &info);
+
+    if (result == 0) {
         signal_info_to_user(&info, user);
         if (info_at != 0 && user_write(info_at, user, sizeof(user)) != 0)
             return -EFAULT;
         return info.signal;
     }
-    if (expired)
-        return -EAGAIN;
-    if ((thread->due & THREAD_DUE_INTERRUPTS & ~THREAD_DUE_SIGNAL) == 0)
-        return -EINTR;
+    if (result != -ERESTARTSYS)
+        return result;
     context->restart_function = RESTART_SIGNAL;
     context->restart_argument[0] = deadline;
     context->restart_argument[1] = info_at;

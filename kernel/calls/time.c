@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/cpu_clock.h"
+#include "kernel/calls/epoll.h"
 #include "kernel/calls/files.h"
 #include "kernel/calls/poll.h"
 #include "kernel/vdso.h"
@@ -135,6 +136,8 @@ int64_t call_restart_syscall(struct call *c)
         return kettle_stop_again();
     case RESTART_SIGNAL:
         return signal_wait_again();
+    case RESTART_EPOLL:
+        return epoll_wait_again(c);
     case RESTART_FUTEX:
         return futex_wait_again();
     default:

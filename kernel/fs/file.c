@@ -3,6 +3,7 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/fs/anonymous.h"
 #include "kernel/fs/copy.h"
 #include "kernel/fs/load.h"
 #include "kernel/fs/name.h"
@@ -328,4 +329,5 @@ void file_init(void)
     load_init();
     terminal_init();
     proc_init();
+    anonymous_init();
 }

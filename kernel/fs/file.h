@@ -29,6 +29,7 @@ struct file_answer;
 #define FILE_DIRECTORY 0040000u
 #define FILE_REGULAR 0100000u
 #define FILE_LINK 0120000u
+#define FILE_SOCKET 0140000u
 
 #define OPEN_ACCESS 3u /* O_RDONLY 0, O_WRONLY 1, O_RDWR 2 */
 #define OPEN_CREATE 0100u
@@ -49,6 +50,8 @@ struct file_answer;
 #define POLL_NVAL 0x020u
 #define POLL_IN_NORMAL 0x040u
 #define POLL_OUT_NORMAL 0x100u
+#define POLL_READ_HUP 0x2000u /* POLLRDHUP */
+#define POLL_SIGNALS 0x10000u /* readable if a signal of a set is pending for whoever asks: only it knows */
 
 #define FILE_WHOLE 1u       /* of a write: all of it or nothing, as pipes promise for PIPE_BUF bytes */
 #define FILE_APPEND 2u      /* of a write: at the end, as O_APPEND */
@@ -78,11 +81,15 @@ struct file_kind {
     /* Any operation on the file, arguments as file_do's. FILE_AS_ANY: it is done as with any other file. NULL: all. */
     int64_t (*act)(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room, struct file_answer *answer);
+    /* FILE_OPERATE (wire.h): what only this kind can do. The value is how many bytes of result data there are. */
+    int64_t (*operate)(struct file *file, const struct file_request *request, const void *data, size_t size,
+                       void *result, size_t room, struct file_answer *answer);
     void (*release)(struct file *file); /* nobody has it open any more */
     void (*forget)(struct file *file);  /* nobody uses it any more: its memory goes */
     bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */
     bool directory;                     /* its entries are at `data`, as getdents64 gives them */
     bool whole;                         /* a write of up to PIPE_BUF bytes is all or nothing */
+    bool signals;                       /* a read takes signals of the caller: signalfd_mask has the set */
     bool zeros;                         /* a mapping of it is memory without a file */
     bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
 };
@@ -155,6 +162,12 @@ void file_drop(uint32_t kernel, uint64_t id);
 /* Something has changed for those who wait for these events. Any context, without locks. */
 void file_event(struct file_events *events);
 void file_events_init(struct file_events *events);
+/* Somebody waits for FILE, or has it in a set whose edges count: what may make it ready is an event. Under the lock
+ * under which the kind decides. */
+static inline bool file_event_wanted(struct file *file)
+{
+    return file->wanted || !list_empty(&file->events->polls);
+}
 
 /* Open files here, and what stands here for open files of other kernels. */
 struct file_counts {

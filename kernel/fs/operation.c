@@ -1,7 +1,9 @@
 /* What can be done with one open file, on its own kernel. See remote.h. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/fs/anonymous.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/signalfd.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/lib/string.h"
 
@@ -45,6 +47,8 @@ static int64_t read_file(struct file *file, void *result, size_t size, int64_t a
         memcpy(result, from, (size_t)count);
         return count;
     }
+    if (file->kind->read == NULL)
+        return -EINVAL;
     if (at >= 0 && file->kind->poll != NULL)
         return -ESPIPE;
     return size == 0 ? 0 : file->kind->read(file, result, size);
@@ -52,8 +56,10 @@ static int64_t read_file(struct file *file, void *result, size_t size, int64_t a
 
 static int64_t write_file(struct file *file, const void *data, size_t size, uint32_t flags, int64_t at)
 {
-    if (file->kind->write == NULL || (file->flags & OPEN_ACCESS) == 0 || (file->flags & OPEN_PATH) != 0)
+    if ((file->flags & OPEN_ACCESS) == 0 || (file->flags & OPEN_PATH) != 0)
         return -EBADF;
+    if (file->kind->write == NULL)
+        return -EINVAL;
     if (at >= 0 && file->kind->poll != NULL)
         return -ESPIPE;
     return size == 0 ? 0 : file->kind->write(file, data, size, flags);
@@ -64,7 +70,9 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
     int64_t base, result;
 
     if (!file->kind->seekable && !file->kind->directory)
-        return file->kind->poll == NULL ? 0 : -ESPIPE; /* /dev/null and its like have no place to go to */
+        return file->kind->poll == NULL || (file->facts.mode & FILE_TYPE_MASK) == 0
+                   ? 0 /* /dev/null, eventfd and their like have no place to go to */
+                   : -ESPIPE;
     if (whence > 2)
         return -EINVAL;
     spin_lock(&file->lock);
@@ -234,16 +242,22 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
     answer->id = file->id;
     answer->kernel = instance.kernel;
     /* Before looking: what happens from now on is an event that has not been seen. */
-    answer->seen = waits ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
+    answer->seen = file->kind->poll != NULL ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
     answer->value = FILE_AS_ANY;
     if (file->kind->act != NULL)
         answer->value = file->kind->act(file, request, data, size, result, room, answer);
-    if (answer->value == FILE_AS_ANY)
+    if (answer->value == FILE_AS_ANY && request->operation == FILE_OPERATE)
+        answer->value = anonymous_operate(file, request, data, size, result, room, answer);
+    else if (answer->value == FILE_AS_ANY)
         answer->value = act(file, request, data, size, result, room);
     if (answer->value == -EAGAIN && waits) {
         answer->flags |= FILE_MAY_WAIT;
         if (file->kind == &file_terminal_kind && request->operation == FILE_READ)
             answer->flags |= terminal_timeout() << FILE_SECONDS_SHIFT;
+    }
+    if (answer->value == -EAGAIN && file->kind->signals) {
+        answer->flags |= FILE_SIGNALS;
+        answer->seen = signalfd_mask(file);
     }
     return answer->value;
 }

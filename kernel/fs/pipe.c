@@ -32,7 +32,7 @@ static struct file *wanted_locked(struct pipe *pipe, int which)
 {
     struct file *end = pipe->ends[which];
 
-    if (end == NULL || !end->wanted)
+    if (end == NULL || !file_event_wanted(end))
         return NULL;
     end->wanted = false;
     file_pin(end);

@@ -11,31 +11,33 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/fs/remote.h"
-#include "kernel/fs/wire.h"
+#include "kernel/fs/signalfd.h"
 #include "kernel/lib/completion.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/call.h"
 #include "tasks/group.h"
+#include "tasks/signal.h"
+#include "tasks/thread.h"
 
 #define ITEMS_MAX 2048u /* of one FILE_POLL */
 
 struct poll_entry {
-    struct list node; /* [p] in file->events->polls */
+    struct poll_hook hook; /* [p] in file->events->polls */
     struct file *file;
     struct arm *arm;
 };
 
 /* Marks: [i] set once, [p] under poll_lock. */
 struct arm {
-    struct list node; /* [p] in arms */
-    uint64_t cookie;  /* [i] the asker's */
-    uint32_t kernel;  /* [i] the asker */
-    uint32_t count;   /* [i] */
-    bool fired;       /* [p] the asker has been told, or is being told */
-    bool telling;     /* [p] FILE_READY is under way: the memory is in use */
-    bool over;        /* [p] the asker wants to know no more */
-    struct list told; /* [p] among those to be told, by whoever fired it */
+    struct list node;      /* [p] in arms */
+    uint64_t cookie;       /* [i] the asker's */
+    uint32_t kernel;       /* [i] the asker */
+    uint32_t count;        /* [i] */
+    bool fired;            /* [p] the asker has been told, or is being told */
+    bool telling;          /* [p] FILE_READY is under way: the memory is in use */
+    bool over;             /* [p] the asker wants to know no more */
+    struct poll_told told; /* [p] by whoever fired it */
     struct msg_asking asking;
     struct msg_poll_cookie message;
     struct poll_entry entries[];
@@ -43,15 +45,15 @@ struct arm {
 
 /* A poll of a thread here. */
 struct poll_wait {
-    struct list node; /* [w] in waits */
-    uint64_t cookie;
+    struct poll_ticket ticket; /* [w] in waits */
     struct completion ready;
+    uint64_t signals; /* the sets of its signalfds together */
 };
 
 static struct spinlock poll_lock;
 static struct list arms;
 static struct spinlock waits_lock;
-static struct list waits;    /* [w] waits_lock */
+static struct list waits;    /* [w] waits_lock: struct poll_ticket */
 static uint64_t last_cookie; /* [w] waits_lock */
 
 /* --- the file's kernel --- */
@@ -72,16 +74,22 @@ static void arm_free(struct arm *arm)
 
 static void tell_waiter(uint64_t cookie)
 {
+    struct file *file = NULL;
+
     spin_lock(&waits_lock);
     list_for_each(node, &waits) {
-        struct poll_wait *wait = container_of(node, struct poll_wait, node);
+        struct poll_ticket *ticket = container_of(node, struct poll_ticket, node);
 
-        if (wait->cookie == cookie) {
-            completion_signal(&wait->ready);
+        if (ticket->cookie == cookie) {
+            file = ticket->ready(ticket);
             break;
         }
     }
     spin_unlock(&waits_lock);
+    if (file != NULL) {
+        file_event(file->events);
+        file_unpin(file);
+    }
 }
 
 /* The asker has been told. */
@@ -105,6 +113,30 @@ static void ready_answered(void *context, uint32_t kernel, const void *reply, in
     told(context);
 }
 
+static void tell_asker(struct poll_told *note)
+{
+    struct arm *arm = container_of(note, struct arm, told);
+
+    if (arm->kernel == instance.kernel) {
+        tell_waiter(arm->cookie);
+        told(arm);
+        return;
+    }
+    arm->message.cookie = arm->cookie;
+    msg_ask(&arm->asking, arm->kernel, MSG_FILE_READY, &arm->message, sizeof(arm->message), ready_answered, arm);
+}
+
+static void fire_arm(struct poll_hook *hook, struct list *fired)
+{
+    struct arm *arm = container_of(hook, struct poll_entry, hook)->arm;
+
+    if (arm->fired)
+        return;
+    arm->fired = true;
+    arm->telling = true;
+    list_append(fired, &arm->told.node);
+}
+
 void poll_event(struct file_events *events)
 {
     struct list fired;
@@ -114,28 +146,31 @@ void poll_event(struct file_events *events)
     list_init(&fired);
     spin_lock(&poll_lock);
     list_for_each(node, &events->polls) {
-        struct arm *arm = container_of(node, struct poll_entry, node)->arm;
+        struct poll_hook *hook = container_of(node, struct poll_hook, node);
 
-        if (arm->fired)
-            continue;
-        arm->fired = true;
-        arm->telling = true;
-        list_append(&fired, &arm->told);
+        hook->fire(hook, &fired);
     }
     spin_unlock(&poll_lock);
     while (!list_empty(&fired)) {
-        struct arm *arm = container_of(fired.next, struct arm, told);
+        struct poll_told *note = container_of(fired.next, struct poll_told, node);
 
-        list_remove(&arm->told);
-        if (arm->kernel == instance.kernel) {
-            tell_waiter(arm->cookie);
-            told(arm);
-        } else {
-            arm->message.cookie = arm->cookie;
-            msg_ask(&arm->asking, arm->kernel, MSG_FILE_READY, &arm->message, sizeof(arm->message), ready_answered,
-                    arm);
-        }
+        list_remove(&note->node);
+        note->tell(note);
     }
+}
+
+void poll_hook_add(struct file_events *events, struct poll_hook *hook)
+{
+    spin_lock(&poll_lock);
+    list_append(&events->polls, &hook->node);
+    spin_unlock(&poll_lock);
+}
+
+void poll_hook_remove(struct poll_hook *hook)
+{
+    spin_lock(&poll_lock);
+    list_remove(&hook->node);
+    spin_unlock(&poll_lock);
 }
 
 /* The poll COOKIE of KERNEL is over. */
@@ -157,7 +192,7 @@ static void disarm(uint32_t kernel, uint64_t cookie)
         list_remove(&found->node);
         for (uint32_t i = 0; i < found->count; i++) {
             if (found->entries[i].file != NULL)
-                list_remove(&found->entries[i].node);
+                list_remove(&found->entries[i].hook.node);
         }
         telling = found->telling;
         found->over = true;
@@ -167,19 +202,24 @@ static void disarm(uint32_t kernel, uint64_t cookie)
         arm_free(found);
 }
 
-static uint32_t state_of(struct file *file, uint32_t events)
+struct poll_state poll_state_of(struct file *file, uint32_t events)
 {
-    uint32_t state = POLL_IN | POLL_IN_NORMAL | POLL_OUT | POLL_OUT_NORMAL;
+    /* Counted before looking: what happens from now on is news. */
+    struct poll_state state = {.value = __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE),
+                               .state = POLL_IN | POLL_IN_NORMAL | POLL_OUT | POLL_OUT_NORMAL};
 
+    if (file->kind->signals)
+        return (struct poll_state){.value = signalfd_mask(file), .state = POLL_SIGNALS};
     if (file->kind->poll != NULL)
-        state = file->kind->poll(file);
-    return state & (events | POLL_ERR | POLL_HUP);
+        state.state = file->kind->poll(file);
+    state.state &= events | POLL_ERR | POLL_HUP;
+    return state;
 }
 
 /* Looks at ITEMS and writes POLL_* of each to STATES. Returns whether none is ready; then, with ARM, the asker is told
  * when one may be. -ENOMEM. */
 static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items, uint32_t count, bool want_arm,
-                uint32_t *states)
+                struct poll_state *states)
 {
     struct arm *arm = want_arm ? heap_alloc(arm_size(count)) : NULL;
     bool none = true;
@@ -190,15 +230,16 @@ static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items,
         arm->cookie = cookie;
         arm->kernel = kernel;
         arm->count = count;
-        list_init(&arm->told);
+        list_init(&arm->told.node);
+        arm->told.tell = tell_asker;
         spin_lock(&poll_lock);
         list_append(&arms, &arm->node);
         for (uint32_t i = 0; i < count; i++) {
             struct file *file = file_find(items[i].id);
 
-            arm->entries[i] = (struct poll_entry){.file = file, .arm = arm};
+            arm->entries[i] = (struct poll_entry){.hook.fire = fire_arm, .file = file, .arm = arm};
             if (file != NULL)
-                list_append(&file->events->polls, &arm->entries[i].node);
+                list_append(&file->events->polls, &arm->entries[i].hook.node);
         }
         spin_unlock(&poll_lock);
     }
@@ -206,8 +247,10 @@ static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items,
     for (uint32_t i = 0; i < count; i++) {
         struct file *file = file_find(items[i].id);
 
-        states[i] = file != NULL ? state_of(file, items[i].events) : POLL_NVAL;
-        none &= states[i] == 0;
+        states[i] = (struct poll_state){.state = POLL_NVAL};
+        if (file != NULL)
+            states[i] = poll_state_of(file, items[i].events);
+        none &= (states[i].state & ~POLL_SIGNALS) == 0 || (items[i].edge != 0 && states[i].value == items[i].seen);
         if (file != NULL)
             file_unpin(file);
     }
@@ -219,7 +262,7 @@ static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items,
 struct poll_answer {
     struct msg_kept kept;
     size_t size; /* of this and the states */
-    uint32_t states[];
+    struct poll_state states[];
 };
 
 static void answer_done(struct msg_kept *kept)
@@ -236,7 +279,7 @@ static void handle_poll(const struct msg *m)
     int result = -EPROTO;
 
     if (asked->count <= ITEMS_MAX && m->length == sizeof(*asked) + asked->count * sizeof(struct poll_item)) {
-        size_t size = sizeof(*answer) + asked->count * sizeof(uint32_t);
+        size_t size = sizeof(*answer) + asked->count * sizeof(struct poll_state);
 
         answer = heap_alloc(size);
         result = -ENOMEM;
@@ -252,13 +295,13 @@ static void handle_poll(const struct msg *m)
             heap_free(answer, answer->size);
         return;
     }
-    if (asked->count * sizeof(uint32_t) <= MSG_SHORT) {
-        msg_reply(&m->ticket, answer->states, asked->count * (uint32_t)sizeof(uint32_t));
+    if (asked->count * sizeof(struct poll_state) <= MSG_SHORT) {
+        msg_reply(&m->ticket, answer->states, asked->count * (uint32_t)sizeof(struct poll_state));
         heap_free(answer, answer->size);
         return;
     }
     msg_keep(m, &answer->kept, NULL);
-    msg_kept_reply_long(&answer->kept, answer->states, asked->count * (uint32_t)sizeof(uint32_t), answer_done);
+    msg_kept_reply_long(&answer->kept, answer->states, asked->count * (uint32_t)sizeof(struct poll_state), answer_done);
 }
 
 static void handle_end(const struct msg *m)
@@ -291,7 +334,7 @@ void poll_init(void)
 struct poll_space {
     struct file_place *places; /* of each request */
     int32_t *fds;
-    uint32_t *states;              /* of one kernel's items */
+    struct poll_state *states;     /* of one kernel's items */
     uint32_t *which;               /* the request of each item */
     struct msg_file_poll *message; /* items follow */
     size_t size;
@@ -300,7 +343,8 @@ struct poll_space {
 
 static bool space_make(struct poll_space *space, uint32_t count)
 {
-    size_t each = sizeof(struct file_place) + sizeof(struct poll_item) + 3 * sizeof(uint32_t);
+    size_t each = sizeof(struct file_place) + sizeof(struct poll_item) + sizeof(struct poll_state) +
+                  2 * sizeof(uint32_t);
     uint8_t *at;
 
     space->size = sizeof(struct msg_file_poll) + (count + 1) * each;
@@ -312,9 +356,10 @@ static bool space_make(struct poll_space *space, uint32_t count)
     at += sizeof(struct msg_file_poll) + count * sizeof(struct poll_item);
     space->places = (struct file_place *)(void *)at;
     at += count * sizeof(struct file_place);
+    space->states = (struct poll_state *)(void *)at;
+    at += count * sizeof(struct poll_state);
     space->fds = (int32_t *)(void *)at;
-    space->states = (uint32_t *)(void *)at + count;
-    space->which = (uint32_t *)(void *)at + 2 * count;
+    space->which = (uint32_t *)(void *)at + count;
     return true;
 }
 
@@ -335,14 +380,67 @@ static int64_t locate(struct group *group, const struct poll_request *requests, 
     return result < 0 ? result : 0;
 }
 
+void poll_ticket_begin(struct poll_ticket *ticket)
+{
+    spin_lock(&waits_lock);
+    ticket->cookie = ++last_cookie;
+    list_append(&waits, &ticket->node);
+    spin_unlock(&waits_lock);
+}
+
+void poll_ticket_end(struct poll_ticket *ticket)
+{
+    spin_lock(&waits_lock);
+    list_remove(&ticket->node);
+    spin_unlock(&waits_lock);
+}
+
+int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states)
+{
+    const struct poll_item *items = (const struct poll_item *)(message + 1);
+    uint32_t size = message->count * (uint32_t)sizeof(*states);
+    int64_t ready = 0;
+    int result;
+
+    if (kernel == instance.kernel) {
+        result = look(kernel, message->cookie, items, message->count, message->arm != 0, states);
+    } else {
+        result = msg_call(kernel, MSG_FILE_POLL, message,
+                          (uint32_t)(sizeof(*message) + message->count * sizeof(*items)), states, size,
+                          "state of files", message->count);
+        if (result >= 0 && result != (int)size)
+            result = -EPROTO;
+    }
+    if (result < 0)
+        return result;
+    for (uint32_t i = 0; i < message->count; i++)
+        ready += (states[i].state & ~POLL_SIGNALS) != 0 && (items[i].edge == 0 || states[i].value != items[i].seen);
+    return ready;
+}
+
+void poll_disarm(uint32_t kernel, uint64_t cookie)
+{
+    struct msg_poll_cookie message = {cookie};
+
+    if (kernel == instance.kernel)
+        disarm(kernel, cookie);
+    else
+        msg_notify(kernel, MSG_FILE_POLL_END, &message, sizeof(message));
+}
+
+static struct file *wake_waiter(struct poll_ticket *ticket)
+{
+    completion_signal(&container_of(ticket, struct poll_wait, ticket)->ready);
+    return NULL;
+}
+
 /* Asks KERNEL about its files. Returns how many are ready, or an error. */
-static int64_t ask(uint32_t kernel, uint64_t cookie, struct poll_request *requests, uint32_t count, bool arm,
+static int64_t ask(uint32_t kernel, struct poll_wait *wait, struct poll_request *requests, uint32_t count, bool arm,
                    struct poll_space *space)
 {
     struct poll_item *items = (struct poll_item *)(space->message + 1);
     uint32_t found = 0;
-    int64_t ready = 0;
-    int result;
+    int64_t ready;
 
     for (uint32_t i = 0; i < count; i++) {
         if (space->places[i].id != 0 && space->places[i].kernel == kernel) {
@@ -350,41 +448,50 @@ static int64_t ask(uint32_t kernel, uint64_t cookie, struct poll_request *reques
             space->which[found++] = i;
         }
     }
-    *space->message = (struct msg_file_poll){.cookie = cookie, .count = found, .arm = arm};
-    if (kernel == instance.kernel) {
-        result = look(kernel, cookie, items, found, arm, space->states);
-    } else {
-        result = msg_call(kernel, MSG_FILE_POLL, space->message,
-                          (uint32_t)(sizeof(*space->message) + found * sizeof(*items)), space->states,
-                          found * (uint32_t)sizeof(uint32_t), "state of files", found);
-        if (result >= 0 && result != (int)(found * sizeof(uint32_t)))
-            result = -EPROTO;
-    }
-    if (result < 0)
-        return result;
-    for (uint32_t i = 0; i < found; i++) {
-        requests[space->which[i]].revents = space->states[i];
-        ready += space->states[i] != 0;
+    *space->message = (struct msg_file_poll){.cookie = wait->ticket.cookie, .count = found, .arm = arm};
+    ready = poll_look(kernel, space->message, space->states);
+    for (uint32_t i = 0; i < found && ready >= 0; i++) {
+        struct poll_request *request = &requests[space->which[i]];
+
+        request->revents = space->states[i].state & ~POLL_SIGNALS;
+        if ((space->states[i].state & POLL_SIGNALS) == 0 || (request->events & POLL_IN) == 0)
+            continue;
+        wait->signals |= space->states[i].value;
+        if ((signal_pending(thread_current()) & space->states[i].value) != 0)
+            request->revents = POLL_IN;
     }
     return ready;
 }
 
 static void end_poll(kernel_set armed, uint64_t cookie)
 {
-    struct msg_poll_cookie message = {cookie};
+    for (; armed != 0; armed &= armed - 1)
+        poll_disarm((uint32_t)__builtin_ctzll(armed), cookie);
+}
 
-    if ((armed >> instance.kernel & 1) != 0)
-        disarm(instance.kernel, cookie);
-    for (armed &= ~(1ull << instance.kernel); armed != 0; armed &= armed - 1)
-        msg_notify((uint32_t)__builtin_ctzll(armed), MSG_FILE_POLL_END, &message, sizeof(message));
+/* Waits until one of the kernels tells, or a signal comes that a signalfd waits for. 0: look again. */
+static int64_t wait_told(struct poll_wait *wait, uint64_t deadline)
+{
+    static const struct wait_reason reason = {.what = "one of several files", .kernel = -1};
+    struct thread *thread = thread_current();
+    bool interrupted;
+
+    if (wait->signals != 0 && signal_watch(thread, wait->signals) != 0) {
+        signal_watch_end(thread);
+        return 0;
+    }
+    interrupted = !completion_wait_until(&wait->ready, &reason, WAIT_INTERRUPTIBLE, deadline) &&
+                  wait_ops.ended(WAIT_INTERRUPTIBLE);
+    if (wait->signals != 0)
+        interrupted = signal_watch_end(thread) == 0 && interrupted;
+    return interrupted ? -ERESTARTSYS : 0;
 }
 
 /* Looks once; waits, if nothing is ready and TIME is left. 0: look again. */
 static int64_t poll_once(struct group *group, struct poll_request *requests, uint32_t count, uint64_t deadline,
                          struct poll_space *space)
 {
-    static const struct wait_reason reason = {.what = "one of several files", .kernel = -1};
-    struct poll_wait wait = {.cookie = 0};
+    struct poll_wait wait = {.ticket.ready = wake_waiter};
     kernel_set kernels = 0, armed = 0;
     bool may_wait = deadline != 1 && (deadline == 0 || clock_now() < deadline);
     int64_t ready = 0, error = locate(group, requests, count, space);
@@ -398,14 +505,11 @@ static int64_t poll_once(struct group *group, struct poll_request *requests, uin
             kernels |= 1ull << space->places[i].kernel;
     }
     completion_init(&wait.ready);
-    spin_lock(&waits_lock);
-    wait.cookie = ++last_cookie;
-    list_append(&waits, &wait.node);
-    spin_unlock(&waits_lock);
+    poll_ticket_begin(&wait.ticket);
     for (; kernels != 0 && error == 0; kernels &= kernels - 1) {
         uint32_t kernel = (uint32_t)__builtin_ctzll(kernels);
         bool arm = may_wait && ready == 0;
-        int64_t some = ask(kernel, wait.cookie, requests, count, arm, space);
+        int64_t some = ask(kernel, &wait, requests, count, arm, space);
 
         if (some < 0)
             error = some;
@@ -414,14 +518,15 @@ static int64_t poll_once(struct group *group, struct poll_request *requests, uin
         if (arm && some == 0)
             armed |= 1ull << kernel;
     }
-    if (error == 0 && ready == 0 && may_wait &&
-        !completion_wait_until(&wait.ready, &reason, WAIT_INTERRUPTIBLE, deadline) &&
-        wait_ops.ended(WAIT_INTERRUPTIBLE))
-        error = -ERESTARTSYS;
-    spin_lock(&waits_lock);
-    list_remove(&wait.node);
-    spin_unlock(&waits_lock);
-    end_poll(armed, wait.cookie);
+    if (wait.signals != 0 && error == 0) { /* those of signalfds are not among those counted */
+        ready = 0;
+        for (uint32_t i = 0; i < count; i++)
+            ready += requests[i].revents != 0;
+    }
+    if (error == 0 && ready == 0 && may_wait)
+        error = wait_told(&wait, deadline);
+    poll_ticket_end(&wait.ticket);
+    end_poll(armed, wait.ticket.cookie);
     return error != 0 ? error : ready;
 }
 

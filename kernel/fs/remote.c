@@ -3,6 +3,7 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/fs/anonymous.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/regular.h"
@@ -121,6 +122,8 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     case FILE_LIST:
         return (int64_t)(table_list(table, request->argument, result, (uint32_t)(room / sizeof(int32_t))) *
                          sizeof(int32_t));
+    case FILE_NEW:
+        return anonymous_add(table, request, data, size, result, room);
     default:
         return -EPROTO;
     }
@@ -194,6 +197,8 @@ static size_t result_size(const struct file_request *request, const struct file_
     case FILE_READ_AT:
     case FILE_STAT:
     case FILE_ENTRIES:
+    case FILE_NEW:
+    case FILE_OPERATE:
         return (size_t)answer->value;
     case FILE_GET_FOLDER:
     case FILE_GET_PROGRAM:
@@ -333,6 +338,23 @@ int64_t file_create_nameless(uint32_t flags, uint64_t *id)
         call_at(0, 0, 0, &request, NULL, 0, NULL, 0, &answer);
     *id = answer.id;
     return answer.value;
+}
+
+int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
+                     void *result, size_t room, struct file_answer *answer)
+{
+    int64_t value = -ESRCH;
+    struct file *file;
+
+    if (place->kernel != instance.kernel)
+        return call_at(place->kernel, 0, place->id, request, data, size, result, room, answer);
+    *answer = (struct file_answer){.value = -ESRCH};
+    file = file_find(place->id);
+    if (file != NULL) {
+        value = file_do(file, request, data, size, result, room, answer);
+        file_unpin(file);
+    }
+    return value;
 }
 
 /* TABLE is that of process ID, if its home is here. */

@@ -103,7 +103,7 @@ static void take_input_locked(struct after *after)
         }
         taken = true;
     }
-    if (taken && read_wanted) {
+    if (taken && (read_wanted || !list_empty(&events.polls))) {
         read_wanted = false;
         after->event = true;
     }

@@ -25,7 +25,9 @@ enum file_operation {
     FILE_SET_FOLDER,     /* data: its name with the NUL */
     FILE_GET_PROGRAM,    /* result data: the program's name */
     FILE_LIST,           /* argument: first descriptor; result data: int32_t descriptors that are open */
-    FILE_TABLE_LAST = FILE_LIST,
+    FILE_NEW,            /* argument: flags of open, extra: enum anonymous; data: what that takes; result data: two
+                            int32_t, the second -1 if it makes one only */
+    FILE_TABLE_LAST = FILE_NEW,
     FILE_READ,      /* fd, argument: bytes; result data */
     FILE_READ_AT,   /* fd, argument: offset; as many bytes as there is room for */
     FILE_WRITE,     /* fd, data, extra: FILE_WHOLE or 0 */
@@ -39,6 +41,7 @@ enum file_operation {
     FILE_MAP,     /* fd, argument: 1 to share, 2 to share and write, else 0; extra: the space's home; the result is the
                      object on the file's kernel, granted to that home (mm/file_hold.h), 0: no file, but zeros */
     FILE_CONTROL, /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
+    FILE_OPERATE, /* fd, extra: enum file_special, argument; data; result data: as many bytes as the value says */
     FILE_RESIZE = 40, /* fd, argument: bytes. Its answer, as FILE_ALLOCATE's, may have FILE_SETTLES */
     FILE_ALLOCATE,    /* fd, extra: mode as fallocate's, argument: offset; data: int64_t[2]: length, and of what follows
                          with it */
@@ -85,6 +88,7 @@ struct msg_file_call { /* FILE_CALL; data follows */
 #define FILE_SETTLES 8u      /* programs still map what has gone: FILE_SETTLE with SEEN as the number, then go on */
 #define FILE_MAP_WRITES 16u  /* of FILE_MAP: the mapping may write to the file, now or later */
 #define FILE_UNLOCKS 32u     /* of FILE_CLOSE: the process may have locks on file ID of KERNEL, which are to go */
+#define FILE_SIGNALS 64u     /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
 #define FILE_SECONDS_SHIFT 8 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
 
 struct file_answer { /* of FILE_CALL; result data follows */
@@ -115,6 +119,18 @@ struct msg_file_named { /* NAME_FETCH: bytes follow; NAME_MAPPED: the name, with
     struct file_facts facts;
 };
 
+struct msg_file_make { /* FILE_MAKE: a file without a name */
+    uint32_t what;     /* enum anonymous */
+    uint32_t flags;    /* of open */
+    uint32_t size;     /* of data */
+    uint32_t pad;
+    uint32_t data[2];
+};
+
+struct msg_file_made {
+    uint64_t id; /* an open of it is the asker's */
+};
+
 struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
     uint32_t group;
     uint32_t count; /* UINT32_MAX: all, none follows */
@@ -140,7 +156,7 @@ struct msg_file_drop { /* FILE_DROP */
     uint64_t id;
 };
 
-struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a uint32_t POLL_* for each */
+struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a struct poll_state for each */
     uint64_t cookie;   /* of the asker, never used again */
     uint32_t count;
     uint32_t arm; /* 1: when none is ready, tell with FILE_READY once one may be */
@@ -148,7 +164,14 @@ struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a ui
 
 struct poll_item {
     uint64_t id;
-    uint32_t events;
+    uint64_t seen;   /* events of the file that the asker knows of; only if EDGE */
+    uint32_t events; /* POLL_* */
+    uint32_t edge;   /* 1: what held before event SEEN is not news */
+};
+
+struct poll_state {
+    uint64_t value; /* events of the file so far, counted before looking; POLL_SIGNALS: the set of signals */
+    uint32_t state; /* POLL_* */
     uint32_t pad;
 };
 

@@ -1,0 +1,45 @@
+/* Files that no name leads to: eventfd, timerfd, signalfd, epoll, sockets. They are made at the home of the process
+ * that asks, but sockets that can have names on kernel 0, where the names are. */
+#ifndef KERNEL_FS_ANONYMOUS_H
+#define KERNEL_FS_ANONYMOUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/fs/table.h"
+#include "kernel/fs/wire.h"
+
+#define ANONYMOUS_DEVICE 4u /* st_dev */
+
+enum anonymous {
+    ANONYMOUS_EVENT = 1,  /* data: struct event_start */
+    ANONYMOUS_TIMER,      /* data: uint32_t, 1: its absolute times are since 1970 */
+    ANONYMOUS_SIGNAL,     /* data: uint64_t set */
+    ANONYMOUS_EPOLL,      /* no data */
+    ANONYMOUS_SOCKET,     /* data: uint32_t type */
+    ANONYMOUS_SOCKET_PAIR /* data: uint32_t type, then the caller's process */
+};
+
+/* What FILE_OPERATE does. */
+enum file_special {
+    SPECIAL_TIMER_SET = 1, /* argument: TFD_* flags, data: struct timer_setting; result data: that of before */
+    SPECIAL_TIMER_GET,     /* result data: struct timer_setting */
+    SPECIAL_SIGNAL_SET,    /* data: uint64_t set */
+    SPECIAL_WATCHABLE,     /* -EPERM: it is always ready, and epoll refuses it */
+    SPECIAL_EPOLL_CTL,     /* data: struct epoll_change */
+    SPECIAL_EPOLL_WAIT,    /* data: struct epoll_look; result data: struct epoll_found, then events */
+    SPECIAL_SOCKET         /* data: struct socket_call and more; result data: struct socket_result and more */
+};
+
+void anonymous_init(void);
+/* FILE_NEW for TABLE. */
+int64_t anonymous_add(struct file_table *table, const struct file_request *request, const void *data, size_t size,
+                      void *result, size_t room);
+/* Makes a file of WHAT on KERNEL, from any; an open of it at *PLACE is the caller's. Tasks only; waits. -ENOMEM. */
+int64_t anonymous_make_at(uint32_t kernel, enum anonymous what, uint32_t flags, const void *data, uint32_t size,
+                          struct file_place *place);
+/* FILE_OPERATE on FILE. -EINVAL, or -ENOTSOCK: it is of another kind. */
+int64_t anonymous_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                          void *result, size_t room, struct file_answer *answer);
+
+#endif

@@ -1,0 +1,427 @@
+/* test-epoll: epoll(7), with files, sets and waiters on any kernels.
+ *
+ * Long because it is a list: every test is short and stands alone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "userland/tests/machine.h"
+#include "userland/tests/tap.h"
+#include "userland/tests/thread.h"
+
+#define MANY 64
+#define CREW 4
+#define ROUNDS 400
+
+static int set;
+static int ends[2];
+
+static bool make(void)
+{
+    set = epoll_create1(0);
+    return EXPECT(set >= 0 && pipe2(ends, O_NONBLOCK) == 0, "%s", strerror(errno));
+}
+
+static void unmake(void)
+{
+    close(set);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static int change(int operation, int fd, uint32_t events, uint64_t data)
+{
+    struct epoll_event event = {.events = events, .data.u64 = data};
+
+    return epoll_ctl(set, operation, fd, &event);
+}
+
+/* What epoll_wait says of one file: its events, 0 for none. */
+static uint32_t look(int timeout)
+{
+    struct epoll_event event = {.events = 0};
+
+    return epoll_wait(set, &event, 1, timeout) == 1 ? event.events : 0;
+}
+
+static void drain(int fd)
+{
+    char bytes[4096];
+
+    while (read(fd, bytes, sizeof(bytes)) > 0)
+        continue;
+}
+
+static void test_level(void)
+{
+    struct epoll_event event;
+
+    if (!make())
+        return;
+    EXPECT(change(EPOLL_CTL_ADD, ends[0], EPOLLIN, 77) == 0, "%s", strerror(errno));
+    EXPECT(look(0) == 0, "nothing is ready");
+    EXPECT(write(ends[1], "ab", 2) == 2, "%s", strerror(errno));
+    for (int i = 0; i < 3; i++)
+        EXPECT(epoll_wait(set, &event, 1, 60000) == 1 && event.events == EPOLLIN && event.data.u64 == 77, "%#x %lu",
+               event.events, event.data.u64);
+    drain(ends[0]);
+    EXPECT(look(0) == 0, "drained");
+    close(ends[1]);
+    EXPECT(look(60000) == EPOLLHUP, "%#x", look(0));
+    unmake();
+}
+
+static void test_edge(void)
+{
+    if (!make())
+        return;
+    EXPECT(change(EPOLL_CTL_ADD, ends[0], EPOLLIN | EPOLLET, 1) == 0, "%s", strerror(errno));
+    EXPECT(write(ends[1], "a", 1) == 1 && look(60000) == EPOLLIN, "the first");
+    EXPECT(look(0) == 0, "told once");
+    EXPECT(write(ends[1], "b", 1) == 1 && look(60000) == EPOLLIN, "more has come, though there was some");
+    EXPECT(look(0) == 0, "told once");
+    drain(ends[0]);
+    EXPECT(look(0) == 0, "drained");
+    EXPECT(write(ends[1], "c", 1) == 1 && look(60000) == EPOLLIN, "and again");
+    EXPECT(change(EPOLL_CTL_MOD, ends[0], EPOLLIN | EPOLLET, 1) == 0 && look(60000) == EPOLLIN, "set anew");
+    unmake();
+}
+
+static void test_one_shot(void)
+{
+    if (!make())
+        return;
+    EXPECT(change(EPOLL_CTL_ADD, ends[0], EPOLLIN | EPOLLONESHOT, 1) == 0, "%s", strerror(errno));
+    EXPECT(write(ends[1], "a", 1) == 1 && look(60000) == EPOLLIN, "the first");
+    EXPECT(write(ends[1], "b", 1) == 1 && look(0) == 0, "over");
+    EXPECT(change(EPOLL_CTL_MOD, ends[0], EPOLLIN | EPOLLONESHOT, 1) == 0 && look(60000) == EPOLLIN, "again");
+    close(ends[1]);
+    EXPECT(look(0) == 0, "no end either");
+    unmake();
+}
+
+static void test_refused(void)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int file, other;
+
+    if (!make())
+        return;
+    file = open("/proc/self/status", O_RDONLY);
+    EXPECT_ERROR(syscall(SYS_epoll_create, 0), EINVAL);
+    EXPECT_ERROR(epoll_create1(1), EINVAL);
+    EXPECT_ERROR(change(EPOLL_CTL_ADD, -1, EPOLLIN, 0), EBADF);
+    EXPECT_ERROR(epoll_ctl(-1, EPOLL_CTL_ADD, ends[0], &event), EBADF);
+    EXPECT_ERROR(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], TAP_UNMAPPED), EFAULT);
+    EXPECT_ERROR(epoll_ctl(ends[0], EPOLL_CTL_ADD, ends[1], &event), EINVAL);
+    EXPECT_ERROR(change(EPOLL_CTL_ADD, set, EPOLLIN, 0), EINVAL);
+    EXPECT_ERROR(change(9, ends[0], EPOLLIN, 0), EINVAL);
+    EXPECT_ERROR(change(EPOLL_CTL_MOD, ends[0], EPOLLIN, 0), ENOENT);
+    EXPECT_ERROR(change(EPOLL_CTL_DEL, ends[0], EPOLLIN, 0), ENOENT);
+    EXPECT(change(EPOLL_CTL_ADD, ends[0], EPOLLIN, 0) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(change(EPOLL_CTL_ADD, ends[0], EPOLLIN, 0), EEXIST);
+    EXPECT(epoll_ctl(set, EPOLL_CTL_DEL, ends[0], NULL) == 0, "%s", strerror(errno));
+    EXPECT(change(EPOLL_CTL_ADD, ends[0], EPOLLIN | EPOLLEXCLUSIVE, 0) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(change(EPOLL_CTL_MOD, ends[0], EPOLLIN, 0), EINVAL);
+    EXPECT_ERROR(change(EPOLL_CTL_ADD, ends[1], EPOLLIN | EPOLLEXCLUSIVE | EPOLLONESHOT, 0), EINVAL);
+    EXPECT_ERROR(epoll_wait(set, &event, 0, 0), EINVAL);
+    EXPECT_ERROR(epoll_wait(ends[0], &event, 1, 0), EINVAL);
+    EXPECT_ERROR(epoll_wait(-1, &event, 1, 0), EBADF);
+    EXPECT_ERROR(epoll_wait(set, TAP_KERNEL_ADDRESS, 1, 0), EFAULT);
+    other = epoll_create1(EPOLL_CLOEXEC);
+    EXPECT(fcntl(other, F_GETFD) == FD_CLOEXEC, "%s", strerror(errno));
+    EXPECT_ERROR(read(other, &event, 8), EINVAL);
+    close(other);
+    close(file);
+    unmake();
+}
+
+static void test_regular(void)
+{
+    char path[] = "/bin/test-epoll";
+    int file = open(path, O_RDONLY);
+
+    if (!make())
+        return;
+    if (file < 0)
+        file = open("/proc/self/exe", O_RDONLY);
+    EXPECT_ERROR(change(EPOLL_CTL_ADD, file, EPOLLIN, 0), EPERM);
+    close(file);
+    unmake();
+}
+
+static void test_closed(void)
+{
+    int copy;
+
+    if (!make())
+        return;
+    EXPECT(write(ends[1], "x", 1) == 1 && change(EPOLL_CTL_ADD, ends[0], EPOLLIN, 5) == 0, "%s", strerror(errno));
+    copy = dup(ends[0]);
+    close(ends[0]);
+    EXPECT(look(60000) == EPOLLIN, "the file is open still");
+    close(copy);
+    EXPECT(look(0) == 0, "closed by all");
+    ends[0] = dup(ends[1]);
+    unmake();
+}
+
+static void test_several(void)
+{
+    struct epoll_event events[MANY];
+    int fds[MANY], seen[MANY] = {0};
+    uint64_t one = 1;
+
+    set = epoll_create1(0);
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = eventfd(0, EFD_NONBLOCK);
+        EXPECT(fds[i] >= 0 && change(EPOLL_CTL_ADD, fds[i], EPOLLIN, (uint64_t)i) == 0, "%s", strerror(errno));
+    }
+    EXPECT(epoll_wait(set, events, MANY, 0) == 0, "none");
+    for (int i = 0; i < MANY; i += 2)
+        EXPECT(write(fds[i], &one, 8) == 8, "%s", strerror(errno));
+    EXPECT(epoll_wait(set, events, MANY, 60000) == MANY / 2, "every other one");
+    /* In turn, though all stay ready: nobody is left out. */
+    for (int i = 0; i < MANY / 2; i++) {
+        EXPECT(epoll_wait(set, events, 1, 60000) == 1, "%s", strerror(errno));
+        seen[events[0].data.u64]++;
+    }
+    for (int i = 0; i < MANY; i++)
+        EXPECT(seen[i] == (i % 2 == 0), "%d: %d times", i, seen[i]);
+    for (int i = 0; i < MANY; i++)
+        close(fds[i]);
+    EXPECT(epoll_wait(set, events, MANY, 0) == 0, "all closed");
+    close(set);
+}
+
+static void test_nested(void)
+{
+    int inner = epoll_create1(0), sets[7];
+    struct epoll_event event = {.events = EPOLLIN};
+    struct pollfd state = {.fd = inner, .events = POLLIN};
+    int error = 0;
+
+    if (!make())
+        return;
+    EXPECT(epoll_ctl(inner, EPOLL_CTL_ADD, ends[0], &event) == 0, "%s", strerror(errno));
+    EXPECT(change(EPOLL_CTL_ADD, inner, EPOLLIN, 3) == 0, "%s", strerror(errno));
+    event.events = EPOLLIN;
+    EXPECT_ERROR(epoll_ctl(inner, EPOLL_CTL_ADD, set, &event), ELOOP);
+    EXPECT(look(0) == 0 && poll(&state, 1, 0) == 0, "nothing yet");
+    EXPECT(write(ends[1], "x", 1) == 1 && look(60000) == EPOLLIN, "through two sets");
+    EXPECT(poll(&state, 1, 60000) == 1 && state.revents == POLLIN, "%#x", state.revents);
+    drain(ends[0]);
+    EXPECT(look(0) == 0 && poll(&state, 1, 0) == 0, "drained");
+    for (int i = 0; i < 7; i++)
+        sets[i] = epoll_create1(0);
+    for (int i = 0; i < 6 && error == 0; i++)
+        error = epoll_ctl(sets[i], EPOLL_CTL_ADD, sets[i + 1], &event) != 0 ? errno : 0;
+    EXPECT(error == ELOOP || error == EINVAL, "there is an end: %d", error);
+    for (int i = 0; i < 7; i++)
+        close(sets[i]);
+    close(inner);
+    unmake();
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+static void test_interrupted(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct epoll_event event;
+    struct timespec moment = {0, 1000000};
+    sigset_t all, none;
+
+    if (!make())
+        return;
+    sigaction(SIGALRM, &action, NULL);
+    alarm(1);
+    EXPECT_ERROR(epoll_wait(set, &event, 1, 60000), EINTR);
+    sigfillset(&all);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    raise(SIGALRM);
+    EXPECT(epoll_wait(set, &event, 1, 10) == 0, "blocked");
+    EXPECT_ERROR(epoll_pwait(set, &event, 1, 60000, &none), EINTR);
+    EXPECT(syscall(SYS_epoll_pwait2, set, &event, 1, &moment, &none, 8) == 0, "%s", strerror(errno));
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    moment.tv_nsec = -1;
+    EXPECT_ERROR(syscall(SYS_epoll_pwait2, set, &event, 1, &moment, NULL, 8), EINVAL);
+    unmake();
+}
+
+/* --- several threads --- */
+
+static int sources[CREW]; /* semaphores */
+static atomic_int taken, over;
+
+/* Takes what is ready until all is over. */
+static void take_ready(struct thread *thread)
+{
+    long result = thread_move(*(const int *)thread->argument);
+    struct epoll_event event;
+    uint64_t value;
+
+    while (result == 0 && over == 0) {
+        long count = machine_call(SYS_epoll_wait, set, (long)&event, 1, -1, 0, 0);
+
+        if (count == -EINTR)
+            continue;
+        if (count != 1)
+            result = count;
+        else if (event.data.u64 == CREW)
+            break;
+        else if (machine_call3(SYS_read, sources[event.data.u64], (long)&value, 8) == 8)
+            taken++;
+    }
+    thread->result = result;
+}
+
+/* Lost wakeups: numbers for CREW threads, in ones and in bursts; the next ones come when all are taken. */
+static void hand_out(uint32_t flags)
+{
+    struct thread crew[CREW];
+    int kernels[64], to[CREW], count = tap_kernels(kernels), given = 0, stop = eventfd(0, 0);
+    uint64_t random = 7;
+
+    set = epoll_create1(0);
+    taken = over = 0;
+    for (int i = 0; i < CREW; i++) {
+        sources[i] = eventfd(0, EFD_NONBLOCK | EFD_SEMAPHORE);
+        EXPECT(change(EPOLL_CTL_ADD, sources[i], EPOLLIN | flags, (uint64_t)i) == 0, "%s", strerror(errno));
+    }
+    EXPECT(change(EPOLL_CTL_ADD, stop, EPOLLIN, CREW) == 0, "%s", strerror(errno));
+    for (int i = 0; i < CREW; i++) {
+        to[i] = kernels[i % count];
+        crew[i] = (struct thread){.argument = &to[i]};
+        EXPECT(thread_start(&crew[i], take_ready), "%s", strerror(errno));
+    }
+    while (given < ROUNDS) {
+        for (uint64_t burst = tap_random(&random) % CREW + 1; burst > 0; burst--) {
+            uint64_t one = 1;
+
+            EXPECT(write(sources[tap_random(&random) % CREW], &one, 8) == 8, "%s", strerror(errno));
+            given++;
+        }
+        if (!EXPECT(thread_wait(&taken, given), "%d of %d were taken", atomic_load(&taken), given))
+            exit(1);
+    }
+    over = 1;
+    EXPECT(write(stop, &(uint64_t){1}, 8) == 8, "%s", strerror(errno));
+    for (int i = 0; i < CREW; i++) {
+        EXPECT(thread_join(&crew[i]) && crew[i].result == 0, "%ld", atomic_load(&crew[i].result));
+        close(sources[i]);
+    }
+    close(stop);
+    close(set);
+}
+
+static void test_crew(void)
+{
+    hand_out(0);
+    hand_out(EPOLLEXCLUSIVE);
+}
+
+/* --- a child at home on another kernel --- */
+
+/* Echoes bytes, with a set of its own of our files. */
+static int echo(int from, int to, uint32_t flags)
+{
+    int mine = epoll_create1(0), own = eventfd(0, EFD_NONBLOCK);
+    struct epoll_event event = {.events = EPOLLIN | flags, .data.fd = own};
+    char bytes[16];
+    uint64_t one = 1;
+
+    if (epoll_ctl(mine, EPOLL_CTL_ADD, own, &event) != 0)
+        return 2;
+    if (epoll_wait(mine, &event, 1, 0) != 0)
+        return 3;
+    if (write(own, &one, 8) != 8 || epoll_wait(mine, &event, 1, 60000) != 1 || event.data.fd != own ||
+        read(own, &one, 8) != 8)
+        return 4;
+    event = (struct epoll_event){.events = EPOLLIN | flags, .data.fd = from};
+    if (epoll_ctl(mine, EPOLL_CTL_ADD, from, &event) != 0)
+        return 1;
+    for (;;) {
+        ssize_t count;
+
+        if (epoll_wait(mine, &event, 1, 60000) != 1)
+            return 5;
+        if (event.data.fd != from)
+            return 6;
+        while ((count = read(from, bytes, sizeof(bytes))) > 0) {
+            if (write(to, bytes, (size_t)count) != count)
+                return 7;
+        }
+        if (count == 0)
+            return 0;
+        if (errno != EAGAIN)
+            return 8;
+    }
+}
+
+static void echo_with(uint32_t flags)
+{
+    int kernels[64], answers[2], status = -1;
+    int count = tap_kernels(kernels), home = thread_kernel();
+    pid_t child;
+
+    EXPECT(pipe2(ends, O_NONBLOCK) == 0 && pipe(answers) == 0, "%s", strerror(errno));
+    EXPECT(thread_move(kernels[count - 1]) == 0, "moved");
+    child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        _exit(echo(ends[0], answers[1], flags));
+    }
+    EXPECT(thread_move(home) == 0, "back");
+    close(ends[0]);
+    close(answers[1]);
+    for (int i = 0; i < 50; i++) {
+        char byte = (char)i, back = 0;
+
+        if (i % 8 == 0)
+            usleep(1000);
+        if (!EXPECT(write(ends[1], &byte, 1) == 1 && read(answers[0], &back, 1) == 1 && back == byte, "byte %d", i))
+            break;
+    }
+    close(ends[1]);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
+    close(answers[0]);
+}
+
+static void test_child(void)
+{
+    echo_with(0);
+    echo_with(EPOLLET);
+}
+
+static const struct tap_test tests[] = {
+    {"what is ready is told as long as it is", test_level},
+    {"with EPOLLET each event is told once", test_edge},
+    {"with EPOLLONESHOT it is told until set anew", test_one_shot},
+    {"what cannot be is refused as Linux does", test_refused},
+    {"a regular file is refused", test_regular},
+    {"a file that all have closed leaves its sets", test_closed},
+    {"of many, those that are ready are told in turn", test_several},
+    {"a set in a set, but not in itself", test_nested},
+    {"signals interrupt, and masks hold while it waits", test_interrupted},
+    {"threads on all kernels wait for one set, and nothing is lost", test_crew},
+    {"a child at home on another kernel watches our files", test_child},
+};
+
+int main(void)
+{
+    return tap_run(tests, TAP_COUNT(tests));
+}

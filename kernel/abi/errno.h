@@ -31,6 +31,7 @@
 #define ESPIPE 29
 #define EROFS 30
 #define EPIPE 32
+#define EDOM 33
 #define ERANGE 34
 #define EDEADLK 35
 #define ENAMETOOLONG 36
@@ -51,6 +52,7 @@
 #define EAFNOSUPPORT 97
 #define EADDRINUSE 98
 #define ECONNRESET 104
+#define ENOBUFS 105
 #define EISCONN 106
 #define ENOTCONN 107
 #define ETIMEDOUT 110

@@ -6,6 +6,7 @@
 #include "kernel/fs/epoll.h"
 #include "kernel/fs/eventfd.h"
 #include "kernel/fs/signalfd.h"
+#include "kernel/fs/socket.h"
 #include "kernel/fs/timerfd.h"
 #include "kernel/lib/string.h"
 #include "msg/call.h"
@@ -39,6 +40,15 @@ static int make(uint32_t what, uint32_t flags, const void *data, size_t size, st
         break;
     case ANONYMOUS_EPOLL:
         made[0] = epoll_create();
+        break;
+    case ANONYMOUS_SOCKET:
+    case ANONYMOUS_SOCKET_PAIR:
+        if (size != sizeof(words))
+            return -EPROTO;
+        memcpy(words, data, sizeof(words));
+        if (what == ANONYMOUS_SOCKET_PAIR)
+            return socket_create_pair(words[0], flags, words[1], made);
+        made[0] = socket_create(words[0], flags);
         break;
     default:
         return -EPROTO;

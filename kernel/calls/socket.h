@@ -1,0 +1,29 @@
+/* What the system calls on sockets share. */
+#ifndef KERNEL_CALLS_SOCKET_H
+#define KERNEL_CALLS_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/fs/socket.h"
+#include "kernel/fs/wire.h"
+
+#define MESSAGE_DONT_WAIT 0x40u
+
+/* Sends CALL, with what follows it in SIZE bytes, for FD; RESULT has ROOM bytes. Waits, WHY, while the socket says so,
+ * unless DONT_WAIT. 0; -EAGAIN also when the socket's time limit is over. *ANSWER is the last one. */
+int64_t socket_do(int64_t fd, struct socket_call *call, size_t size, struct socket_result *result, size_t room,
+                  bool dont_wait, const char *why, struct file_answer *answer);
+/* Reads a struct sockaddr_un of SIZE bytes at user ADDRESS into CALL. -EINVAL, -EFAULT. */
+int64_t socket_read_name(uint64_t address, uint32_t size, struct socket_call *call);
+/* Writes RESULT's name to user ADDRESS, where there is room for *ROOM bytes; *ROOM becomes what it takes. -EFAULT. */
+int64_t socket_write_name(uint64_t address, uint32_t *room, const struct socket_result *result);
+/* The files at PLACES become descriptors of the current process with FLAGS (DESCRIPTOR_*), FDS; their opens are gone
+ * also when this fails, for the first time at the one whose number is returned; else COUNT. */
+uint32_t socket_install(const struct file_place *places, uint32_t count, uint32_t flags, int32_t *fds, int64_t *error);
+/* The opens that COUNT descriptors FDS are to send, each a new one. -EBADF: none is left. */
+int64_t socket_share(const int32_t *fds, uint32_t count, struct file_place *places);
+void socket_drop(const struct file_place *places, uint32_t count);
+
+#endif

@@ -1,0 +1,77 @@
+/* What the files of sockets share. All sockets of a kernel are under one lock. */
+#ifndef KERNEL_FS_SOCKET_INTERNAL_H
+#define KERNEL_FS_SOCKET_INTERNAL_H
+
+#include "kernel/fs/socket.h"
+
+enum socket_state { SOCKET_NEW, SOCKET_LISTENING, SOCKET_CONNECTED };
+
+/* Marks: [i] set once, [l] under socket_lock. */
+struct socket {
+    struct file *file;             /* [i] */
+    uint32_t type;                 /* [i] */
+    enum socket_state state;       /* [l] */
+    struct socket *peer;           /* [l] where it sends to; NULL: nowhere */
+    struct list peer_node;         /* [l] among the peer's senders */
+    struct list senders;           /* [l] whose peer this is */
+    bool lost;                     /* [l] the peer has been closed */
+    bool no_read, no_write;        /* [l] shut down */
+    bool accepted;                 /* [l] or never in a backlog */
+    bool telling;                  /* [l] in a list of those to be told */
+    bool credentials;              /* [l] SO_PASSCRED */
+    int32_t error;                 /* [l] positive: SO_ERROR */
+    struct list told;              /* [l] */
+    struct list queue;             /* [l] struct packet: what can be received */
+    uint32_t queued, packets;      /* [l] bytes and packets there */
+    struct list backlog;           /* [l] of a listener: connected sockets that wait */
+    struct list backlog_node;      /* [l] */
+    uint32_t waiting;              /* [l] in the backlog */
+    uint32_t backlog_most;         /* [l] */
+    uint32_t pid, peer_pid;        /* [l] who has made it listen or connect, and that of the peer; 0: none */
+    uint32_t send_room;            /* [l] bytes on their way at most */
+    uint32_t receive_room;         /* [l] only told */
+    uint32_t plain;                /* [l] options that are only kept, by their bit */
+    uint64_t timeouts[2];          /* [l] ns: of receiving, of sending; 0: none */
+    struct list name_node;         /* [l] among the names */
+    uint32_t name_size;            /* [l] 0: no name */
+    uint8_t name[SOCKET_NAME_MAX]; /* [l] */
+};
+
+struct packet {
+    struct list node;
+    uint32_t size, room; /* bytes of data, and that there is room for */
+    uint32_t taken;      /* of them, from the front */
+    uint32_t files;      /* that it has */
+    bool given;          /* as many of them as the receiver had room for */
+    uint32_t files_room; /* that there is room for */
+    uint32_t pid;
+    uint32_t name_size;
+    uint8_t name[SOCKET_NAME_MAX];
+    struct file *file[]; /* data behind */
+};
+
+extern struct spinlock socket_lock;
+
+/* Whose files are to have an event, once the lock is free. */
+void socket_note_locked(struct socket *socket, struct list *told);
+void socket_tell(struct list *told);
+/* CALL's files and DATA from SOCKET to its peer, or the one with a name. Returns how many bytes went, or an error. */
+int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
+                           const uint8_t *data, uint32_t size, struct list *told);
+/* Receives at most SIZE bytes to DATA and FILES files to PLACES. RESULT is told the rest. */
+int64_t socket_receive_locked(struct socket *socket, uint32_t flags, uint8_t *data, uint32_t size,
+                              struct file_place *places, uint32_t files, struct socket_result *result,
+                              struct list *told);
+/* What FIONREAD says. */
+uint32_t socket_readable_locked(const struct socket *socket);
+/* All of SOCKET's queue is to go; done by socket_sweep without the lock. */
+void socket_drop_queue_locked(struct socket *socket);
+void socket_sweep(void);
+
+/* Names, of sockets of one type each, under the lock. An endpoint is found by its name; -ECONNREFUSED: nobody has it.
+ */
+int socket_name_find(uint32_t type, const uint8_t *name, uint32_t size, struct socket **out);
+/* SOCKET gets the name, or with SIZE 0 one that nobody has. -EADDRINUSE. */
+int socket_name_bind(struct socket *socket, const uint8_t *name, uint32_t size);
+
+#endif

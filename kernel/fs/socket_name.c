@@ -1,0 +1,53 @@
+/* Names of sockets: the abstract ones, which begin with a zero byte and are in no folder. Names in the tree of files
+ * are refused here, as that is read-only: this is the one place where a name becomes an endpoint. */
+#include "kernel/abi/errno.h"
+#include "kernel/fs/socket_internal.h"
+#include "kernel/lib/printf.h"
+#include "kernel/lib/string.h"
+
+#define CHOSEN 0x100000u /* names that a socket can choose: five hexadecimal digits */
+
+static struct list names = {&names, &names}; /* [l] struct socket */
+static uint32_t last_chosen;                 /* [l] */
+
+static struct socket *find(uint32_t type, const uint8_t *name, uint32_t size)
+{
+    list_for_each(node, &names) {
+        struct socket *socket = container_of(node, struct socket, name_node);
+
+        if (socket->type == type && socket->name_size == size && memcmp(socket->name, name, size) == 0)
+            return socket;
+    }
+    return NULL;
+}
+
+int socket_name_find(uint32_t type, const uint8_t *name, uint32_t size, struct socket **out)
+{
+    if (size == 0 || name[0] != 0)
+        return -ENOENT;
+    *out = find(type, name, size);
+    return *out != NULL ? 0 : -ECONNREFUSED;
+}
+
+int socket_name_bind(struct socket *socket, const uint8_t *name, uint32_t size)
+{
+    uint8_t chosen[8] = {0};
+
+    for (uint32_t tries = 0; size == 0 && tries < CHOSEN; tries++) {
+        snprintf((char *)chosen + 1, sizeof(chosen) - 1, "%05x", ++last_chosen % CHOSEN);
+        if (find(socket->type, chosen, 6) == NULL) {
+            name = chosen;
+            size = 6;
+        }
+    }
+    if (size == 0)
+        return -ENOSPC;
+    if (name[0] != 0)
+        return -EROFS;
+    if (find(socket->type, name, size) != NULL)
+        return -EADDRINUSE;
+    memcpy(socket->name, name, size);
+    socket->name_size = size;
+    list_append(&names, &socket->name_node);
+    return 0;
+}

@@ -1,0 +1,694 @@
+/* test-sockets: sockets of AF_UNIX, with their ends on any kernels.
+ *
+ * Long because it is a list: every test is short and stands alone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "userland/tests/machine.h"
+#include "userland/tests/tap.h"
+#include "userland/tests/thread.h"
+
+#define STREAM (700 * 1024)
+#define ROUNDS 200
+
+static int pair[2];
+
+static bool make(int type)
+{
+    return EXPECT(socketpair(AF_UNIX, type, 0, pair) == 0, "%s", strerror(errno));
+}
+
+static void unmake(void)
+{
+    close(pair[0]);
+    close(pair[1]);
+}
+
+/* The abstract name TEXT; returns its length. */
+static socklen_t name_of(const char *text, struct sockaddr_un *name)
+{
+    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(name->sun_path + 1, text, strlen(text));
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(text));
+}
+
+/* A socket of TYPE with that name, which listens unless it is one for datagrams. */
+static int serve(int type, const char *text)
+{
+    struct sockaddr_un name;
+    socklen_t size = name_of(text, &name);
+    int fd = socket(AF_UNIX, type, 0);
+
+    EXPECT(fd >= 0 && bind(fd, (struct sockaddr *)&name, size) == 0, "%s", strerror(errno));
+    if ((type & 0xf) != SOCK_DGRAM)
+        EXPECT(listen(fd, 4) == 0, "%s", strerror(errno));
+    return fd;
+}
+
+static int reach(int fd, const char *text)
+{
+    struct sockaddr_un name;
+    socklen_t size = name_of(text, &name);
+
+    return connect(fd, (struct sockaddr *)&name, size);
+}
+
+static short state_of(int fd)
+{
+    struct pollfd state = {.fd = fd, .events = POLLIN | POLLOUT | POLLRDHUP};
+
+    return poll(&state, 1, 0) >= 0 ? state.revents : -1;
+}
+
+static void test_stream(void)
+{
+    struct stat facts;
+    char text[32] = "";
+    int bytes = -1;
+
+    if (!make(SOCK_STREAM | SOCK_CLOEXEC))
+        return;
+    EXPECT(fcntl(pair[0], F_GETFD) == FD_CLOEXEC && fstat(pair[0], &facts) == 0 && S_ISSOCK(facts.st_mode), "%o",
+           facts.st_mode);
+    EXPECT(state_of(pair[0]) == POLLOUT, "%#x", state_of(pair[0]));
+    EXPECT(write(pair[0], "ab", 2) == 2 && send(pair[0], "cde", 3, 0) == 3, "%s", strerror(errno));
+    EXPECT(ioctl(pair[1], FIONREAD, &bytes) == 0 && bytes == 5, "%d", bytes);
+    EXPECT(state_of(pair[1]) == (POLLIN | POLLOUT), "%#x", state_of(pair[1]));
+    EXPECT(recv(pair[1], text, sizeof(text), MSG_PEEK) == 5 && recv(pair[1], text, 3, 0) == 3 &&
+               read(pair[1], text + 3, 10) == 2 && strcmp(text, "abcde") == 0,
+           "%s", text);
+    EXPECT_ERROR(recv(pair[1], text, 1, MSG_DONTWAIT), EAGAIN);
+    EXPECT(write(pair[1], "back", 4) == 4 && read(pair[0], text, 4) == 4 && memcmp(text, "back", 4) == 0, "%s", text);
+    EXPECT_ERROR(lseek(pair[0], 0, SEEK_CUR), ESPIPE);
+    EXPECT(write(pair[0], "x", 1) == 1 && close(pair[0]) == 0, "%s", strerror(errno));
+    EXPECT(state_of(pair[1]) == (POLLIN | POLLOUT | POLLHUP | POLLRDHUP), "%#x", state_of(pair[1]));
+    EXPECT(read(pair[1], text, 10) == 1 && read(pair[1], text, 10) == 0, "the rest, and the end");
+    close(pair[1]);
+}
+
+static volatile sig_atomic_t broken;
+
+static void on_pipe(int number)
+{
+    (void)number;
+    broken++;
+}
+
+static void test_broken(void)
+{
+    char byte;
+
+    if (!make(SOCK_STREAM))
+        return;
+    signal(SIGPIPE, on_pipe);
+    broken = 0;
+    EXPECT(write(pair[1], "lost", 4) == 4, "%s", strerror(errno));
+    close(pair[1]); /* with something in its peer's direction only */
+    EXPECT_ERROR(send(pair[0], "x", 1, MSG_NOSIGNAL), EPIPE);
+    EXPECT(broken == 0, "no signal");
+    EXPECT_ERROR(send(pair[0], "x", 1, 0), EPIPE);
+    EXPECT_ERROR(write(pair[0], "x", 1), EPIPE);
+    EXPECT(broken == 2, "%d signals", (int)broken);
+    close(pair[0]);
+    if (!make(SOCK_STREAM))
+        return;
+    EXPECT(write(pair[0], "unread", 6) == 6 && close(pair[1]) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(read(pair[0], &byte, 1), ECONNRESET);
+    EXPECT(read(pair[0], &byte, 1) == 0, "then the end");
+    close(pair[0]);
+    signal(SIGPIPE, SIG_DFL);
+}
+
+static void test_shutdown(void)
+{
+    char text[8];
+
+    if (!make(SOCK_STREAM))
+        return;
+    EXPECT_ERROR(shutdown(pair[0], 3), EINVAL);
+    EXPECT(write(pair[0], "a", 1) == 1 && shutdown(pair[0], SHUT_WR) == 0, "%s", strerror(errno));
+    EXPECT(state_of(pair[1]) == (POLLIN | POLLOUT | POLLRDHUP), "%#x", state_of(pair[1]));
+    EXPECT_ERROR(send(pair[0], "x", 1, MSG_NOSIGNAL), EPIPE);
+    EXPECT(read(pair[1], text, 8) == 1 && read(pair[1], text, 8) == 0, "one direction has ended");
+    EXPECT(write(pair[1], "b", 1) == 1 && read(pair[0], text, 8) == 1 && text[0] == 'b', "the other has not");
+    EXPECT(shutdown(pair[0], SHUT_RD) == 0 && state_of(pair[0]) == (POLLIN | POLLOUT | POLLHUP | POLLRDHUP), "%#x",
+           state_of(pair[0]));
+    EXPECT_ERROR(send(pair[1], "x", 1, MSG_NOSIGNAL), EPIPE);
+    unmake();
+}
+
+static void test_messages(void)
+{
+    static const int types[] = {SOCK_DGRAM, SOCK_SEQPACKET};
+    static char big[300000];
+    char text[16] = "";
+    struct iovec parts[2] = {{text, 2}, {text + 4, 2}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+    for (int i = 0; i < 2; i++) {
+        if (!make(types[i]))
+            return;
+        EXPECT(send(pair[0], "one", 3, 0) == 3 && write(pair[0], "three", 5) == 5, "%s", strerror(errno));
+        EXPECT(send(pair[0], "sixsix", 6, 0) == 6 && send(pair[0], "", 0, 0) == 0, "%s", strerror(errno));
+        EXPECT(read(pair[1], text, sizeof(text)) == 3 && memcmp(text, "one", 3) == 0, "one by one");
+        EXPECT(recv(pair[1], text, 2, MSG_TRUNC) == 5 && memcmp(text, "th", 2) == 0, "the rest is cut off");
+        EXPECT(recvmsg(pair[1], &message, 0) == 4 && (message.msg_flags & MSG_TRUNC) != 0 && text[5] == 's', "%#x",
+               message.msg_flags);
+        EXPECT(recv(pair[1], text, 2, 0) == 0, "one without bytes");
+        EXPECT_ERROR(recv(pair[1], text, 2, MSG_DONTWAIT), EAGAIN);
+        EXPECT_ERROR(send(pair[0], big, sizeof(big), 0), EMSGSIZE);
+        unmake();
+    }
+    if (!make(SOCK_SEQPACKET))
+        return;
+    close(pair[0]);
+    EXPECT(read(pair[1], text, 4) == 0, "the end");
+    EXPECT_ERROR(send(pair[1], text, 1, MSG_NOSIGNAL), EPIPE);
+    close(pair[1]);
+}
+
+static void test_full(void)
+{
+    static char block[65536];
+    size_t sent = 0, received = 0;
+    ssize_t count;
+
+    if (!make(SOCK_STREAM | SOCK_NONBLOCK))
+        return;
+    while ((count = write(pair[0], block, sizeof(block))) > 0)
+        sent += (size_t)count;
+    EXPECT(count == -1 && errno == EAGAIN && sent > 65536, "%zu bytes, %s", sent, strerror(errno));
+    EXPECT(state_of(pair[0]) == 0, "%#x", state_of(pair[0]));
+    while ((count = read(pair[1], block, sizeof(block))) > 0)
+        received += (size_t)count;
+    EXPECT(received == sent && state_of(pair[0]) == POLLOUT, "%zu of %zu", received, sent);
+    unmake();
+}
+
+static void test_names(void)
+{
+    struct sockaddr_un name;
+    socklen_t size = sizeof(name);
+    char text[8] = "";
+    int server = serve(SOCK_STREAM, "kettle-names"), client = socket(AF_UNIX, SOCK_STREAM, 0), other, end;
+
+    EXPECT(getsockname(server, (struct sockaddr *)&name, &size) == 0 && size == 15 &&
+               memcmp(name.sun_path, "\0kettle-names", 13) == 0,
+           "%u %s", size, name.sun_path + 1);
+    EXPECT(state_of(client) == (POLLOUT | POLLHUP), "%#x", state_of(client));
+    EXPECT(reach(client, "kettle-names") == 0, "%s", strerror(errno));
+    EXPECT(write(client, "early", 5) == 5, "%s", strerror(errno));
+    EXPECT(state_of(server) == POLLIN, "%#x", state_of(server));
+    size = sizeof(name);
+    end = accept4(server, (struct sockaddr *)&name, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    EXPECT(end >= 0 && size == 2, "%s %u", strerror(errno), size);
+    EXPECT(fcntl(end, F_GETFD) == FD_CLOEXEC && (fcntl(end, F_GETFL) & O_NONBLOCK) != 0, "flags");
+    EXPECT(read(end, text, 8) == 5 && memcmp(text, "early", 5) == 0, "%s", strerror(errno));
+    size = sizeof(name);
+    EXPECT(getpeername(client, (struct sockaddr *)&name, &size) == 0 && size == 15, "%s", strerror(errno));
+    size = sizeof(name);
+    EXPECT(getsockname(end, (struct sockaddr *)&name, &size) == 0 && size == 15, "%u", size);
+    size = 4; /* too small: cut, and told */
+    EXPECT(getsockname(end, (struct sockaddr *)&name, &size) == 0 && size == 15, "%u", size);
+    EXPECT_ERROR(reach(client, "kettle-names"), EISCONN);
+    EXPECT_ERROR(reach(server, "kettle-names"), EINVAL);
+    other = socket(AF_UNIX, SOCK_STREAM, 0);
+    size = name_of("kettle-names", &name);
+    EXPECT_ERROR(bind(other, (struct sockaddr *)&name, size), EADDRINUSE);
+    EXPECT_ERROR(reach(other, "kettle-nobody"), ECONNREFUSED);
+    EXPECT_ERROR(bind(server, (struct sockaddr *)&name, size), EINVAL);
+    EXPECT(bind(other, (struct sockaddr *)&name, 2) == 0, "%s", strerror(errno)); /* any name */
+    size = sizeof(name);
+    EXPECT(getsockname(other, (struct sockaddr *)&name, &size) == 0 && size == 8 && name.sun_path[0] == 0, "%u", size);
+    close(other);
+    other = socket(AF_UNIX, SOCK_DGRAM, 0);
+    EXPECT_ERROR(reach(other, "kettle-names"), ECONNREFUSED); /* each type has its own names */
+    close(other);
+    close(serve(SOCK_DGRAM, "kettle-names"));
+    close(client);
+    close(server);
+    EXPECT(read(end, text, 1) == 0, "%s", strerror(errno));
+    close(end);
+    client = socket(AF_UNIX, SOCK_STREAM, 0);
+    EXPECT_ERROR(reach(client, "kettle-names"), ECONNREFUSED);
+    close(client);
+}
+
+static void test_backlog(void)
+{
+    int server = serve(SOCK_STREAM, "kettle-backlog"), clients[3], end;
+    char byte;
+
+    EXPECT(listen(server, 0) == 0, "%s", strerror(errno)); /* one may wait */
+    for (int i = 0; i < 3; i++)
+        clients[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    EXPECT(reach(clients[0], "kettle-backlog") == 0, "%s", strerror(errno));
+    EXPECT_ERROR(reach(clients[1], "kettle-backlog"), EAGAIN);
+    end = accept(server, NULL, NULL);
+    EXPECT(end >= 0 && reach(clients[1], "kettle-backlog") == 0, "%s", strerror(errno));
+    close(server); /* with one that nobody has accepted */
+    EXPECT_ERROR(read(clients[1], &byte, 1), ECONNRESET);
+    EXPECT_ERROR(read(clients[0], &byte, 1), EAGAIN);
+    EXPECT_ERROR(reach(clients[2], "kettle-backlog"), ECONNREFUSED);
+    for (int i = 0; i < 3; i++)
+        close(clients[i]);
+    close(end);
+}
+
+static void test_datagrams(void)
+{
+    struct sockaddr_un name, from;
+    socklen_t size = name_of("kettle-box", &name), length = sizeof(from);
+    int box = serve(SOCK_DGRAM, "kettle-box"), sender = serve(SOCK_DGRAM, "kettle-sender");
+    int silent = socket(AF_UNIX, SOCK_DGRAM, 0);
+    char text[16] = "";
+
+    EXPECT(sendto(sender, "hello", 5, 0, (struct sockaddr *)&name, size) == 5, "%s", strerror(errno));
+    EXPECT(recvfrom(box, text, 16, 0, (struct sockaddr *)&from, &length) == 5 && length == 16 &&
+               memcmp(from.sun_path, "\0kettle-sender", 14) == 0,
+           "%u %s", length, text);
+    EXPECT(sendto(silent, "x", 1, 0, (struct sockaddr *)&name, size) == 1, "%s", strerror(errno));
+    length = sizeof(from);
+    EXPECT(recvfrom(box, text, 16, 0, (struct sockaddr *)&from, &length) == 1 && length == 0, "%u", length);
+    EXPECT_ERROR(send(silent, "x", 1, 0), ENOTCONN);
+    EXPECT(reach(silent, "kettle-box") == 0 && send(silent, "y", 1, 0) == 1 && read(box, text, 16) == 1, "%s",
+           strerror(errno));
+    EXPECT_ERROR(accept(box, NULL, NULL), EOPNOTSUPP);
+    EXPECT_ERROR(listen(box, 1), EOPNOTSUPP);
+    for (int i = 0; i < 100; i++) {
+        if (send(silent, "z", 1, MSG_DONTWAIT) != 1) {
+            EXPECT(errno == EAGAIN && i > 3, "after %d: %s", i, strerror(errno));
+            break;
+        }
+    }
+    close(box);
+    EXPECT_ERROR(send(silent, "x", 1, 0), ECONNREFUSED);
+    EXPECT_ERROR(sendto(sender, "x", 1, 0, (struct sockaddr *)&name, size), ECONNREFUSED);
+    close(silent);
+    close(sender);
+}
+
+static void test_refused(void)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0), pipes[2];
+    char byte = 0;
+
+    EXPECT_ERROR(socket(AF_INET, SOCK_STREAM | 0x100, 0), EINVAL);
+    EXPECT_ERROR(socket(99, SOCK_STREAM, 0), EAFNOSUPPORT);
+    EXPECT_ERROR(socket(AF_UNIX, SOCK_STREAM, 7), EPROTONOSUPPORT);
+    EXPECT_ERROR(socket(AF_UNIX, SOCK_RDM, 0), ESOCKTNOSUPPORT);
+    EXPECT_ERROR(syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, TAP_UNMAPPED), EFAULT);
+    EXPECT_ERROR(send(fd, &byte, 1, MSG_NOSIGNAL), ENOTCONN);
+    EXPECT_ERROR(recv(fd, &byte, 1, 0), EINVAL);
+    EXPECT_ERROR(listen(fd, 1), EINVAL);
+    EXPECT_ERROR(accept(fd, NULL, NULL), EINVAL);
+    EXPECT_ERROR(getpeername(fd, (struct sockaddr *)&name, &(socklen_t){sizeof(name)}), ENOTCONN);
+    EXPECT_ERROR(connect(fd, (struct sockaddr *)&name, 2), EINVAL);
+    EXPECT_ERROR(connect(fd, (struct sockaddr *)&name, 200), EINVAL);
+    name.sun_family = AF_INET;
+    EXPECT_ERROR(bind(fd, (struct sockaddr *)&name, sizeof(name)), EINVAL);
+    EXPECT_ERROR(bind(fd, TAP_UNMAPPED, sizeof(name)), EFAULT);
+    EXPECT(pipe(pipes) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(listen(pipes[0], 1), ENOTSOCK);
+    EXPECT_ERROR(send(pipes[1], &byte, 1, 0), ENOTSOCK);
+    EXPECT_ERROR(send(-1, &byte, 1, 0), EBADF);
+    close(pipes[0]);
+    close(pipes[1]);
+    close(fd);
+}
+
+static void test_options(void)
+{
+    struct timeval limit = {0, 50000};
+    socklen_t size = sizeof(int);
+    struct ucred peer;
+    int value = -1, server = serve(SOCK_STREAM, "kettle-options");
+    char byte;
+
+    if (!make(SOCK_STREAM))
+        return;
+    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_TYPE, &value, &size) == 0 && value == SOCK_STREAM, "%d", value);
+    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_DOMAIN, &value, &size) == 0 && value == AF_UNIX, "%d", value);
+    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_ERROR, &value, &size) == 0 && value == 0, "%d", value);
+    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value == 0, "%d", value);
+    EXPECT(getsockopt(server, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value == 1, "%d", value);
+    value = 10000;
+    EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &value, sizeof(value)) == 0 &&
+               getsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &value, &size) == 0 && value == 20000,
+           "%d", value);
+    value = 1;
+    EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(setsockopt(pair[0], SOL_SOCKET, SO_TYPE, &value, sizeof(value)), ENOPROTOOPT);
+    EXPECT_ERROR(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &value, 1), EINVAL);
+    EXPECT_ERROR(setsockopt(pair[0], 6, 1, &value, sizeof(value)), EOPNOTSUPP);
+    size = sizeof(peer);
+    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getpid() &&
+               peer.uid == getuid(),
+           "%d", peer.pid);
+    EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(recv(pair[0], &byte, 1, 0), EAGAIN);
+    close(server);
+    unmake();
+}
+
+/* --- files and credentials --- */
+
+/* Sends COUNT descriptors with one byte. */
+static ssize_t send_files(int fd, const int *fds, size_t count)
+{
+    char control[CMSG_SPACE(8 * sizeof(int))];
+    struct iovec part = {"f", 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(head), fds, count * sizeof(int));
+    return sendmsg(fd, &message, 0);
+}
+
+/* Receives a byte and at most ROOM descriptors; returns how many came. */
+static int receive_files(int fd, int *fds, size_t room, int *flags)
+{
+    char control[CMSG_SPACE(8 * sizeof(int))], byte;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = CMSG_LEN(room * sizeof(int))};
+    struct cmsghdr *head;
+    size_t size;
+
+    if (recvmsg(fd, &message, MSG_CMSG_CLOEXEC) != 1)
+        return -1;
+    *flags = message.msg_flags;
+    head = CMSG_FIRSTHDR(&message);
+    if (head == NULL || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+        return 0;
+    size = head->cmsg_len - CMSG_LEN(0);
+    memcpy(fds, CMSG_DATA(head), size);
+    return (int)(size / sizeof(int));
+}
+
+static void test_rights(void)
+{
+    int pipes[2], got[8], flags = 0;
+    char byte = 0;
+
+    if (!make(SOCK_STREAM) || !EXPECT(pipe(pipes) == 0, "%s", strerror(errno)))
+        return;
+    EXPECT(send_files(pair[0], pipes, 2) == 1, "%s", strerror(errno));
+    close(pipes[0]);
+    close(pipes[1]); /* both are open in the message only */
+    EXPECT(receive_files(pair[1], got, 8, &flags) == 2 && (flags & MSG_CTRUNC) == 0, "%#x", flags);
+    EXPECT(fcntl(got[0], F_GETFD) == FD_CLOEXEC, "%s", strerror(errno));
+    EXPECT(write(got[1], "p", 1) == 1 && read(got[0], &byte, 1) == 1 && byte == 'p', "%s", strerror(errno));
+    EXPECT(send_files(pair[0], got, 2) == 1 && receive_files(pair[1], pipes, 1, &flags) == 1, "%s", strerror(errno));
+    EXPECT((flags & MSG_CTRUNC) != 0, "one was left out: %#x", flags);
+    close(pipes[0]);
+    EXPECT(send_files(pair[0], got + 1, 1) == 1, "%s", strerror(errno));
+    close(got[1]);
+    EXPECT(write(pair[0], "after", 5) == 5, "%s", strerror(errno));
+    EXPECT(read(pair[1], &byte, 1) == 1, "read(2) takes no files");
+    EXPECT(read(got[0], &byte, 1) == 0, "so the last end is closed");
+    got[1] = -1;
+    EXPECT_ERROR(send_files(pair[0], got + 1, 1), EBADF);
+    EXPECT(pipe(pipes) == 0 && send_files(pair[0], pipes + 1, 1) == 1 && close(pipes[1]) == 0, "%s", strerror(errno));
+    unmake(); /* what is on its way is closed with it */
+    EXPECT(read(pipes[0], &byte, 1) == 0, "%s", strerror(errno));
+    close(pipes[0]);
+    close(got[0]);
+}
+
+static void test_credentials(void)
+{
+    char control[CMSG_SPACE(sizeof(struct ucred))], byte;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    struct cmsghdr *head;
+    struct ucred from = {0};
+    int one = 1, status;
+    pid_t child;
+
+    if (!make(SOCK_DGRAM))
+        return;
+    EXPECT(setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) == 0, "%s", strerror(errno));
+    child = fork();
+    if (child == 0)
+        _exit(send(pair[0], "c", 1, 0) == 1 ? 0 : 1);
+    EXPECT(recvmsg(pair[1], &message, 0) == 1, "%s", strerror(errno));
+    head = CMSG_FIRSTHDR(&message);
+    if (EXPECT(head != NULL && head->cmsg_type == SCM_CREDENTIALS && head->cmsg_len == CMSG_LEN(sizeof(from)), "none"))
+        memcpy(&from, CMSG_DATA(head), sizeof(from));
+    EXPECT(from.pid == child && from.uid == getuid() && from.gid == getgid(), "%d, not %d", from.pid, child);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
+    unmake();
+}
+
+static void test_many(void)
+{
+    char bytes[4][8] = {"a", "bb", "ccc", "dddd"};
+    struct mmsghdr messages[4];
+    struct iovec parts[4];
+    int count;
+
+    if (!make(SOCK_DGRAM))
+        return;
+    memset(messages, 0, sizeof(messages));
+    for (int i = 0; i < 4; i++) {
+        parts[i] = (struct iovec){bytes[i], (size_t)i + 1};
+        messages[i].msg_hdr.msg_iov = &parts[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    count = sendmmsg(pair[0], messages, 4, 0);
+    EXPECT(count == 4 && messages[2].msg_len == 3, "%d: %s", count, strerror(errno));
+    for (int i = 0; i < 4; i++)
+        parts[i].iov_len = 8;
+    count = recvmmsg(pair[1], messages, 3, MSG_WAITFORONE, NULL);
+    EXPECT(count == 3 && messages[1].msg_len == 2, "%d: %s", count, strerror(errno));
+    count = recvmmsg(pair[1], messages, 3, MSG_WAITFORONE, NULL);
+    EXPECT(count == 1 && messages[0].msg_len == 4, "%d: %s", count, strerror(errno));
+    unmake();
+}
+
+/* --- several kernels --- */
+
+struct job {
+    int kernel, fd;
+};
+
+static char byte_at(size_t at)
+{
+    return (char)(at * 7 + at / 251);
+}
+
+static void stream_write(struct thread *thread)
+{
+    const struct job *job = thread->argument;
+    static char bytes[100000];
+    long result = thread_move(job->kernel);
+
+    for (size_t at = 0; at < STREAM && result == 0;) {
+        size_t size = STREAM - at < sizeof(bytes) ? STREAM - at : sizeof(bytes);
+
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = byte_at(at + i);
+        for (size_t done = 0; done < size && result == 0;) {
+            long count = machine_call(SYS_sendto, job->fd, (long)bytes + (long)done, (long)(size - done), 0, 0, 0);
+
+            if (count <= 0)
+                result = count < 0 ? count : -1;
+            else
+                done += (size_t)count;
+        }
+        at += size;
+    }
+    machine_call3(SYS_shutdown, job->fd, SHUT_WR, 0);
+    thread->result = result;
+}
+
+static void test_stream_far(void)
+{
+    static char bytes[30000];
+    int kernels[64];
+    int count = tap_kernels(kernels), home = thread_kernel();
+
+    for (int k = 0; k < count && k < 4; k++) {
+        struct job job = {.kernel = kernels[count - 1 - k]};
+        struct thread writer = {.argument = &job};
+        size_t done = 0, wrong = 0;
+        ssize_t some;
+
+        if (!make(SOCK_STREAM))
+            return;
+        job.fd = pair[0];
+        EXPECT(thread_start(&writer, stream_write), "%s", strerror(errno));
+        EXPECT(thread_move(kernels[k]) == 0, "moved");
+        while ((some = recv(pair[1], bytes, sizeof(bytes), k % 2 == 0 ? MSG_WAITALL : 0)) > 0) {
+            for (ssize_t i = 0; i < some; i++)
+                wrong += bytes[i] != byte_at(done + (size_t)i);
+            done += (size_t)some;
+        }
+        EXPECT(thread_join(&writer) && writer.result == 0, "%ld", atomic_load(&writer.result));
+        EXPECT(some == 0 && done == STREAM && wrong == 0, "%zu bytes, %zu wrong", done, wrong);
+        EXPECT(thread_move(home) == 0, "back");
+        unmake();
+    }
+}
+
+/* Serves ROUNDS connections: answers each with what it says. */
+static void serve_some(struct thread *thread)
+{
+    const struct job *job = thread->argument;
+    long result = thread_move(job->kernel);
+
+    for (int i = 0; i < ROUNDS && result == 0; i++) {
+        long end = machine_call3(SYS_accept, job->fd, 0, 0), count;
+        char text[16];
+
+        if (end < 0) {
+            result = end;
+            break;
+        }
+        count = machine_call3(SYS_read, end, (long)text, sizeof(text));
+        if (count <= 0 || machine_call3(SYS_write, end, (long)text, count) != count)
+            result = -1000;
+        machine_call1(SYS_close, end);
+    }
+    thread->result = result;
+}
+
+static int ask_some(const char *name, int seed)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        char text[16], back[16] = "";
+
+        if (fd < 0 || reach(fd, name) != 0)
+            return 1;
+        snprintf(text, sizeof(text), "%d.%d", seed, i);
+        if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || read(fd, back, sizeof(back)) <= 0 ||
+            strncmp(text, back, strlen(text)) != 0)
+            return 2;
+        if (read(fd, back, 1) != 0)
+            return 3;
+        close(fd);
+    }
+    return 0;
+}
+
+static void test_connections(void)
+{
+    int kernels[64], status = -1;
+    int count = tap_kernels(kernels), home = thread_kernel(), server = serve(SOCK_STREAM, "kettle-far");
+    struct job job = {.kernel = kernels[count / 2], .fd = server};
+    struct thread thread = {.argument = &job};
+    pid_t child;
+
+    EXPECT(thread_start(&thread, serve_some), "%s", strerror(errno));
+    EXPECT(thread_move(kernels[count - 1]) == 0, "moved");
+    child = fork(); /* at home here */
+    if (child == 0)
+        _exit(ask_some("kettle-far", 7));
+    EXPECT(thread_move(home) == 0, "back");
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
+    EXPECT(thread_join(&thread) && thread.result == 0, "%ld", atomic_load(&thread.result));
+    close(server);
+}
+
+/* A child at home elsewhere is given the ends of two pipes, adds one to each byte of the first, and gives one of its
+ * own back. */
+static int work_for_files(int fd)
+{
+    int got[8], flags, own[2];
+    char byte;
+
+    if (receive_files(fd, got, 8, &flags) != 2)
+        return 1;
+    while (read(got[0], &byte, 1) == 1) {
+        byte++;
+        if (write(got[1], &byte, 1) != 1)
+            return 2;
+    }
+    if (pipe(own) != 0 || send_files(fd, own, 1) != 1 || write(own[1], "own", 3) != 3)
+        return 3;
+    return 0;
+}
+
+static void test_rights_far(void)
+{
+    int kernels[64], there[2], back[2], got[8], ends[2], flags, status = -1;
+    int count = tap_kernels(kernels), home = thread_kernel();
+    char text[8] = "";
+    pid_t child;
+
+    if (!make(SOCK_STREAM))
+        return;
+    EXPECT(thread_move(kernels[count - 1]) == 0, "moved");
+    child = fork();
+    if (child == 0) {
+        close(pair[0]);
+        _exit(work_for_files(pair[1]));
+    }
+    EXPECT(thread_move(home) == 0, "back");
+    EXPECT(pipe(there) == 0 && pipe(back) == 0, "%s", strerror(errno));
+    ends[0] = there[0];
+    ends[1] = back[1];
+    EXPECT(send_files(pair[0], ends, 2) == 1, "%s", strerror(errno));
+    close(there[0]);
+    close(back[1]);
+    for (int i = 0; i < 20; i++) {
+        char byte = (char)i;
+
+        EXPECT(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1 && byte == i + 1, "%d", byte);
+    }
+    close(there[1]);
+    EXPECT(receive_files(pair[0], got, 8, &flags) == 1, "%s", strerror(errno));
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
+    EXPECT(read(got[0], text, 8) == 3 && strcmp(text, "own") == 0, "%s", text);
+    EXPECT(read(got[0], text, 8) == 0 && read(back[0], text, 8) == 0, "the child's ends are closed");
+    close(got[0]);
+    close(back[0]);
+    unmake();
+}
+
+static const struct tap_test tests[] = {
+    {"a stream carries bytes both ways, to its end", test_stream},
+    {"a stream whose peer has gone is broken", test_broken},
+    {"each direction can be shut down", test_shutdown},
+    {"datagrams and packets keep their bounds", test_messages},
+    {"a full socket is EAGAIN, and goes on", test_full},
+    {"a name is found, and each side knows the other's", test_names},
+    {"a backlog has room for so many, and ends with its listener", test_backlog},
+    {"datagrams go to names and tell their sender's", test_datagrams},
+    {"what cannot be is refused as Linux does", test_refused},
+    {"options say and change what the socket is", test_options},
+    {"descriptors go with a message, and are closed with it", test_rights},
+    {"credentials say who has sent a message", test_credentials},
+    {"several messages go with one call", test_many},
+    {"a stream between threads on any kernels loses nothing", test_stream_far},
+    {"a child at home on another kernel connects to a server on a third", test_connections},
+    {"descriptors go to a child at home on another kernel, and back", test_rights_far},
+};
+
+int main(void)
+{
+    return tap_run(tests, TAP_COUNT(tests));
+}

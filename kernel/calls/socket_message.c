@@ -174,11 +174,11 @@ static bool is_stream(int64_t fd)
     struct {
         struct socket_result result;
         uint32_t type;
-    } got;
+    } got = {.type = SOCKET_STREAM}; /* of what is no socket: that is said later */
     struct file_answer answer;
 
-    return socket_do(fd, &call, sizeof(call), &got.result, sizeof(got), true, "", &answer) != 0 ||
-           got.type == SOCKET_STREAM;
+    socket_do(fd, &call, sizeof(call), &got.result, sizeof(got), true, "", &answer);
+    return got.type == SOCKET_STREAM;
 }
 
 /* Sends all of T, the files at PLACES with its first byte. CALL has the name. */

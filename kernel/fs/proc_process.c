@@ -130,6 +130,9 @@ static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
     case FILE_FIFO:
         snprintf(text, sizeof(text), "pipe:[%lu]", (unsigned long)facts.inode);
         break;
+    case FILE_SOCKET:
+        snprintf(text, sizeof(text), "socket:[%lu]", (unsigned long)facts.inode);
+        break;
     case FILE_CHARACTER:
         snprintf(text, sizeof(text), "/dev/%s",
                  facts.device == 0x103   ? "null"

@@ -117,6 +117,14 @@ static int64_t connect_datagram_locked(struct socket *socket, const struct socke
     return 0;
 }
 
+/* Who is told -EAGAIN is to wait for the events of SOCKET, in place of its own. */
+static void wait_for_locked(struct socket *socket, struct file_answer *answer)
+{
+    socket->file->wanted = true;
+    answer->id = socket->file->id;
+    answer->seen = __atomic_load_n(&socket->file->events->source.events, __ATOMIC_ACQUIRE);
+}
+
 /* END is a new socket of this kernel for the listener's side; *USED says whether it is needed. The order of the checks
  * is Linux's. */
 static int64_t connect_locked(struct socket *socket, const struct socket_call *call, struct socket *end, bool *used,
@@ -130,9 +138,7 @@ static int64_t connect_locked(struct socket *socket, const struct socket_call *c
     if (target->state != SOCKET_LISTENING || target->no_read)
         return -ECONNREFUSED;
     if (target->waiting > target->backlog_most) { /* what the caller is to wait for is the listener */
-        target->file->wanted = true;
-        answer->id = target->file->id;
-        answer->seen = __atomic_load_n(&target->file->events->source.events, __ATOMIC_ACQUIRE);
+        wait_for_locked(target, answer);
         return -EAGAIN;
     }
     if (socket->state != SOCKET_NEW)
@@ -351,6 +357,7 @@ static int64_t socket_write(struct file *file, const void *data, size_t size, ui
 {
     struct socket *socket = file->state;
     struct socket_call call = {.pid = socket->pid};
+    struct socket *full;
     struct list told;
     int64_t count;
 
@@ -359,7 +366,7 @@ static int64_t socket_write(struct file *file, const void *data, size_t size, ui
         return -EMSGSIZE; /* there may be more of it */
     list_init(&told);
     spin_lock(&socket_lock);
-    count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &told);
+    count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &told);
     spin_unlock(&socket_lock);
     socket_tell(&told);
     return count;
@@ -385,7 +392,7 @@ static uint32_t socket_poll(struct file *file)
         state |= POLL_IN | POLL_IN_NORMAL | POLL_READ_HUP;
     }
     if (socket->peer != NULL && socket->state != SOCKET_LISTENING)
-        writable = socket->peer->queued * 4 <= socket->send_room;
+        writable = socket_writable_locked(socket, socket->peer);
     if (writable)
         state |= POLL_OUT | POLL_OUT_NORMAL;
     file->wanted |= (state & (POLL_IN | POLL_OUT)) != (POLL_IN | POLL_OUT);
@@ -457,6 +464,7 @@ static int64_t receive(struct operation *o)
 static int64_t act_locked(struct operation *o)
 {
     struct socket *socket = o->socket;
+    struct socket *full = NULL;
     int64_t value;
 
     switch (o->call.operation) {
@@ -481,9 +489,11 @@ static int64_t act_locked(struct operation *o)
     case SOCKET_SHUTDOWN:
         return shutdown_locked(socket, &o->call, &o->told);
     case SOCKET_SEND:
-        value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &o->told);
+        value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &full, &o->told);
         if (value == -EAGAIN)
             o->answer->flags |= tenths(socket->timeouts[1]);
+        if (value == -EAGAIN && socket->type == SOCKET_DATAGRAM)
+            wait_for_locked(full, o->answer);
         o->result->length = value > 0 ? (uint32_t)value : 0;
         return value < 0 ? value : 0;
     case SOCKET_RECEIVE:

@@ -55,9 +55,12 @@ extern struct spinlock socket_lock;
 /* Whose files are to have an event, once the lock is free. */
 void socket_note_locked(struct socket *socket, struct list *told);
 void socket_tell(struct list *told);
-/* CALL's files and DATA from SOCKET to its peer, or the one with a name. Returns how many bytes went, or an error. */
+/* CALL's files and DATA from SOCKET to its peer, or the one with a name. Returns how many bytes went, or an error; with
+ * -EAGAIN *FULL is whose queue has no room. */
 int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
-                           const uint8_t *data, uint32_t size, struct list *told);
+                           const uint8_t *data, uint32_t size, struct socket **full, struct list *told);
+/* Nobody has to wait to send to TARGET from SOCKET. */
+bool socket_writable_locked(const struct socket *socket, const struct socket *target);
 /* Receives at most SIZE bytes to DATA and FILES files to PLACES. RESULT is told the rest. */
 int64_t socket_receive_locked(struct socket *socket, uint32_t flags, uint8_t *data, uint32_t size,
                               struct file_place *places, uint32_t files, struct socket_result *result,

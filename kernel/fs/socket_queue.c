@@ -163,8 +163,14 @@ static int64_t room_for(const struct socket *socket, const struct socket *target
     return size < socket->send_room - used ? size : socket->send_room - used;
 }
 
+bool socket_writable_locked(const struct socket *socket, const struct socket *target)
+{
+    return target->queued * 4 <= socket->send_room &&
+           (socket->type != SOCKET_DATAGRAM || target->packets <= DATAGRAMS_MOST);
+}
+
 int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
-                           const uint8_t *data, uint32_t size, struct list *told)
+                           const uint8_t *data, uint32_t size, struct socket **full, struct list *told)
 {
     struct socket *target = socket->peer;
     struct packet *packet;
@@ -189,6 +195,7 @@ int64_t socket_send_locked(struct socket *socket, const struct socket_call *call
     count = room_for(socket, target, size);
     if (count < 0) {
         socket->file->wanted |= count == -EAGAIN;
+        *full = target;
         return count;
     }
     packet = joined(target, call, (uint32_t)count);
@@ -207,9 +214,12 @@ int64_t socket_send_locked(struct socket *socket, const struct socket_call *call
 
 /* --- receiving --- */
 
-/* Room has come in SOCKET's queue: its senders may go on. */
+/* Room has come in SOCKET's queue: its senders may go on, and those of datagrams to its name, who wait for its own
+ * events. */
 static void note_senders_locked(struct socket *socket, struct list *told)
 {
+    if (socket->type == SOCKET_DATAGRAM)
+        socket_note_locked(socket, told);
     list_for_each(node, &socket->senders)
         socket_note_locked(container_of(node, struct socket, peer_node), told);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "userland/message_counts.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
@@ -407,6 +408,141 @@ static void test_child(void)
     echo_with(EPOLLET);
 }
 
+/* --- messages --- */
+
+#define WAITS 50
+#define FAR 50
+
+static struct message_counts before, after;
+
+/* Requests of TYPE that the machine has sent since `before`. */
+static long sent(const char *type)
+{
+    long result = 0;
+
+    for (size_t i = 0; i < after.count; i++) {
+        if (strcmp(after.rows[i].name, type) == 0)
+            result = (long)after.rows[i].sent;
+    }
+    for (size_t i = 0; i < before.count; i++) {
+        if (strcmp(before.rows[i].name, type) == 0)
+            result -= (long)before.rows[i].sent;
+    }
+    return result;
+}
+
+static long sent_of_files(void)
+{
+    return sent("FILE_CALL") + sent("FILE_POLL") + sent("WATCH") + sent("FILE_READY") + sent("FILE_POLL_END") +
+           sent("EPOLL_WAIT");
+}
+
+static atomic_int waits, go;
+
+/* Waits for events that are there. */
+static void wait_often(struct thread *thread)
+{
+    long result = thread_move(*(const int *)thread->argument);
+    struct epoll_event event;
+
+    waits++;
+    thread_wait(&go, 1);
+    for (int i = 0; i < WAITS && result == 0; i++) {
+        if (machine_call(SYS_epoll_wait, set, (long)&event, 1, -1, 0, 0) != 1)
+            result = -1;
+    }
+    waits++;
+    thread_wait(&go, 2);
+    thread->result = result;
+}
+
+/* In a process of its own at home elsewhere: FAR files of our parent's kernel in one set. Its status says what went
+ * wrong. */
+static int wait_for_far(const int *fds, int answers)
+{
+    struct epoll_event event;
+
+    set = epoll_create1(0);
+    for (int i = 0; i < FAR; i++) {
+        if (change(EPOLL_CTL_ADD, fds[i], EPOLLIN, (uint64_t)i) != 0)
+            return 1;
+    }
+    if (epoll_wait(set, &event, 1, 0) != 0) /* armed */
+        return 2;
+    if (!message_counts_read(&before))
+        return 3;
+    for (int i = 0; i < WAITS; i++) {
+        if (epoll_wait(set, &event, 1, 0) != 0)
+            return 4;
+    }
+    if (!message_counts_read(&after))
+        return 5;
+    /* None, but what others do meanwhile: the parent waits for its answer. */
+    if (sent("FILE_POLL") != 0 || sent("FILE_READY") != 0 || sent("EPOLL_WAIT") != 0)
+        return 6;
+    before = after;
+    for (int i = 0; i < WAITS; i++) {
+        uint64_t value = (uint64_t)i;
+
+        if (write(answers, &value, sizeof(value)) != sizeof(value)) /* the parent writes to one of the files */
+            return 7;
+        if (epoll_wait(set, &event, 1, 60000) != 1 || event.data.u64 != (uint64_t)i % FAR)
+            return 8;
+        if (read(fds[event.data.u64], &value, sizeof(value)) != sizeof(value))
+            return 9;
+    }
+    if (!message_counts_read(&after))
+        return 10;
+    /* Each time one question when the file is ready, one after it was read, and one word that it is. */
+    if (sent("FILE_POLL") > 2 * WAITS || sent("FILE_READY") > WAITS || sent("FILE_POLL_END") > 2 * WAITS)
+        return 11;
+    return 0;
+}
+
+static void test_messages(void)
+{
+    int kernels[64], fds[FAR], answers[2], status = -1;
+    int count = tap_kernels(kernels), home = thread_kernel();
+    struct thread other = {.argument = &kernels[count - 1]};
+    uint64_t one = 1;
+    pid_t child;
+
+    if (tap_skip_alone() || !make())
+        return;
+    EXPECT(change(EPOLL_CTL_ADD, ends[1], EPOLLOUT, 0) == 0, "%s", strerror(errno));
+    EXPECT(message_counts_read(&before), "%s", strerror(errno));
+    for (int i = 0; i < WAITS; i++)
+        EXPECT(look(0) == EPOLLOUT, "ready");
+    EXPECT(message_counts_read(&after), "%s", strerror(errno));
+    EXPECT(sent_of_files() == 0, "%ld messages at home", sent_of_files());
+    waits = go = 0;
+    EXPECT(thread_start(&other, wait_often) && thread_wait(&waits, 1), "%s", strerror(errno));
+    EXPECT(message_counts_read(&before), "%s", strerror(errno));
+    go = 1;
+    EXPECT(thread_wait(&waits, 2), "it waits");
+    EXPECT(message_counts_read(&after), "%s", strerror(errno));
+    EXPECT(sent("FILE_CALL") == WAITS && sent_of_files() == WAITS, "%ld calls, %ld messages", sent("FILE_CALL"),
+           sent_of_files());
+    go = 2;
+    EXPECT(thread_join(&other) && other.result == 0, "%ld", atomic_load(&other.result));
+    unmake();
+
+    for (int i = 0; i < FAR; i++)
+        fds[i] = eventfd(0, EFD_NONBLOCK);
+    EXPECT(pipe(answers) == 0 && thread_move(kernels[count - 1]) == 0, "%s", strerror(errno));
+    child = fork();
+    if (child == 0)
+        _exit(wait_for_far(fds, answers[1]));
+    EXPECT(thread_move(home) == 0, "back");
+    close(answers[1]);
+    for (uint64_t value; read(answers[0], &value, sizeof(value)) == sizeof(value);)
+        EXPECT(write(fds[value % FAR], &one, sizeof(one)) == sizeof(one), "%s", strerror(errno));
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
+    close(answers[0]);
+    for (int i = 0; i < FAR; i++)
+        close(fds[i]);
+}
+
 static const struct tap_test tests[] = {
     {"what is ready is told as long as it is", test_level},
     {"with EPOLLET each event is told once", test_edge},
@@ -419,6 +555,7 @@ static const struct tap_test tests[] = {
     {"signals interrupt, and masks hold while it waits", test_interrupted},
     {"threads on all kernels wait for one set, and nothing is lost", test_crew},
     {"a child at home on another kernel watches our files", test_child},
+    {"a wait costs as few messages as it can", test_messages},
 };
 
 int main(void)

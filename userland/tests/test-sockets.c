@@ -613,6 +613,43 @@ static void test_connections(void)
     close(server);
 }
 
+/* Sends datagrams to a name whose queue is full again and again. */
+static void send_to_box(struct thread *thread)
+{
+    const struct job *job = thread->argument;
+    long result = thread_move(job->kernel);
+    struct sockaddr_un name;
+    socklen_t size = name_of("kettle-full-box", &name);
+
+    for (int i = 0; i < ROUNDS && result == 0; i++) {
+        if (machine_call(SYS_sendto, job->fd, (long)&i, sizeof(i), 0, (long)&name, size) != sizeof(i))
+            result = i + 1;
+    }
+    thread->result = result;
+}
+
+static void test_full_box(void)
+{
+    int box = serve(SOCK_DGRAM, "kettle-full-box"), sender = socket(AF_UNIX, SOCK_DGRAM, 0), wrong = 0;
+    int kernels[64];
+    int count = tap_kernels(kernels);
+    struct job job = {.kernel = kernels[count - 1], .fd = sender};
+    struct thread thread = {.argument = &job};
+
+    EXPECT(thread_start(&thread, send_to_box), "%s", strerror(errno));
+    for (int i = 0; i < ROUNDS; i++) {
+        int got = -1;
+
+        if (i % 32 == 0)
+            usleep(2000);
+        wrong += recv(box, &got, sizeof(got), 0) != sizeof(got) || got != i;
+    }
+    EXPECT(thread_join(&thread) && thread.result == 0 && wrong == 0, "%d wrong, %ld", wrong,
+           atomic_load(&thread.result));
+    close(box);
+    close(sender);
+}
+
 /* A child at home elsewhere is given the ends of two pipes, adds one to each byte of the first, and gives one of its
  * own back. */
 static int work_for_files(int fd)
@@ -685,6 +722,7 @@ static const struct tap_test tests[] = {
     {"several messages go with one call", test_many},
     {"a stream between threads on any kernels loses nothing", test_stream_far},
     {"a child at home on another kernel connects to a server on a third", test_connections},
+    {"who sends to a full box waits until there is room", test_full_box},
     {"descriptors go to a child at home on another kernel, and back", test_rights_far},
 };
 

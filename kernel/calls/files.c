@@ -123,7 +123,9 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
             count = files_wait(&answer, "input of a file");
             if (count == 0)
                 continue;
-            return count == 1 ? 0 : count;
+            if (count == 1)
+                return (answer.flags & FILE_TIMED) != 0 ? -EAGAIN : 0;
+            return count;
         }
         if (count < 0)
             return done > 0 ? (int64_t)done : count;
@@ -170,8 +172,10 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
         count = file_call(group, &request, buffer + begin, end - begin, NULL, 0, &answer);
         if (count == -EAGAIN && (answer.flags & FILE_MAY_WAIT) != 0) {
             count = files_wait(&answer, "room in a file");
-            if (count >= 0)
+            if (count == 0)
                 continue;
+            if (count == 1)
+                count = -EAGAIN;
         }
         if (count == -EPIPE)
             files_signal_broken_pipe();

@@ -84,6 +84,8 @@ struct file_kind {
     /* FILE_OPERATE (wire.h): what only this kind can do. The value is how many bytes of result data there are. */
     int64_t (*operate)(struct file *file, const struct file_request *request, const void *data, size_t size,
                        void *result, size_t room, struct file_answer *answer);
+    /* Nanoseconds that a read, or a write, waits at most; 0: any. NULL: 0. When they are over it is -EAGAIN. */
+    uint64_t (*timeout)(struct file *file, bool writing);
     void (*release)(struct file *file); /* nobody has it open any more */
     void (*forget)(struct file *file);  /* nobody uses it any more: its memory goes */
     bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */

@@ -254,6 +254,8 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
         answer->flags |= FILE_MAY_WAIT;
         if (file->kind == &file_terminal_kind && request->operation == FILE_READ)
             answer->flags |= terminal_timeout() << FILE_SECONDS_SHIFT;
+        if (file->kind->timeout != NULL && (request->operation == FILE_READ || request->operation == FILE_WRITE))
+            answer->flags |= FILE_TIMED | file_tenths(file->kind->timeout(file, request->operation == FILE_WRITE));
     }
     if (answer->value == -EAGAIN && file->kind->signals) {
         answer->flags |= FILE_SIGNALS;

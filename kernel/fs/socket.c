@@ -421,10 +421,11 @@ static int64_t socket_control(struct file *file, uint32_t command, void *data)
     return result;
 }
 
-/* Tenths of a second, for the answer of an operation that has to wait. */
-static uint32_t tenths(uint64_t timeout)
+static uint64_t socket_timeout(struct file *file, bool writing)
 {
-    return (uint32_t)((timeout + SECOND / 10 - 1) / (SECOND / 10)) << FILE_SECONDS_SHIFT;
+    const struct socket *socket = file->state;
+
+    return socket->timeouts[writing ? 1 : 0];
 }
 
 struct operation {
@@ -453,7 +454,7 @@ static int64_t receive(struct operation *o)
     count = socket_receive_locked(o->socket, o->call.flags, (uint8_t *)(places + o->call.b), o->call.a, places,
                                   o->call.b, o->result, &o->told);
     if (count == -EAGAIN)
-        o->answer->flags |= tenths(o->socket->timeouts[0]);
+        o->answer->flags |= file_tenths(o->socket->timeouts[0]);
     if (count < 0)
         return count;
     o->result->size = (uint32_t)count;
@@ -477,21 +478,21 @@ static int64_t act_locked(struct operation *o)
                     ? connect_datagram_locked(socket, &o->call, &o->told)
                     : connect_locked(socket, &o->call, o->end, &o->end_used, o->answer, &o->told);
         if (value == -EAGAIN)
-            o->answer->flags |= tenths(socket->timeouts[1]);
+            o->answer->flags |= file_tenths(socket->timeouts[1]);
         return value;
     case SOCKET_ACCEPT:
         if (o->room < sizeof(struct file_place))
             return -EPROTO;
         value = accept_locked(socket, &o->call, (struct file_place *)(o->result + 1), o->result, &o->told);
         if (value == -EAGAIN)
-            o->answer->flags |= tenths(socket->timeouts[0]);
+            o->answer->flags |= file_tenths(socket->timeouts[0]);
         return value;
     case SOCKET_SHUTDOWN:
         return shutdown_locked(socket, &o->call, &o->told);
     case SOCKET_SEND:
         value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &full, &o->told);
         if (value == -EAGAIN)
-            o->answer->flags |= tenths(socket->timeouts[1]);
+            o->answer->flags |= file_tenths(socket->timeouts[1]);
         if (value == -EAGAIN && socket->type == SOCKET_DATAGRAM)
             wait_for_locked(full, o->answer);
         o->result->length = value > 0 ? (uint32_t)value : 0;
@@ -611,6 +612,7 @@ static const struct file_kind socket_kind = {.read = socket_read,
                                              .poll = socket_poll,
                                              .control = socket_control,
                                              .operate = socket_operate,
+                                             .timeout = socket_timeout,
                                              .release = release,
                                              .forget = forget,
                                              .whole = true,

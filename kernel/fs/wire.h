@@ -89,7 +89,14 @@ struct msg_file_call { /* FILE_CALL; data follows */
 #define FILE_MAP_WRITES 16u  /* of FILE_MAP: the mapping may write to the file, now or later */
 #define FILE_UNLOCKS 32u     /* of FILE_CLOSE: the process may have locks on file ID of KERNEL, which are to go */
 #define FILE_SIGNALS 64u     /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
+#define FILE_TIMED 128u      /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
 #define FILE_SECONDS_SHIFT 8 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
+
+/* A time limit in the flags of an answer. */
+static inline uint32_t file_tenths(uint64_t nanoseconds)
+{
+    return (uint32_t)((nanoseconds + 99999999u) / 100000000u) << FILE_SECONDS_SHIFT;
+}
 
 struct file_answer { /* of FILE_CALL; result data follows */
     int64_t value;

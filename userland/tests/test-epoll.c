@@ -15,6 +15,7 @@
 
 #include "libc/kettle.h"
 #include "userland/message_counts.h"
+#include "userland/tests/left.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
@@ -556,9 +557,11 @@ static const struct tap_test tests[] = {
     {"threads on all kernels wait for one set, and nothing is lost", test_crew},
     {"a child at home on another kernel watches our files", test_child},
     {"a wait costs as few messages as it can", test_messages},
+    {"nothing is left open", left_test},
 };
 
 int main(void)
 {
+    left_begin();
     return tap_run(tests, TAP_COUNT(tests));
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "userland/tests/left.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
@@ -220,9 +221,11 @@ static const struct tap_test tests[] = {
     {"readers on all kernels get each its share, none is lost", test_crew},
     {"a writer waits for room", test_full_wakes},
     {"a child at home on another kernel uses the same", test_child},
+    {"nothing is left open", left_test},
 };
 
 int main(void)
 {
+    left_begin();
     return tap_run(tests, TAP_COUNT(tests));
 }

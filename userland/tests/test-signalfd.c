@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "userland/tests/left.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
@@ -183,9 +184,11 @@ static const struct tap_test tests[] = {
     {"the end of a child is read", test_child},
     {"epoll says that a signal is pending", test_epoll},
     {"a thread on any kernel reads the process's signals", test_threads},
+    {"nothing is left open", left_test},
 };
 
 int main(void)
 {
+    left_begin();
     return tap_run(tests, TAP_COUNT(tests));
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "userland/tests/left.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
@@ -363,6 +364,13 @@ static void test_options(void)
            "%d", peer.pid);
     EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
     EXPECT_ERROR(recv(pair[0], &byte, 1, 0), EAGAIN);
+    EXPECT_ERROR(read(pair[0], &byte, 1), EAGAIN);
+    EXPECT(setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(accept(server, NULL, NULL), EAGAIN);
+    EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
+    for (errno = 0; write(pair[0], &peer, sizeof(peer)) > 0;)
+        continue;
+    EXPECT(errno == EAGAIN, "%s", strerror(errno));
     close(server);
     unmake();
 }
@@ -724,9 +732,11 @@ static const struct tap_test tests[] = {
     {"a child at home on another kernel connects to a server on a third", test_connections},
     {"who sends to a full box waits until there is room", test_full_box},
     {"descriptors go to a child at home on another kernel, and back", test_rights_far},
+    {"nothing is left open", left_test},
 };
 
 int main(void)
 {
+    left_begin();
     return tap_run(tests, TAP_COUNT(tests));
 }

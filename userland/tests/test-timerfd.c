@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "userland/tests/left.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
@@ -189,9 +190,11 @@ static const struct tap_test tests[] = {
     {"setting it anew forgets what was", test_set_again},
     {"what cannot be is refused as Linux does", test_refused},
     {"threads on all kernels wait for one timer", test_threads},
+    {"nothing is left open", left_test},
 };
 
 int main(void)
 {
+    left_begin();
     return tap_run(tests, TAP_COUNT(tests));
 }

@@ -13,8 +13,8 @@
 
 struct instance instance = {.kernel = HERE, .kernels = 4};
 
-static int objects;      /* of the heap */
-static int proxies;      /* that stand for files of other kernels */
+static int objects; /* of the heap */
+static int proxies; /* that stand for files of other kernels */
 static bool no_memory;
 static uint64_t last_closed;
 static struct file *local; /* the one file of this kernel */
@@ -251,7 +251,8 @@ TEST(files_given, "files come with the first byte of what they were sent with, e
 TEST(files_left, "files that there is no room for are closed, and so are those that nobody receives")
 {
     struct file mine = {.id = 40, .kernel = HERE, .pins = 1, .opens = 3};
-    struct file_place some[3] = {{.id = 40, .kernel = HERE}, {.id = 50, .kernel = ELSEWHERE}, {.id = 40, .kernel = HERE}};
+    struct file_place some[3] = {
+        {.id = 40, .kernel = HERE}, {.id = 50, .kernel = ELSEWHERE}, {.id = 40, .kernel = HERE}};
     char text[16];
 
     begin(SOCKET_DATAGRAM);

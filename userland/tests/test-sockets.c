@@ -21,6 +21,7 @@
 #include "libc/kettle.h"
 #include "userland/tests/left.h"
 #include "userland/tests/machine.h"
+#include "userland/tests/place.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
 
@@ -28,6 +29,7 @@
 #define ROUNDS 200
 
 static int pair[2];
+static atomic_int ready;
 
 static bool make(int type)
 {
@@ -658,6 +660,31 @@ static void test_full_box(void)
     close(sender);
 }
 
+static void receive_one(struct thread *thread)
+{
+    char byte;
+
+    ready = 1;
+    thread->result = machine_call(SYS_recvfrom, pair[1], (long)&byte, 1, 0, 0, 0);
+}
+
+static void test_moved(void)
+{
+    struct thread waiter = {.index = 0};
+
+    if (!make(SOCK_STREAM))
+        return;
+    ready = 0;
+    EXPECT(thread_start(&waiter, receive_one) && thread_wait(&ready, 1), "%s", strerror(errno));
+    for (int i = 0; i < 3 * place_count(); i++) {
+        EXPECT(place_push(waiter.tid, i) == 0, "push %d", i);
+        usleep(3000);
+    }
+    EXPECT(write(pair[0], "m", 1) == 1, "%s", strerror(errno));
+    EXPECT(thread_join(&waiter) && waiter.result == 1, "%ld", atomic_load(&waiter.result));
+    unmake();
+}
+
 /* A child at home elsewhere is given the ends of two pipes, adds one to each byte of the first, and gives one of its
  * own back. */
 static int work_for_files(int fd)
@@ -730,6 +757,7 @@ static const struct tap_test tests[] = {
     {"several messages go with one call", test_many},
     {"a stream between threads on any kernels loses nothing", test_stream_far},
     {"a child at home on another kernel connects to a server on a third", test_connections},
+    {"who waits for a message may be moved", test_moved},
     {"who sends to a full box waits until there is room", test_full_box},
     {"descriptors go to a child at home on another kernel, and back", test_rights_far},
     {"nothing is left open", left_test},

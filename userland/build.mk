@@ -87,6 +87,7 @@ USERLAND_PARTS_test-timerfd = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-signalfd = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-epoll = tests/tap tests/thread tests/left tests/place tests/case message_counts kernel_cpus proc_file message_table
 USERLAND_PARTS_test-sockets = tests/tap tests/thread tests/left tests/place tests/case kernel_cpus proc_file message_table
+USERLAND_PARTS_test-stop-sets = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-exhaust = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-resident = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-vdso = $(addprefix tests/,tap thread)

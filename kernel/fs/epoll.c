@@ -255,6 +255,18 @@ static int nest_locked(struct epoll *outer, struct epoll *inner)
     return 0;
 }
 
+void epoll_item_here(struct epoll_item *item)
+{
+    if (item->file == NULL) {
+        epoll_remove(item);
+        return;
+    }
+    poll_hook_add(item->file->events, &item->hook);
+    if (item->file->kind->signals && list_empty(&item->signalfd))
+        list_append(&item->epoll->signalfds, &item->signalfd);
+    ready_add(item); /* it may be */
+}
+
 static int add_locked(struct epoll *epoll, const struct epoll_change *change, struct file *file)
 {
     struct epoll_item *item = heap_alloc(sizeof(*item));
@@ -268,6 +280,7 @@ static int add_locked(struct epoll *epoll, const struct epoll_change *change, st
                                 .data = change->data,
                                 .events = change->events,
                                 .fd = change->fd};
+    list_init(&item->hook.node);
     list_init(&item->ready);
     list_init(&item->signalfd);
     if (file == NULL) {
@@ -280,10 +293,7 @@ static int add_locked(struct epoll *epoll, const struct epoll_change *change, st
         epoll_far_changed(item->far);
     } else {
         file_pin(file);
-        poll_hook_add(file->events, &item->hook);
-        if (file->kind->signals)
-            list_append(&epoll->signalfds, &item->signalfd);
-        ready_add(item); /* it may be */
+        epoll_item_here(item);
     }
     list_append(bucket_of(epoll, change->fd), &item->node);
     return 0;
@@ -433,6 +443,21 @@ struct file *epoll_create(void)
     if (epoll->file == NULL)
         heap_free(epoll, sizeof(*epoll));
     return epoll->file;
+}
+
+static void switch_set(struct file *file, void *context)
+{
+    const uint32_t *kernels = context;
+
+    if (file->kind == &epoll_kind)
+        epoll_far_switch(file->state, kernels[0], kernels[1]);
+}
+
+void epoll_switch(uint32_t from, uint32_t to)
+{
+    uint32_t kernels[2] = {from, to};
+
+    file_each(switch_set, kernels);
 }
 
 void epoll_init(void)

@@ -60,6 +60,43 @@ struct epoll_far *epoll_far_get(struct epoll *epoll, uint32_t kernel)
     return far;
 }
 
+/* ITEM's kernel has stopped, and its files are at TO. */
+static void switch_item(struct epoll_item *item, uint32_t to)
+{
+    struct epoll_far *old = item->far, *far = item->epoll->fars;
+
+    item->place.kernel = to;
+    old->count--;
+    epoll_far_changed(old);
+    item->far = NULL;
+    if (to == instance.kernel) {
+        item->file = file_find(item->place.id);
+        epoll_item_here(item);
+        return;
+    }
+    while (far != NULL && far->kernel != to)
+        far = far->next;
+    if (far == NULL) { /* the old one may as well stand for the new kernel; the others of its items follow */
+        old->kernel = to;
+        far = old;
+    }
+    item->far = far;
+    far->count++;
+    epoll_far_changed(far);
+}
+
+void epoll_far_switch(struct epoll *epoll, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
+        list_for_each_safe(node, &epoll->buckets[i]) {
+            struct epoll_item *item = container_of(node, struct epoll_item, node);
+
+            if (item->far != NULL && item->place.kernel == from)
+                switch_item(item, to);
+        }
+    }
+}
+
 void epoll_far_release(struct epoll *epoll)
 {
     for (struct epoll_far *far = epoll->fars; far != NULL; far = far->next) {
@@ -116,7 +153,8 @@ static void question_take(const struct question *q, struct epoll *epoll, struct 
 {
     const struct poll_item *items = (const struct poll_item *)(q->message + 1);
 
-    for (uint32_t i = 0; i < q->message->count; i++) {
+    for (uint32_t n = 0; n < q->message->count; n++) {
+        uint32_t i = (n + epoll->turn) % q->message->count; /* so that all have their turn to be the first */
         struct epoll_item *item = epoll_find(epoll, q->fds[i], items[i].id, far->kernel);
         const struct poll_state *state = &q->states[i];
         bool edge;
@@ -180,10 +218,21 @@ static int64_t ask(struct epoll *epoll, struct epoll_far *far, uint32_t max, str
     return ready < 0 ? ready : 0;
 }
 
+/* The far number INDEX, or NULL. */
+static struct epoll_far *far_at(const struct epoll *epoll, uint32_t index)
+{
+    struct epoll_far *far = epoll->fars;
+
+    while (far != NULL && index-- > 0)
+        far = far->next;
+    return far;
+}
+
 static int64_t wait_here(struct file *file, const struct epoll_look *look, struct epoll_found *out)
 {
     static const struct wait_reason reason = {.what = "another wait of an epoll", .kernel = -1};
     struct epoll *epoll = epoll_of(file);
+    uint32_t parts = 1; /* the files here, and each far */
     int64_t error = 0;
 
     if (epoll == NULL)
@@ -193,15 +242,20 @@ static int64_t wait_here(struct file *file, const struct epoll_look *look, struc
     while (epoll->asking)
         waitq_wait(&epoll->asked, &epoll->scan, &reason, WAIT_FIRM, 0);
     epoll->asking = true;
-    for (struct epoll_far *far = epoll->fars; far != NULL && error == 0 && out->count < look->max; far = far->next) {
-        if (!far_due(far))
-            continue;
-        spin_unlock(&epoll->scan);
-        error = ask(epoll, far, look->max, out);
-        spin_lock(&epoll->scan);
+    epoll->turn++;
+    while (far_at(epoll, parts - 1) != NULL)
+        parts++;
+    for (uint32_t i = 0; i < parts && error == 0 && out->count < look->max; i++) {
+        struct epoll_far *far = far_at(epoll, (i + epoll->turn) % parts); /* NULL: the files here */
+
+        if (far == NULL) {
+            epoll_collect(epoll, look->signals, look->max, out);
+        } else if (far_due(far)) {
+            spin_unlock(&epoll->scan);
+            error = ask(epoll, far, look->max, out);
+            spin_lock(&epoll->scan);
+        }
     }
-    if (error == 0 || out->count > 0)
-        epoll_collect(epoll, look->signals, look->max, out);
     epoll->asking = false;
     waitq_wake_all(&epoll->asked);
     spin_unlock(&epoll->scan);

@@ -51,6 +51,7 @@ struct epoll {
     struct epoll_far *fars;             /* [s] */
     uint32_t above;                     /* [nesting] sets around this one, one in the other */
     bool closed;                        /* [s] */
+    uint32_t turn;                      /* [s] which part is asked first */
     bool asking;                        /* [s] somebody asks other kernels */
     struct waitq asked;                 /* [s] */
     bool telling;                       /* [a] it is in a list of those to be told */
@@ -78,6 +79,10 @@ static inline void epoll_far_changed(struct epoll_far *far)
 }
 /* It is closed: no kernel tells it any more. */
 void epoll_far_release(struct epoll *epoll);
+/* All stand still: files of FROM are at TO. */
+void epoll_far_switch(struct epoll *epoll, uint32_t from, uint32_t to);
+/* [s] ITEM's file is one of this kernel now, with a pin; NULL: it is closed, and ITEM goes. */
+void epoll_item_here(struct epoll_item *item);
 void epoll_far_init(void);
 
 #endif

@@ -2,11 +2,13 @@
  * kernel/fs/move.h. Handlers do it, one at a time, while programs stand still. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/fs/epoll.h"
 #include "kernel/fs/move.h"
 #include "kernel/fs/move_internal.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
+#include "kernel/fs/socket.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -334,6 +336,8 @@ void move_switch(uint32_t from, uint32_t to)
     drop_lists(false);
     node_maps_switch(from, to);
     group_each_still(switch_table, &s);
+    epoll_switch(from, to);
+    socket_switch(from, to);
 }
 
 void move_init(void)

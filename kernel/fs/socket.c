@@ -617,3 +617,18 @@ static const struct file_kind socket_kind = {.read = socket_read,
                                              .forget = forget,
                                              .whole = true,
                                              .one_read = true};
+
+static void switch_queue(struct file *file, void *context)
+{
+    const uint32_t *kernels = context;
+
+    if (file->kind == &socket_kind)
+        socket_switch_queue(file->state, kernels[0], kernels[1]);
+}
+
+void socket_switch(uint32_t from, uint32_t to)
+{
+    uint32_t kernels[2] = {from, to};
+
+    file_each(switch_queue, kernels);
+}

@@ -62,6 +62,8 @@ struct socket_result { /* places of files and data follow */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 
+/* All stand still: files of kernel FROM, which stops, are at TO, those on their way too. */
+void socket_switch(uint32_t from, uint32_t to);
 /* TYPE: SOCKET_*. NULL without memory. */
 struct file *socket_create(uint32_t type, uint32_t flags);
 /* Two that are connected, made by process PID. -ENOMEM. */

@@ -70,6 +70,8 @@ uint32_t socket_readable_locked(const struct socket *socket);
 /* All of SOCKET's queue is to go; done by socket_sweep without the lock. */
 void socket_drop_queue_locked(struct socket *socket);
 void socket_sweep(void);
+/* All stand still: proxies in SOCKET's queue for files of FROM stand for those of TO. */
+void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to);
 
 /* Names, of sockets of one type each, under the lock. An endpoint is found by its name; -ECONNREFUSED: nobody has it.
  */

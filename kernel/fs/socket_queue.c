@@ -3,6 +3,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/socket_internal.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 
@@ -387,4 +388,29 @@ void socket_sweep(void)
     }
     sweeping = false;
     spin_unlock(&socket_lock);
+}
+
+void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to)
+{
+    list_for_each(node, &socket->queue) {
+        struct packet *packet = container_of(node, struct packet, node);
+
+        for (uint32_t i = 0; i < packet->files; i++) {
+            struct file *proxy = packet->file[i], *file;
+
+            if (proxy->kernel != from)
+                continue;
+            if (to != instance.kernel) {
+                proxy->kernel = to;
+                continue;
+            }
+            file = file_find(proxy->id); /* it is open: the proxy has an open of it, which is the packet's now */
+            if (file == NULL)
+                panic("fs: file %lx, on its way in a socket, has not come from kernel %u", (unsigned long)proxy->id,
+                      from);
+            file_unpin(file);
+            file_unpin(proxy);
+            packet->file[i] = file;
+        }
+    }
 }

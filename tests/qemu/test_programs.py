@@ -13,7 +13,7 @@ MACHINES = {
     "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
 }
 PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-descriptors", "test-pipes",
-            "test-registers", "test-migrate", "test-eventfd", "test-timerfd", "test-signalfd", "test-epoll", "test-sockets",
+            "test-registers", "test-migrate", "test-eventfd", "test-timerfd", "test-signalfd", "test-epoll", "test-sockets", "test-stop-sets",
             "test-threads", "test-futex", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
             "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock",
             "test-vdso", "test-timers", "test-limits"]

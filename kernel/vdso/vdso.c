@@ -81,7 +81,7 @@ int __vdso_gettimeofday(struct time *time, uint32_t zone[2])
 
 int64_t __vdso_time(int64_t *out)
 {
-    struct time now;
+    struct time now = {0, 0}; /* the call may be refused */
 
     tell(CLOCK_REALTIME, &now);
     if (out != 0)

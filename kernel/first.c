@@ -84,23 +84,21 @@ void first_process_start(void)
     struct cpio_entry run;
     struct file_table *files;
     struct spawn_program program;
-    const void *data;
-    size_t size;
-    void *held;
+    struct loaded loaded;
     int64_t error;
 
     group_hooks.first_ended = machine_exit;
     if (initramfs_find(".kettle/run", &run) == 0 && !parse_run(&run, &path, &strings))
         panic("kernel: .kettle/run of the initramfs is damaged");
-    error = file_load(NULL, path, &data, &size, &held);
+    error = file_load(NULL, &(struct name){NAME_FOLDER, path}, &loaded);
     files = file_table_create();
-    if (error == 0 && (files == NULL || file_table_set_program(files, path) != 0))
+    if (error == 0 && (files == NULL || file_table_set_program(files, loaded.path) != 0))
         error = -ENOMEM;
-    program = (struct spawn_program){.file = data, .size = size, .path = path, .strings = &strings};
+    program = (struct spawn_program){.file = loaded.data, .size = loaded.size, .path = path, .strings = &strings};
     log_event("user");
     if (error == 0)
         error = spawn_process(0, &program, files, NULL);
     if (error < 0)
         panic("kernel: the first program, %s, cannot be started (error %d)", path, (int)error);
-    file_unload(held);
+    file_unload(&loaded);
 }

@@ -212,7 +212,8 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
     case PROCESS_UMASK:
         spin_lock(&group->lock);
         value = process->umask;
-        process->umask = (uint32_t)call->a & 0777;
+        if ((call->a & PROCESS_UMASK_ASK) == 0)
+            process->umask = (uint32_t)call->a & 0777;
         spin_unlock(&group->lock);
         return value;
     case PROCESS_ALARM:

@@ -59,7 +59,7 @@ struct process {
     struct list timers;                            /* [g] tasks/process_timer.c */
     uint32_t timer_count, timer_next;              /* [g] how many there are; id of the next one */
     struct process_limit limits[PROCESS_LIMITS];   /* [g] */
-    uint32_t umask;                                /* [g] nothing is created by name: kept for who asks */
+    uint32_t umask;                                /* [g] permissions that are not given to what is made by name */
     uint32_t command_size;                         /* [g] */
     char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
     char name[THREAD_NAME_MAX];                    /* [g] of the program */
@@ -111,7 +111,7 @@ enum process_operation {
     PROCESS_REAPED,      /* its parent has waited for it */
     PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */
     PROCESS_TIMES,       /* -> members, times of children waited for */
-    PROCESS_UMASK,       /* a: permission bits. -> the ones before */
+    PROCESS_UMASK,       /* a: permission bits, or PROCESS_UMASK_ASK. -> the ones before */
     PROCESS_ALARM,    /* a: ns from now, 0: off, b: interval, c: 1 sets, 0 only asks. -> ns that were left, interval */
     PROCESS_CONTINUE, /* what SIGCONT does at once: sent to one thread */
     /* tasks/process_timer.h; a: the timer's id */
@@ -124,6 +124,8 @@ enum process_operation {
     PROCESS_TIMER_DELETE,
     PROCESS_LIMIT, /* a: which, upper half: 1 sets it, to b (soft) and c (hard). -> what it was. EINVAL EPERM */
 };
+#define PROCESS_UMASK_ASK 01000u
+
 struct msg_process_call;
 struct msg_process_result;
 int64_t process_call(const struct msg_process_call *call, struct msg_process_result *result);

@@ -7,6 +7,7 @@
 #include "kernel/fs/name.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/script.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -109,27 +110,14 @@ static void free_given(struct given *given)
     heap_free(given, sizeof(*given));
 }
 
-/* What /proc/PID/exe names from now on; without memory, the program before. */
-static void remember_program(struct group *group, const char *path)
-{
-    char *name = heap_alloc(PATH_MAX + 1);
-    bool folder;
-
-    if (name == NULL)
-        return;
-    name[0] = '/';
-    if (name_absolute(group, NAME_FOLDER, path, name + 1, &folder) == 0)
-        file_table_set_program(group->files, name);
-    heap_free(name, PATH_MAX + 1);
-}
-
-static int64_t exec_loaded(struct given *given, const void *file, size_t size)
+static int64_t exec_loaded(const struct given *given, const struct loaded *loaded, struct exec_strings *strings)
 {
     struct group *group = thread_current()->group;
-    struct spawn_program program = {.file = file, .size = size, .path = given->path, .strings = &given->list};
+    struct spawn_program program = {
+        .file = loaded->data, .size = loaded->size, .path = given->path, .strings = strings};
     int64_t error;
 
-    error = program_check(file, size, given->path, &given->list);
+    error = program_check(loaded->data, loaded->size, given->path, strings);
     if (error != 0)
         return error;
     if (group->home != instance.kernel) { /* a process changes its program at home; there this call begins again */
@@ -140,28 +128,36 @@ static int64_t exec_loaded(struct given *given, const void *file, size_t size)
     }
     error = spawn_exec(&program);
     if (error == 0)
-        remember_program(group, given->path);
+        file_table_set_program(group->files, loaded->path); /* without memory, /proc has the program before */
     return error == -EAGAIN ? -ERESTARTNOINTR : error;
+}
+
+static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, uint64_t argv, uint64_t envp)
+{
+    struct given *given = heap_alloc(sizeof(*given));
+    struct name name = {.directory = directory};
+    struct loaded loaded = {.data = NULL};
+    struct script script = {.memory = NULL};
+    int64_t error = -ENOMEM;
+
+    if (given != NULL)
+        error = read_given(given, path, argv, envp);
+    if (error == 0) {
+        name.path = given->path;
+        error = script_load(thread_current()->group, &name, &given->list, &loaded, &script);
+    }
+    if (error == 0)
+        error = exec_loaded(given, &loaded, &script.strings);
+    script_free(&script);
+    file_unload(&loaded);
+    free_given(given);
+    c->replaced = error == 0;
+    return error;
 }
 
 int64_t call_execve(struct call *c)
 {
-    struct given *given = heap_alloc(sizeof(*given));
-    const void *file;
-    void *held = NULL;
-    size_t size;
-    int64_t error = -ENOMEM;
-
-    if (given != NULL)
-        error = read_given(given, c->a[0], c->a[1], c->a[2]);
-    if (error == 0)
-        error = file_load(thread_current()->group, given->path, &file, &size, &held);
-    if (error == 0)
-        error = exec_loaded(given, file, size);
-    file_unload(held);
-    free_given(given);
-    c->replaced = error == 0;
-    return error;
+    return exec_at(c, NAME_FOLDER, c->a[0], c->a[1], c->a[2]);
 }
 
 /* SPAWN. Behind it: descriptors, PATH_SIZE bytes of path and the strings, each with its NUL. */
@@ -222,24 +218,29 @@ static int64_t spawn_here(const struct msg_spawn *message)
                                    .envp = path + message->path_size + message->argv_size,
                                    .envc = message->envc,
                                    .envp_size = message->envp_size};
-    struct spawn_program program = {.path = path, .strings = &strings};
+    struct spawn_program program = {.path = path};
     struct file_table *files = NULL;
-    void *held = NULL;
-    int64_t result = file_load(NULL, path, &program.file, &program.size, &held);
+    struct loaded loaded = {.data = NULL};
+    struct script script = {.memory = NULL};
+    int64_t result = script_load(NULL, &(struct name){NAME_FOLDER, path}, &strings, &loaded, &script);
 
+    program.file = loaded.data;
+    program.size = loaded.size;
+    program.strings = &script.strings;
     if (result == 0)
         result = file_table_pick_at(process_home(message->parent), message->parent, all ? NULL : descriptors, listed,
                                     &files);
     if (result == 0) {
         if (all)
             file_table_exec(files);
-        result = file_table_set_program(files, path);
+        result = file_table_set_program(files, loaded.path);
     }
     if (result == 0)
         result = spawn_process(message->parent, &program, files, &message->attributes);
     if (result < 0 && files != NULL)
         file_table_free(files);
-    file_unload(held);
+    script_free(&script);
+    file_unload(&loaded);
     return result;
 }
 
@@ -283,20 +284,18 @@ void exec_init(void)
 /* PATH from the root on: behind the working directory of the caller unless it is absolute. */
 static int64_t absolute(const char *path, char out[PATH_SIZE])
 {
-    struct file_request request = {.operation = FILE_GET_FOLDER};
+    struct file_request request = {.operation = FILE_PATH, .fd = FILE_FOLDER};
     struct file_answer answer;
     size_t used = 0;
 
     if (path[0] == '\0')
         return -ENOENT;
     if (path[0] != '/') {
-        int64_t length = file_call(thread_current()->group, &request, NULL, 0, out + 1,
-                                   FILE_CHUNK < PATH_SIZE - 2 ? FILE_CHUNK : PATH_SIZE - 2, &answer);
+        int64_t length = file_call(thread_current()->group, &request, NULL, 0, out, PATH_SIZE - 1, &answer);
 
-        if (length < 0)
+        if (length < 0 && length != -EBADF) /* none was set: the root */
             return length;
-        out[0] = '/';
-        used = 1 + (size_t)length;
+        used = length < 0 ? 0 : (size_t)length;
         out[used++] = '/';
     }
     if (used + strlen(path) + 1 > PATH_SIZE)

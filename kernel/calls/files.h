@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/fs/name.h"
 #include "kernel/fs/remote.h"
 
 struct call;
@@ -34,9 +35,20 @@ int64_t files_install(const struct file_place *place, uint32_t flags);
 int64_t files_lock(int64_t fd, uint32_t command, uint64_t address);
 /* Both descriptors are open files of the same node. */
 bool files_same(int64_t one, int64_t other);
-/* A name as path_normalize writes it, on the heap, of the path at user address PATH; *FOLDER: only a directory will do.
- * LINK: a symbolic link in its last part is followed. To be freed with PATH_MAX. */
-int64_t files_name(int64_t directory, uint64_t path, bool link, char **out, bool *folder);
+/* A copy of the path at user address PATH, on the heap, to be freed with PATH_MAX; or NULL and *ERROR. */
+char *files_path(uint64_t path, int64_t *error);
+/* Does ASKED with the path at user address PATH, which begins at DIRECTORY, and for two names the other one. */
+int64_t files_name(const struct msg_file_name *asked, int64_t directory, uint64_t path, struct name_result *result);
+/* MODE without what the process does not give (umask(2)). Asks the home. */
+uint32_t files_mode(uint32_t mode);
+/* Does PATH at user address hold an empty string? */
+bool files_empty(uint64_t path);
+/* FLAGS of a call, AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH, as NAME_*. */
+#define AT_SYMLINK_NOFOLLOW 0x100u
+#define AT_REMOVEDIR 0x200u
+#define AT_SYMLINK_FOLLOW 0x400u
+#define AT_EMPTY_PATH 0x1000u
+uint32_t files_flags(uint32_t flags);
 
 /* restart_syscall(2) of a write that was interrupted halfway. */
 int64_t files_write_again(struct call *c);

@@ -1,103 +1,92 @@
-/* System calls on paths. What a path means depends on the working directory, which the process's home knows; what it
- * names is asked of kernel 0, or made here (kernel/fs/name.h). */
+/* System calls that open, look at and go to what a path names (kernel/fs/name.h). */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
 #include "kernel/fs/name.h"
 #include "kernel/fs/path.h"
-#include "kernel/fs/proc.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/group.h"
+#include "tasks/process.h"
 #include "tasks/thread.h"
+#include "tasks/wire.h"
 
-#define AT_SYMLINK_NOFOLLOW 0x100u
-#define AT_EMPTY_PATH 0x1000u
-#define LINKS_MAX 8
-#define OPEN_NOFOLLOW 0400000u
+#define AT_EACCESS 0x200u
+#define PROC_DEVICE 2u
 
-/* Replaces the last component of NAME by TARGET (LENGTH bytes, and room for PATH_MAX with the NUL). */
-static int64_t follow_beside(char *target, size_t length, char *name, bool *folder)
+char *files_path(uint64_t path, int64_t *error)
 {
-    size_t parent = strnlen(name, PATH_MAX);
+    char *text = heap_alloc_unset(PATH_MAX);
 
-    while (parent > 0 && name[parent - 1] != '/')
-        parent--;
-    if (parent + length + 1 > PATH_MAX)
-        return -ENAMETOOLONG;
-    memmove(target + parent, target, length + 1);
-    memcpy(target, name, parent);
-    return path_normalize(target, name, PATH_MAX, folder);
+    *error = text == NULL ? -ENOMEM : user_read_string(text, path, PATH_MAX);
+    if (*error >= 0) {
+        *error = 0;
+        return text;
+    }
+    heap_free(text, PATH_MAX);
+    return NULL;
 }
 
-/* Replaces NAME (PATH_MAX bytes), if it is a symbolic link, by where it leads. -ELOOP. */
-static int64_t follow(char *name, bool *folder)
+int64_t files_name(const struct msg_file_name *asked, int64_t directory, uint64_t path, struct name_result *result)
 {
-    char *target = NULL;
-    int64_t error = 0;
+    struct name name = {.directory = directory};
+    int64_t error;
+    char *text = files_path(path, &error);
 
-    for (int i = 0; proc_has(name) && error == 0; i++) {
-        int64_t length;
-
-        if (target == NULL)
-            target = heap_alloc(PATH_MAX);
-        if (target == NULL)
-            return -ENOMEM;
-        length = proc_link(name, target, PATH_MAX - 1);
-        if (length < 0)
-            break;
-        target[length] = '\0';
-        if (i == LINKS_MAX)
-            error = -ELOOP;
-        else if (target[0] == '/')
-            error = path_normalize(target, name, PATH_MAX, folder);
-        else
-            error = follow_beside(target, (size_t)length, name, folder);
-    }
-    if (target != NULL)
-        heap_free(target, PATH_MAX);
+    *result = (struct name_result){.text = NULL};
+    if (text == NULL)
+        return error;
+    name.path = text;
+    error = name_do(thread_current()->group, asked, &name, NULL, result);
+    heap_free(text, PATH_MAX);
     return error;
 }
 
-int64_t files_name(int64_t directory, uint64_t path, bool link, char **out, bool *folder)
+uint32_t files_mode(uint32_t mode)
 {
-    char *text = heap_alloc(PATH_MAX);
-    int64_t error = -ENOMEM;
+    struct msg_process_call call = {
+        .id = thread_current()->group->id, .operation = PROCESS_UMASK, .a = PROCESS_UMASK_ASK};
+    struct msg_process_result result;
+    int64_t mask = process_call(&call, &result);
 
-    *out = heap_alloc(PATH_MAX);
-    if (text != NULL && *out != NULL) {
-        error = user_read_string(text, path, PATH_MAX);
-        if (error >= 0)
-            error = name_absolute(thread_current()->group, directory, text, *out, folder);
-        if (error == 0 && link)
-            error = follow(*out, folder);
-    }
-    if (text != NULL)
-        heap_free(text, PATH_MAX);
-    if (error != 0 && *out != NULL)
-        heap_free(*out, PATH_MAX);
-    return error;
+    return mask < 0 ? mode : mode & ~(uint32_t)mask;
 }
 
-static int64_t open_at(int64_t directory, uint64_t path, uint32_t flags)
+bool files_empty(uint64_t path)
 {
-    struct file_place place;
-    bool folder;
-    char *name;
-    int64_t result = files_name(directory, path, (flags & OPEN_NOFOLLOW) == 0, &name, &folder);
+    char first;
 
+    return user_read(&first, path, 1) == 0 && first == '\0';
+}
+
+uint32_t files_flags(uint32_t flags)
+{
+    return ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? NAME_NO_FOLLOW : 0) | ((flags & AT_EMPTY_PATH) != 0 ? NAME_EMPTY : 0);
+}
+
+static int64_t open_at(int64_t directory, uint64_t path, uint32_t flags, uint32_t mode)
+{
+    bool makes = (flags & (OPEN_CREATE | OPEN_TEMPORARY)) != 0 && (flags & OPEN_PATH) == 0;
+    struct name name = {.directory = directory};
+    struct name_result opened;
+    int64_t result;
+    char *text = files_path(path, &result);
+
+    if (text == NULL)
+        return result;
+    name.path = text;
+    result = name_open(thread_current()->group, &name, flags & ~OPEN_RUN, makes ? files_mode(mode & 07777) : 0,
+                       &opened);
+    name_result_free(&opened);
+    heap_free(text, PATH_MAX);
     if (result != 0)
         return result;
-    result = name_open(name, folder, flags, &place);
-    heap_free(name, PATH_MAX);
-    if (result != 0)
-        return result;
-    result = files_simple(FILE_INSTALL, (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0, (int64_t)place.id,
-                          place.kernel);
+    result = files_simple(FILE_INSTALL, (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0, (int64_t)opened.place.id,
+                          opened.place.kernel);
     if (result == -ENOSPC) {
-        file_drop(place.kernel, place.id);
+        file_drop(opened.place.kernel, opened.place.id);
         result = -ENOMEM;
     }
     return result;
@@ -105,234 +94,140 @@ static int64_t open_at(int64_t directory, uint64_t path, uint32_t flags)
 
 int64_t call_open(struct call *c)
 {
-    return open_at(NAME_FOLDER, c->a[0], (uint32_t)c->a[1]);
+    return open_at(NAME_FOLDER, c->a[0], (uint32_t)c->a[1], (uint32_t)c->a[2]);
 }
 
 int64_t call_openat(struct call *c)
 {
-    return open_at((int32_t)c->a[0], c->a[1], (uint32_t)c->a[2]);
+    return open_at((int32_t)c->a[0], c->a[1], (uint32_t)c->a[2], (uint32_t)c->a[3]);
 }
 
-static int64_t facts_at(int64_t directory, uint64_t path, bool link, struct file_facts *facts)
+int64_t call_creat(struct call *c)
 {
-    bool folder;
-    char *name;
-    int64_t error = files_name(directory, path, link, &name, &folder);
-
-    if (error != 0)
-        return error;
-    error = name_stat(name, folder, facts);
-    heap_free(name, PATH_MAX);
-    return error;
+    return open_at(NAME_FOLDER, c->a[0], 1 | OPEN_CREATE | OPEN_TRUNCATE, (uint32_t)c->a[1]);
 }
 
-struct linux_stat { /* as asm/stat.h for x86-64 */
-    uint64_t dev, ino, nlink;
-    uint32_t mode, uid, gid, pad;
-    uint64_t rdev;
-    int64_t size, block_size, blocks;
-    uint64_t atime, atime_ns, mtime, mtime_ns, ctime, ctime_ns;
-    int64_t unused[3];
-};
-
-_Static_assert(sizeof(struct linux_stat) == 144, "Linux ABI");
-
-static int64_t give_stat(int64_t error, const struct file_facts *facts, uint64_t address)
+/* As root: everything may be read and written but /proc, what has any execute bit run. */
+static int64_t access_at(int64_t directory, uint64_t path, uint32_t mode, uint32_t flags)
 {
-    bool device = (facts->mode & FILE_TYPE_MASK) == FILE_CHARACTER;
-    struct linux_stat stat = {.dev = device ? 4 : facts->device,
-                              .ino = facts->inode,
-                              .nlink = 1,
-                              .mode = facts->mode,
-                              .rdev = device ? facts->device : 0,
-                              .size = (facts->mode & FILE_TYPE_MASK) == FILE_REGULAR ? (int64_t)facts->size : 0,
-                              .block_size = PAGE_SIZE,
-                              .blocks = (int64_t)((facts->size + 511) / 512),
-                              .atime = facts->mtime,
-                              .mtime = facts->mtime,
-                              .ctime = facts->mtime};
-
-    return error < 0 ? error : user_write(address, &stat, sizeof(stat));
-}
-
-static int64_t stat_fd(int64_t fd, uint64_t address)
-{
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
-    struct file_facts facts = {0};
-    struct file_answer answer;
-    int64_t error = file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts), &answer);
-
-    return give_stat(error, &facts, address);
-}
-
-int64_t call_fstat(struct call *c)
-{
-    return stat_fd((int32_t)c->a[0], c->a[1]);
-}
-
-static int64_t stat_at(int64_t directory, uint64_t path, bool link, uint64_t address)
-{
-    struct file_facts facts = {0};
-    int64_t error = facts_at(directory, path, link, &facts);
-
-    return give_stat(error, &facts, address);
-}
-
-int64_t call_stat(struct call *c)
-{
-    return stat_at(NAME_FOLDER, c->a[0], true, c->a[1]);
-}
-
-int64_t call_lstat(struct call *c)
-{
-    return stat_at(NAME_FOLDER, c->a[0], false, c->a[1]);
-}
-
-static bool is_empty(uint64_t path)
-{
-    char first;
-
-    return user_read(&first, path, 1) == 0 && first == '\0';
-}
-
-int64_t call_newfstatat(struct call *c)
-{
-    if ((c->a[3] & AT_EMPTY_PATH) != 0 && is_empty(c->a[1]) && (int32_t)c->a[0] != NAME_FOLDER)
-        return stat_fd((int32_t)c->a[0], c->a[2]);
-    return stat_at((int32_t)c->a[0], c->a[1], (c->a[3] & AT_SYMLINK_NOFOLLOW) == 0, c->a[2]);
-}
-
-/* As root: everything may be read, devices written, what has any execute bit run. */
-static int64_t access_at(int64_t directory, uint64_t path, uint32_t mode)
-{
-    struct file_facts facts = {0};
+    struct msg_file_name asked = {.operation = NAME_STAT, .flags = files_flags(flags)};
+    struct name_result result;
     int64_t error;
 
-    if ((mode & ~7u) != 0)
+    if ((mode & ~7u) != 0 || (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
         return -EINVAL;
-    error = facts_at(directory, path, true, &facts);
+    error = files_name(&asked, directory, path, &result);
     if (error < 0)
         return error;
-    if ((mode & 2) != 0 && (facts.mode & FILE_TYPE_MASK) != FILE_CHARACTER)
+    if ((mode & 2) != 0 && result.facts.device == PROC_DEVICE)
         return -EROFS;
-    return (mode & 1) != 0 && (facts.mode & 0111) == 0 ? -EACCES : 0;
+    if ((mode & 1) == 0 || (result.facts.mode & 0111) != 0 || (result.facts.mode & FILE_TYPE_MASK) == FILE_DIRECTORY)
+        return 0;
+    return -EACCES;
 }
 
 int64_t call_access(struct call *c)
 {
-    return access_at(NAME_FOLDER, c->a[0], (uint32_t)c->a[1]);
+    return access_at(NAME_FOLDER, c->a[0], (uint32_t)c->a[1], 0);
 }
 
 int64_t call_faccessat(struct call *c)
 {
-    return access_at((int32_t)c->a[0], c->a[1], (uint32_t)c->a[2]);
+    return access_at((int32_t)c->a[0], c->a[1], (uint32_t)c->a[2], 0);
 }
 
-static int64_t set_folder(const char *name)
+int64_t call_faccessat2(struct call *c)
 {
-    struct file_request request = {.operation = FILE_SET_FOLDER};
-    struct file_answer answer;
-
-    return file_call(thread_current()->group, &request, name, strlen(name) + 1, NULL, 0, &answer);
+    return access_at((int32_t)c->a[0], c->a[1], (uint32_t)c->a[2], (uint32_t)c->a[3]);
 }
 
 int64_t call_chdir(struct call *c)
 {
-    struct file_facts facts;
-    bool folder;
-    char *name;
-    int64_t error = files_name(NAME_FOLDER, c->a[0], true, &name, &folder);
+    struct name name = {.directory = NAME_FOLDER};
+    struct name_result opened;
+    int64_t error;
+    char *text = files_path(c->a[0], &error);
 
-    if (error != 0)
-        return error;
-    error = name_stat(name, true, &facts);
-    if (error == 0)
-        error = set_folder(name);
-    heap_free(name, PATH_MAX);
-    return error;
-}
-
-/* A text of the process or of a descriptor behind a slash, on the heap (PATH_MAX bytes). Returns its length. */
-static int64_t get_text(uint32_t operation, int64_t fd, char **out)
-{
-    struct file_request request = {.operation = operation, .fd = (int32_t)fd};
-    struct file_answer answer;
-    char *text = heap_alloc(PATH_MAX);
-    int64_t length;
-
-    *out = text;
     if (text == NULL)
-        return -ENOMEM;
-    text[0] = '/';
-    length = file_call(thread_current()->group, &request, NULL, 0, text + 1, PATH_MAX - 1, &answer);
-    if (length >= 0)
-        return length + 1;
+        return error;
+    name.path = text;
+    error = name_open(thread_current()->group, &name, OPEN_PATH | OPEN_DIRECTORY, 0, &opened);
+    name_result_free(&opened);
     heap_free(text, PATH_MAX);
-    return length;
+    if (error == 0)
+        error = files_simple(FILE_SET_FOLDER, -1, (int64_t)opened.place.id, opened.place.kernel);
+    if (error == -ENOSPC) {
+        file_drop(opened.place.kernel, opened.place.id);
+        error = -ENOMEM;
+    }
+    return error;
 }
 
 int64_t call_fchdir(struct call *c)
 {
-    char *text;
-    int64_t error = get_text(FILE_PATH, (int32_t)c->a[0], &text);
+    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)c->a[0]};
+    struct file_facts facts = {0};
+    struct file_answer answer;
+    int64_t error;
 
+    if (request.fd < 0)
+        return -EBADF;
+    error = file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts), &answer);
     if (error < 0)
         return error;
-    error = set_folder(text + 1);
-    heap_free(text, PATH_MAX);
-    return error;
+    return (facts.mode & FILE_TYPE_MASK) != FILE_DIRECTORY ? -ENOTDIR : files_simple(FILE_SET_FOLDER, request.fd, 0, 0);
 }
 
 int64_t call_getcwd(struct call *c)
 {
-    char *text;
-    int64_t length = get_text(FILE_GET_FOLDER, -1, &text);
+    struct file_request request = {.operation = FILE_PATH, .fd = FILE_FOLDER};
+    struct file_answer answer;
+    char *text = heap_alloc_unset(PATH_MAX);
     int64_t result;
 
-    if (length < 0)
-        return length;
-    result = length + 1;
-    if ((uint64_t)result > c->a[1])
-        result = -ERANGE;
-    else if (user_write(c->a[0], text, (uint64_t)result) != 0)
+    if (text == NULL)
+        return -ENOMEM;
+    result = file_call(thread_current()->group, &request, NULL, 0, text, PATH_MAX, &answer);
+    if (result == -EBADF) { /* none was set: the root */
+        memcpy(text, "/", 2);
+        result = 1;
+    }
+    if (result >= 0)
+        result = (uint64_t)result + 1 > c->a[1] ? -ERANGE : result + 1;
+    if (result > 0 && user_write(c->a[0], text, (uint64_t)result) != 0)
         result = -EFAULT;
     heap_free(text, PATH_MAX);
     return result;
 }
 
-static int64_t read_link(int64_t directory, uint64_t path, uint64_t address, uint64_t size)
+static int64_t read_link(int64_t directory, uint64_t path, uint64_t address, int32_t size)
 {
-    struct file_facts facts;
-    bool folder;
-    char *name, *target = NULL;
-    int64_t result = files_name(directory, path, false, &name, &folder);
+    struct msg_file_name asked = {.operation = NAME_READ_LINK, .flags = NAME_NO_FOLLOW | NAME_EMPTY};
+    struct name_result result;
+    int64_t length;
 
-    if (result != 0)
-        return result;
-    result = name_stat(name, folder, &facts);
-    if (result == 0 && (facts.mode & FILE_TYPE_MASK) != FILE_LINK)
-        result = -EINVAL;
-    if (result == 0) {
-        target = heap_alloc(PATH_MAX);
-        result = target == NULL ? -ENOMEM : proc_link(name, target, PATH_MAX);
+    if (size <= 0)
+        return -EINVAL;
+    if (directory == NAME_FOLDER)
+        asked.flags = NAME_NO_FOLLOW;
+    length = files_name(&asked, directory, path, &result);
+    if (length == 0) {
+        length = (int64_t)strlen(result.text);
+        if (length > size)
+            length = size;
+        if (user_write(address, result.text, (uint64_t)length) != 0)
+            length = -EFAULT;
     }
-    if (result > 0) {
-        result = (uint64_t)result < size ? result : (int64_t)size;
-        if (user_write(address, target, (uint64_t)result) != 0)
-            result = -EFAULT;
-    }
-    heap_free(name, PATH_MAX);
-    if (target != NULL)
-        heap_free(target, PATH_MAX);
-    return result;
+    name_result_free(&result);
+    return length;
 }
 
 int64_t call_readlink(struct call *c)
 {
-    return (int32_t)c->a[2] <= 0 ? -EINVAL : read_link(NAME_FOLDER, c->a[0], c->a[1], (uint32_t)c->a[2]);
+    return read_link(NAME_FOLDER, c->a[0], c->a[1], (int32_t)c->a[2]);
 }
 
 int64_t call_readlinkat(struct call *c)
 {
-    return (int32_t)c->a[3] <= 0 ? -EINVAL : read_link((int32_t)c->a[0], c->a[1], c->a[2], (uint32_t)c->a[3]);
+    return read_link((int32_t)c->a[0], c->a[1], c->a[2], (int32_t)c->a[3]);
 }

@@ -102,7 +102,7 @@ int64_t call_prlimit64(struct call *c)
 
 int64_t call_umask(struct call *c)
 {
-    struct msg_process_call call = {.id = thread_current()->group->id, .operation = PROCESS_UMASK, .a = c->a[0]};
+    struct msg_process_call call = {.id = thread_current()->group->id, .operation = PROCESS_UMASK, .a = c->a[0] & 0777};
     struct msg_process_result result;
 
     return process_call(&call, &result);

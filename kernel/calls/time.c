@@ -11,6 +11,7 @@
 #include "kernel/calls/files.h"
 #include "kernel/calls/poll.h"
 #include "kernel/vdso.h"
+#include "kernel/fs/device.h"
 #include "mm/space.h"
 #include "tasks/futex.h"
 #include "tasks/group.h"
@@ -303,23 +304,11 @@ int64_t call_clock_adjtime(struct call *c)
 
 int64_t call_getrandom(struct call *c)
 {
-    static volatile uint64_t counter; /* [a] */
-    uint64_t seed = option_number(instance.cmdline, "seed", 0);
     uint64_t size = c->a[1] > 256 ? 256 : c->a[1];
     uint8_t bytes[256];
 
     if ((c->a[2] & ~(uint64_t)RANDOM_FLAGS) != 0 || (c->a[2] & RANDOM_FLAGS) > RANDOM_MOST)
         return -EINVAL;
-    /* Not for secrets: splitmix64 of the seed (a run can be repeated) or of the time. */
-    for (uint64_t i = 0; i < size; i += 8) {
-        uint64_t z = seed + (seed == 0 ? rdtsc() : instance.kernel) +
-                     __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15ull;
-
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-        z ^= z >> 31;
-        for (uint64_t j = i; j < i + 8; j++, z >>= 8)
-            bytes[j] = (uint8_t)z;
-    }
+    device_random(bytes, size);
     return user_write(c->a[0], bytes, size) != 0 ? -EFAULT : (int64_t)size;
 }

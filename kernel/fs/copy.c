@@ -15,7 +15,7 @@
 #include "tasks/group.h"
 #include "tasks/work.h"
 
-#define NAMES_MAX (2 * PATH_MAX)
+#define ENTRIES_MAX (TABLE_MAX + 1) /* descriptors and the working directory */
 
 /* The descriptors of a parent, each with an open of its own: what keeps them until the child has its own. */
 struct listing {
@@ -54,7 +54,7 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
 
     if (fds != NULL && count > TABLE_MAX)
         return -EMFILE;
-    *room = fds != NULL ? count : TABLE_MAX;
+    *room = (fds != NULL ? count : TABLE_MAX) + 1;
     listing = heap_alloc(listing_size(*room));
     if (listing == NULL)
         return -ENOMEM;
@@ -68,6 +68,11 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
         else if (fds != NULL && fd != -1)
             error = -EBADF;
     }
+    if (error == 0 && table->folder != NULL) {
+        const struct descriptor folder = {.file = table->folder};
+
+        list_one_locked(listing, &folder, FILE_FOLDER, 0);
+    }
     spin_unlock(&table->lock);
     if (error != 0)
         listing_free(listing, *room);
@@ -77,19 +82,17 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
 
 /* --- where parent's and child's home are one --- */
 
-static int copy_names(struct file_table *from, struct file_table *to)
+static int copy_name(struct file_table *from, struct file_table *to)
 {
     char *name;
     int error = 0;
 
-    if (from->folder == NULL && from->program == NULL)
+    if (from->program == NULL)
         return 0;
     name = heap_alloc(PATH_MAX);
     if (name == NULL)
         return -ENOMEM;
-    if (file_table_folder(from, name, PATH_MAX) > 0)
-        error = file_table_set_folder(to, name);
-    if (error == 0 && file_table_program(from, name, PATH_MAX) > 0)
+    if (file_table_program(from, name, PATH_MAX) > 0)
         error = file_table_set_program(to, name);
     heap_free(name, PATH_MAX);
     return error;
@@ -115,7 +118,19 @@ static int copy_all(struct file_table *from, struct file_table *to)
         to->slots[fd] = from->slots[fd];
     }
     to->lowest = from->lowest;
+    if (from->folder != NULL)
+        file_open_again(from->folder);
+    to->folder = from->folder;
     spin_unlock(&from->lock);
+    return 0;
+}
+
+/* FILE, whose open goes with it, is what the parent has at FD, or as its working directory. */
+static int put_one(struct file_table *to, int32_t fd, struct file *file, uint32_t flags)
+{
+    if (fd != FILE_FOLDER)
+        return table_put(to, fd, file, flags);
+    file_table_set_folder(to, file);
     return 0;
 }
 
@@ -131,7 +146,7 @@ static int copy_picked(struct file_table *from, struct file_table *to, const int
         const struct copied *entry = &listing->entries[i];
 
         file_open_again(entry->file);
-        error = table_put(to, entry->fd, entry->file, entry->flags);
+        error = put_one(to, entry->fd, entry->file, entry->flags);
         if (error != 0)
             file_close(entry->file);
     }
@@ -142,7 +157,7 @@ static int copy_picked(struct file_table *from, struct file_table *to, const int
 static int copy_here(struct file_table *from, const int32_t *fds, uint32_t count, struct file_table **out)
 {
     struct file_table *table = file_table_new();
-    int error = table == NULL ? -ENOMEM : copy_names(from, table);
+    int error = table == NULL ? -ENOMEM : copy_name(from, table);
 
     if (error == 0)
         error = fds == NULL ? copy_all(from, table) : copy_picked(from, table, fds, count);
@@ -228,10 +243,9 @@ static int share(const struct copied_entry *entries, uint32_t count, kernel_set 
     return 0;
 }
 
-static size_t add_name(uint8_t *to, int64_t (*get)(struct file_table *table, char *out, size_t size),
-                       struct file_table *table)
+static size_t add_name(uint8_t *to, struct file_table *table)
 {
-    int64_t length = get(table, (char *)to, PATH_MAX);
+    int64_t length = file_table_program(table, (char *)to, PATH_MAX);
 
     if (length < 0) {
         *to = '\0';
@@ -243,10 +257,9 @@ static size_t add_name(uint8_t *to, int64_t (*get)(struct file_table *table, cha
 static int make_answer(struct copy_work *w, const struct listing *listing, struct file_table *table, size_t *size)
 {
     struct copied_entry *entries;
-    uint8_t *names;
     int error;
 
-    w->answer_size = sizeof(*w->answer) + listing->count * sizeof(*entries) + NAMES_MAX;
+    w->answer_size = sizeof(*w->answer) + listing->count * sizeof(*entries) + PATH_MAX;
     w->answer = heap_alloc(w->answer_size);
     if (w->answer == NULL)
         return -ENOMEM;
@@ -258,11 +271,9 @@ static int make_answer(struct copy_work *w, const struct listing *listing, struc
     }
     mark_first(entries, listing->count);
     error = share(entries, listing->count, kernels_of(listing));
-    names = (uint8_t *)(entries + listing->count);
     w->answer->count = listing->count;
-    w->answer->names = (uint32_t)add_name(names, file_table_folder, table);
-    w->answer->names += (uint32_t)add_name(names + w->answer->names, file_table_program, table);
-    *size = sizeof(*w->answer) + listing->count * sizeof(*entries) + w->answer->names;
+    w->answer->name = (uint32_t)add_name((uint8_t *)(entries + listing->count), table);
+    *size = sizeof(*w->answer) + listing->count * sizeof(*entries) + w->answer->name;
     return error;
 }
 
@@ -372,7 +383,7 @@ static int fill_table(struct file_table *table, const struct msg_file_copied *co
                       const struct copied_entry *entries)
 {
     struct file **files = heap_alloc(copied->count * sizeof(*files) + 1);
-    const char *names = (const char *)(entries + copied->count);
+    const char *name = (const char *)(entries + copied->count);
     int error = files == NULL ? -ENOMEM : 0;
 
     for (uint32_t i = 0; i < copied->count; i++) {
@@ -385,7 +396,7 @@ static int fill_table(struct file_table *table, const struct msg_file_copied *co
             error = error == 0 ? -ENOMEM : error;
             continue;
         }
-        error = table_put(table, entries[i].fd, file, entries[i].flags & DESCRIPTOR_CLOEXEC);
+        error = put_one(table, entries[i].fd, file, entries[i].flags & DESCRIPTOR_CLOEXEC);
         if (error != 0)
             file_close(file);
         else
@@ -393,11 +404,8 @@ static int fill_table(struct file_table *table, const struct msg_file_copied *co
     }
     if (files != NULL)
         heap_free(files, copied->count * sizeof(*files) + 1);
-    if (error == 0 && *names != '\0')
-        error = file_table_set_folder(table, names);
-    names += strlen(names) + 1;
-    if (error == 0 && *names != '\0')
-        error = file_table_set_program(table, names);
+    if (error == 0 && *name != '\0')
+        error = file_table_set_program(table, name);
     return error;
 }
 
@@ -405,20 +413,19 @@ static int fill_table(struct file_table *table, const struct msg_file_copied *co
 static bool is_whole(const struct msg_file_copied *copied, int length)
 {
     size_t size = sizeof(*copied);
-    const char *names;
+    const char *name;
 
-    if (length < (int)size || copied->count > TABLE_MAX || copied->names > NAMES_MAX)
+    if (length < (int)size || copied->count > ENTRIES_MAX || copied->name > PATH_MAX)
         return false;
     size += copied->count * sizeof(struct copied_entry);
-    names = (const char *)copied + size;
-    if ((size_t)length != size + copied->names || copied->names < 2 || names[copied->names - 1] != '\0')
-        return false;
-    return strnlen(names, copied->names) + 1 < copied->names; /* two of them */
+    name = (const char *)copied + size;
+    return (size_t)length == size + copied->name && copied->name > 0 &&
+           strnlen(name, copied->name) == copied->name - 1u;
 }
 
 static int copy_from(uint32_t home, uint32_t group, const int32_t *fds, uint32_t count, struct file_table **out)
 {
-    size_t room = sizeof(struct msg_file_copied) + TABLE_MAX * sizeof(struct copied_entry) + NAMES_MAX;
+    size_t room = sizeof(struct msg_file_copied) + ENTRIES_MAX * sizeof(struct copied_entry) + PATH_MAX;
     size_t size = sizeof(struct msg_file_copy) + (fds != NULL ? count * sizeof(int32_t) : 0);
     struct msg_file_copied *copied;
     struct msg_file_copy *asked;

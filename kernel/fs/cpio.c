@@ -83,6 +83,8 @@ static int decode_entry(const char *archive, size_t size, size_t at, struct cpio
     if (memcmp(header.magic, "070701", 6) != 0 && memcmp(header.magic, "070702", 6) != 0)
         return -EINVAL;
     if (!decode_hex(header.inode, &entry->inode) || !decode_hex(header.mode, &entry->mode) ||
+        !decode_hex(header.uid, &entry->uid) || !decode_hex(header.gid, &entry->gid) ||
+        !decode_hex(header.special_major, &entry->major) || !decode_hex(header.special_minor, &entry->minor) ||
         !decode_hex(header.mtime, &entry->mtime) || !decode_hex(header.file_size, &file_size) ||
         !decode_hex(header.name_size, &name_size))
         return -EINVAL;

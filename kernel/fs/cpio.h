@@ -13,6 +13,8 @@ struct cpio_entry {
     uint32_t mode; /* st_mode */
     uint32_t inode;
     uint32_t mtime;
+    uint32_t uid, gid;
+    uint32_t major, minor; /* of a device */
 };
 
 #define CPIO_NAME_MAX 4096 /* bytes of a name with its NUL, as Linux's PATH_MAX */

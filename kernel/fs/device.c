@@ -1,7 +1,10 @@
 /* Devices without hardware. See the header. */
 #include "kernel/fs/device.h"
 
+#include "boot/instance.h"
+#include "boot/options.h"
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/instructions.h"
 #include "kernel/lib/string.h"
 
 static int64_t read_nothing(struct file *file, void *data, size_t size)
@@ -36,89 +39,80 @@ static int64_t write_full(struct file *file, const void *data, size_t size, uint
     return -ENOSPC;
 }
 
+/* Not for secrets: splitmix64 of the seed (a run can be repeated) or of the time. */
+void device_random(void *to, size_t size)
+{
+    static volatile uint64_t counter; /* [a] */
+    uint64_t seed = option_number(instance.cmdline, "seed", 0);
+    uint8_t *bytes = to;
+
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t z = seed + (seed == 0 ? rdtsc() : instance.kernel) +
+                     __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15ull;
+
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+        z ^= z >> 31;
+        for (size_t j = i; j < i + 8 && j < size; j++, z >>= 8)
+            bytes[j] = (uint8_t)z;
+    }
+}
+
+static int64_t read_random(struct file *file, void *data, size_t size)
+{
+    (void)file;
+    device_random(data, size);
+    return (int64_t)size;
+}
+
 static const struct device {
     const char *name;
     struct file_kind kind;
-    uint64_t device; /* major << 8 | minor, as Linux */
+    uint64_t number; /* major << 8 | minor, as Linux */
 } devices[] = {
     {"null", {.read = read_nothing, .write = write_nowhere, .whole = true}, 0x103},
     {"zero", {.read = read_zeros, .write = write_nowhere, .whole = true, .zeros = true}, 0x105},
     {"full", {.read = read_zeros, .write = write_full, .whole = true}, 0x107},
+    {"random", {.read = read_random, .write = write_nowhere, .whole = true}, 0x108},
+    {"urandom", {.read = read_random, .write = write_nowhere, .whole = true}, 0x109},
 };
 #define DEVICES (sizeof(devices) / sizeof(devices[0]))
 
-static const char *const terminals[] = {"console", "tty", "ttyS0"};
+static const struct {
+    const char *name;
+    uint64_t number;
+} terminals[] = {{"console", 0x501}, {"tty", 0x500}, {"ttyS0", 0x440}};
 #define TERMINALS (sizeof(terminals) / sizeof(terminals[0]))
 
-bool device_is_terminal(const char *name)
+bool device_is_terminal(uint64_t number)
 {
     for (size_t i = 0; i < TERMINALS; i++) {
-        if (strcmp(name, terminals[i]) == 0)
+        if (terminals[i].number == number)
             return true;
     }
     return false;
 }
 
-/* -ENOENT; -ENOTDIR: NAME is below a device. */
-static int64_t absent(const char *name)
+const char *device_name(uint32_t index, uint64_t *number)
 {
-    const char *slash = strchr(name, '/');
-    size_t length = slash != NULL ? (size_t)(slash - name) : 0;
-
-    if (slash == NULL)
-        return -ENOENT;
-    for (size_t i = 0; i < DEVICES; i++) {
-        if (strlen(devices[i].name) == length && strncmp(name, devices[i].name, length) == 0)
-            return -ENOTDIR;
+    if (index < DEVICES) {
+        *number = devices[index].number;
+        return devices[index].name;
     }
-    for (size_t i = 0; i < TERMINALS; i++) {
-        if (strlen(terminals[i]) == length && strncmp(name, terminals[i], length) == 0)
-            return -ENOTDIR;
-    }
-    return -ENOENT;
+    index -= DEVICES;
+    if (index >= TERMINALS)
+        return NULL;
+    *number = terminals[index].number;
+    return terminals[index].name;
 }
 
-static const struct device *find(const char *name)
+int64_t device_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out)
 {
     for (size_t i = 0; i < DEVICES; i++) {
-        if (strcmp(name, devices[i].name) == 0)
-            return &devices[i];
+        if (devices[i].number != number)
+            continue;
+        *out = file_create(&devices[i].kind, facts, flags, NULL, NULL);
+        return *out == NULL ? -ENOMEM : 0;
     }
-    return NULL;
-}
-
-static void facts_of(const struct device *device, struct file_facts *facts)
-{
-    *facts = (struct file_facts){
-        .inode = (uint64_t)(device - devices) + 2, .device = device->device, .mode = FILE_CHARACTER | 0666};
-}
-
-int64_t device_stat(const char *name, struct file_facts *facts)
-{
-    const struct device *device = find(name);
-
-    if (device == NULL)
-        return absent(name);
-    facts_of(device, facts);
-    return 0;
-}
-
-int64_t device_open(const char *name, uint32_t flags, struct file **out)
-{
-    const struct device *device = find(name);
-    struct file_facts facts;
-
-    if (device == NULL)
-        return absent(name);
-    facts_of(device, &facts);
-    *out = file_create(&device->kind, &facts, flags, NULL, NULL);
-    return *out == NULL ? -ENOMEM : 0;
-}
-
-void device_list(struct directory *to)
-{
-    for (size_t i = 0; i < DEVICES; i++)
-        directory_add(to, devices[i].name, strlen(devices[i].name), i + 2, FILE_CHARACTER);
-    for (size_t i = 0; i < TERMINALS; i++)
-        directory_add(to, terminals[i], strlen(terminals[i]), 1, FILE_CHARACTER);
+    return -ENXIO;
 }

@@ -1,15 +1,16 @@
-/* /dev: null, zero and full, which are files of whoever opens them, and the names of the terminal, which is kernel 0's.
- */
+/* Devices by their numbers (major << 8 | minor, as Linux): those without hardware are files of whoever opens them, the
+ * terminal is kernel 0's. Their names are in the tree (kernel/fs/tree.h). */
 #ifndef KERNEL_FS_DEVICE_H
 #define KERNEL_FS_DEVICE_H
 
-#include "kernel/fs/directory.h"
+#include "kernel/fs/file.h"
 
-/* NAME is below dev/, without that. */
-bool device_is_terminal(const char *name);
-/* -ENOENT: no such device, or the terminal; -ENOTDIR: below a device. */
-int64_t device_stat(const char *name, struct file_facts *facts);
-int64_t device_open(const char *name, uint32_t flags, struct file **out);
-void device_list(struct directory *to);
+bool device_is_terminal(uint64_t number);
+/* -ENXIO: no such device, or the terminal; -ENOMEM. */
+int64_t device_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out);
+/* The name that device INDEX, from 0 on, has in /dev, and its number; NULL: there are no more. */
+const char *device_name(uint32_t index, uint64_t *number);
+/* SIZE random bytes; not for secrets. */
+void device_random(void *to, size_t size);
 
 #endif

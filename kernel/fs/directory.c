@@ -47,11 +47,24 @@ static bool make_room(struct directory *directory, size_t more)
     return true;
 }
 
-void directory_add(struct directory *directory, const char *name, size_t length, uint64_t inode, uint32_t mode)
+size_t directory_entry(uint8_t *to, const char *name, size_t length, uint64_t inode, uint32_t mode, uint64_t next)
 {
     uint16_t step = (uint16_t)((HEAD + length + 1 + 7) & ~(size_t)7);
-    uint64_t next;
-    uint8_t *to;
+
+    if (to == NULL)
+        return step;
+    memset(to, 0, step);
+    memcpy(to, &inode, sizeof(inode));
+    memcpy(to + 8, &next, sizeof(next));
+    memcpy(to + LENGTH_AT, &step, sizeof(step));
+    to[TYPE_AT] = (uint8_t)((mode & FILE_TYPE_MASK) >> 12);
+    memcpy(to + HEAD, name, length);
+    return step;
+}
+
+void directory_add(struct directory *directory, const char *name, size_t length, uint64_t inode, uint32_t mode)
+{
+    size_t step = directory_entry(NULL, name, length, inode, mode, 0);
 
     if (has(directory, name, length))
         return;
@@ -59,15 +72,8 @@ void directory_add(struct directory *directory, const char *name, size_t length,
         directory->failed = true;
         return;
     }
-    to = directory->bytes + directory->length;
-    memset(to, 0, step);
+    directory_entry(directory->bytes + directory->length, name, length, inode, mode, directory->length + step);
     directory->length += step;
-    next = directory->length;
-    memcpy(to, &inode, sizeof(inode));
-    memcpy(to + 8, &next, sizeof(next));
-    memcpy(to + LENGTH_AT, &step, sizeof(step));
-    to[TYPE_AT] = (uint8_t)((mode & FILE_TYPE_MASK) >> 12);
-    memcpy(to + HEAD, name, length);
 }
 
 void directory_free(struct directory *directory)

@@ -16,6 +16,9 @@ struct directory {
     bool failed; /* there was no memory: entries are missing */
 };
 
+/* Writes an entry as getdents64 gives it to TO, which is not aligned, or nowhere if that is NULL; NEXT is the place
+ * that follows it. Returns its bytes. */
+size_t directory_entry(uint8_t *to, const char *name, size_t length, uint64_t inode, uint32_t mode, uint64_t next);
 /* Adds NAME (LENGTH bytes, at most NAME_MAX) unless it is there. MODE: a file type. */
 void directory_add(struct directory *directory, const char *name, size_t length, uint64_t inode, uint32_t mode);
 void directory_free(struct directory *directory);

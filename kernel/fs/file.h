@@ -27,6 +27,7 @@ struct file_answer;
 #define FILE_FIFO 0010000u
 #define FILE_CHARACTER 0020000u
 #define FILE_DIRECTORY 0040000u
+#define FILE_BLOCK 0060000u
 #define FILE_REGULAR 0100000u
 #define FILE_LINK 0120000u
 #define FILE_SOCKET 0140000u
@@ -39,8 +40,11 @@ struct file_answer;
 #define OPEN_NONBLOCK 04000u
 #define OPEN_LARGE 0100000u
 #define OPEN_DIRECTORY 0200000u
+#define OPEN_NO_FOLLOW 0400000u
 #define OPEN_CLOEXEC 02000000u
 #define OPEN_PATH 010000000u
+#define OPEN_TEMPORARY 020000000u                   /* O_TMPFILE without O_DIRECTORY, which it has, too */
+#define OPEN_RUN 040000000u                         /* ours: to execute it */
 #define OPEN_SETTABLE (OPEN_APPEND | OPEN_NONBLOCK) /* by F_SETFL */
 
 #define POLL_IN 0x001u
@@ -58,11 +62,15 @@ struct file_answer;
 #define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
 #define FILE_AS_ANY INT64_MIN
 
-struct file_facts { /* what stat tells */
-    uint64_t inode, size, device;
-    uint32_t mode;
-    uint32_t mtime;
+struct file_facts {                 /* what stat tells */
+    uint64_t inode, size, device;   /* device: where it is */
+    uint64_t number;                /* st_rdev: the device that it is */
+    uint32_t mode, links, uid, gid; /* links 0: as 1, of files without names */
+    uint64_t blocks;                /* of 512 bytes */
+    uint64_t atime, mtime, ctime;   /* ns since 1970 */
 };
+
+struct node;
 
 /* What wakes those who wait for a file; several files may share it. */
 struct file_events {
@@ -89,10 +97,13 @@ struct file_kind {
     void (*release)(struct file *file); /* nobody has it open any more */
     void (*forget)(struct file *file);  /* nobody uses it any more: its memory goes */
     bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */
-    bool directory;                     /* its entries are at `data`, as getdents64 gives them */
-    bool whole;                         /* a write of up to PIPE_BUF bytes is all or nothing */
-    bool signals;                       /* a read takes signals of the caller: signalfd_mask has the set */
-    bool zeros;                         /* a mapping of it is memory without a file */
+    bool directory;                     /* its entries are at `data`, as getdents64 gives them, or: */
+    int64_t (*entries)(struct file *file, void *data, size_t room); /* from its offset on */
+    int64_t (*opened)(struct file *file); /* a FIFO's: 0, or -EAGAIN until the other end has been opened */
+    bool whole;                           /* a write of up to PIPE_BUF bytes is all or nothing */
+    bool signals;                         /* a read takes signals of the caller: signalfd_mask has the set */
+    bool zeros;                           /* a mapping of it is memory without a file */
+    bool of_node;                         /* `state` is a struct node */
     bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
 };
 
@@ -176,6 +187,12 @@ struct file_counts {
     uint64_t files, proxies;
 };
 void file_count(struct file_counts *out);
+
+/* The node that FILE, which is here, has open; or NULL. */
+static inline struct node *file_node(const struct file *file)
+{
+    return file->kind->of_node ? file->state : NULL;
+}
 
 /* Content in memory, read-only; and a directory, whose entries are a copy made when it was opened. */
 extern const struct file_kind file_memory_kind;

@@ -3,10 +3,9 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
-#include "kernel/fs/initramfs.h"
-#include "kernel/fs/name.h"
+#include "kernel/fs/node.h"
 #include "kernel/fs/path.h"
-#include "kernel/fs/proc.h"
+#include "kernel/fs/remote.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 
@@ -14,11 +13,11 @@
 #define FILE_MAX (4u << 20)
 
 struct kept_file {
-    struct list node; /* [k] lock: in order of use, the last one first */
-    uint32_t users;   /* [k] lock */
-    char *name;       /* [i] heap */
-    uint8_t *data;    /* [i] heap */
-    size_t size;      /* [i] */
+    struct list node;               /* [k] lock: in order of use, the last one first */
+    uint32_t users;                 /* [k] lock */
+    uint64_t inode, version, ctime; /* [i] what it was when it was read: as name_open and stat tell */
+    uint8_t *data;                  /* [i] heap */
+    size_t size;                    /* [i] */
 };
 
 static struct spinlock lock;
@@ -32,8 +31,6 @@ void load_init(void)
 
 static void kept_free(struct kept_file *file)
 {
-    if (file->name != NULL)
-        heap_free(file->name, strlen(file->name) + 1);
     if (file->data != NULL)
         heap_free(file->data, file->size);
     heap_free(file, sizeof(*file));
@@ -67,12 +64,12 @@ static void free_all(struct list *files)
     }
 }
 
-static struct kept_file *find_locked(const char *name)
+static struct kept_file *find_locked(uint64_t inode, uint64_t version, uint64_t ctime)
 {
     list_for_each(node, &kept_files) {
         struct kept_file *file = container_of(node, struct kept_file, node);
 
-        if (strcmp(file->name, name) == 0) {
+        if (file->inode == inode && file->version == version && file->ctime == ctime) {
             file->users++;
             list_remove(&file->node);
             list_prepend(&kept_files, &file->node);
@@ -82,7 +79,7 @@ static struct kept_file *find_locked(const char *name)
     return NULL;
 }
 
-/* Puts FILE, used once, among those kept; or frees it and returns another of its name that has come meanwhile. */
+/* Puts FILE, used once, among those kept; or frees it and returns another that is the same and has come meanwhile. */
 static struct kept_file *keep(struct kept_file *file)
 {
     struct kept_file *other;
@@ -90,7 +87,7 @@ static struct kept_file *keep(struct kept_file *file)
 
     list_init(&evicted);
     spin_lock(&lock);
-    other = find_locked(file->name);
+    other = find_locked(file->inode, file->version, file->ctime);
     if (other == NULL) {
         file->users = 1;
         list_prepend(&kept_files, &file->node);
@@ -105,141 +102,115 @@ static struct kept_file *keep(struct kept_file *file)
     return other;
 }
 
-/* May this file be run? */
-static int check(int64_t error, const struct file_facts *facts)
+/* Reads the file at PLACE. */
+static int fetch(const struct file_place *place, uint64_t size, struct kept_file *file)
 {
-    if (error == -EISDIR)
-        return -EACCES;
-    if (error < 0)
-        return (int)error;
-    if ((facts->mode & FILE_TYPE_MASK) != FILE_REGULAR || (facts->mode & 0111) == 0)
-        return -EACCES;
-    return 0;
-}
-
-static int fetch(const char *name, struct kept_file *file)
-{
-    struct file_facts facts = {.size = 0};
-    size_t name_size = strlen(name) + 1;
+    struct file_request request = {.operation = FILE_READ_AT, .fd = -1};
+    struct file_answer answer;
     uint64_t done = 0;
-    int error = check(name_stat(name, false, &facts), &facts);
 
-    if (error != 0)
-        return error;
-    if (facts.size > FILE_MAX)
+    if (size > FILE_MAX)
         return -ENOMEM;
-    file->name = heap_alloc(name_size);
-    if (file->name == NULL)
-        return -ENOMEM;
-    memcpy(file->name, name, name_size);
-    file->size = facts.size > 0 ? facts.size : 1;
+    file->size = size > 0 ? size : 1;
     file->data = heap_alloc(file->size);
     if (file->data == NULL)
         return -ENOMEM;
-    while (done < facts.size) {
-        int64_t count = name_fetch(name, done, file->data + done, facts.size - done, &facts);
+    while (done < size) {
+        uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
+        int64_t count;
 
-        if (count <= 0)
-            return count < 0 ? check(count, &facts) : -EIO;
+        request.argument = (int64_t)done;
+        count = file_call_at(place->kernel, place->id, &request, NULL, 0, file->data + done, part, &answer);
+        if (count < 0)
+            return (int)count;
+        if (count == 0) /* it is shorter by now: zeros, which no program begins with */
+            break;
         done += (uint64_t)count;
     }
-    file->size = facts.size > 0 ? facts.size : 1;
     return 0;
 }
 
-static int load_name(const char *name, const void **data, size_t *size, void **held)
+/* On kernel 0 the bytes of the boot image itself, if the file, whose VERSION was 0, was never written. */
+static bool find_archive(uint64_t version, struct loaded *loaded)
+{
+    struct file *file = instance.kernel == 0 && version == 0 ? file_find(loaded->place.id) : NULL;
+    struct node *node = file != NULL ? file_node(file) : NULL;
+    bool found = false;
+
+    if (node != NULL) {
+        spin_lock(&node->lock);
+        found = node->version == 0 && node->content.archive_size == node->content.size;
+        if (found) { /* these bytes stay, whatever is written to the file from now on */
+            loaded->data = node->content.archive;
+            loaded->size = node->content.size;
+        }
+        spin_unlock(&node->lock);
+    }
+    if (file != NULL)
+        file_unpin(file);
+    return found;
+}
+
+static int load(const struct name_result *opened, struct loaded *out)
 {
     struct kept_file *file;
-    struct cpio_entry entry;
     int error;
 
-    *held = NULL;
-    if (instance.kernel == 0) {
-        struct file_facts facts = {.mode = 0};
-        int64_t found = initramfs_find(name, &entry);
-
-        if (found == 0)
-            found = initramfs_stat(name, &facts);
-        else if (found == -ENOENT && name_stat(name, false, &facts) == 0)
-            found = -EISDIR; /* something of /dev or /proc */
-        *data = entry.data;
-        *size = entry.size;
-        return check(found, &facts);
-    }
+    if (find_archive(opened->version, out))
+        return 0;
     spin_lock(&lock);
-    file = find_locked(name);
+    file = find_locked(opened->facts.inode, opened->version, opened->facts.ctime);
     spin_unlock(&lock);
     if (file == NULL) {
         file = heap_alloc(sizeof(*file));
         if (file == NULL)
             return -ENOMEM;
         list_init(&file->node);
-        error = fetch(name, file);
+        file->inode = opened->facts.inode;
+        file->version = opened->version;
+        file->ctime = opened->facts.ctime;
+        error = fetch(&out->place, opened->facts.size, file);
         if (error != 0) {
             kept_free(file);
             return error;
         }
         file = keep(file);
     }
-    *data = file->data;
-    *size = file->size;
-    *held = file;
+    out->data = file->data;
+    out->size = file->size;
+    out->held = file;
     return 0;
 }
 
-/* A link of /proc that leads to a name, as /proc/self/exe, becomes that name. */
-static int64_t follow(char *name, bool *folder)
+int file_load(struct group *group, const struct name *name, struct loaded *out)
 {
-    char *target = proc_has(name) ? heap_alloc(PATH_MAX) : NULL;
-    int64_t length = 0;
-
-    if (!proc_has(name))
-        return 0;
-    if (target == NULL)
-        return -ENOMEM;
-    length = proc_link(name, target, PATH_MAX - 1);
-    if (length > 0 && target[0] == '/') {
-        target[length] = '\0';
-        length = path_normalize(target, name, PATH_MAX, folder);
-    } else {
-        length = 0; /* it is what it is, and cannot be run */
-    }
-    heap_free(target, PATH_MAX);
-    return length;
-}
-
-int file_load(struct group *group, const char *path, const void **data, size_t *size, void **held)
-{
-    char *name = heap_alloc(PATH_MAX);
-    bool folder = false;
+    struct name_result opened;
     int64_t error;
 
-    if (name == NULL)
-        return -ENOMEM;
-    error = name_absolute(group, NAME_FOLDER, path, name, &folder);
-    if (error == 0)
-        error = follow(name, &folder);
-    if (error == 0)
-        error = load_name(name, data, size, held);
-    if (error == 0 && folder) {
-        file_unload(*held);
-        error = -ENOTDIR;
-    }
-    heap_free(name, PATH_MAX);
-    return (int)error;
+    *out = (struct loaded){.data = NULL};
+    error = name_open(group, name, OPEN_RUN, 0, &opened);
+    out->path = opened.text;
+    if (error != 0)
+        return (int)error;
+    out->place = opened.place;
+    return load(&opened, out);
 }
 
-void file_unload(void *held)
+void file_unload(struct loaded *loaded)
 {
-    struct kept_file *file = held;
+    struct kept_file *file = loaded->held;
     struct list evicted;
 
-    if (file == NULL)
-        return;
-    list_init(&evicted);
-    spin_lock(&lock);
-    file->users--;
-    evict_locked(&evicted);
-    spin_unlock(&lock);
-    free_all(&evicted);
+    if (file != NULL) {
+        list_init(&evicted);
+        spin_lock(&lock);
+        file->users--;
+        evict_locked(&evicted);
+        spin_unlock(&lock);
+        free_all(&evicted);
+    }
+    if (loaded->place.id != 0)
+        file_drop(loaded->place.kernel, loaded->place.id);
+    heap_free(loaded->path, PATH_MAX);
+    *loaded = (struct loaded){.data = NULL};
 }

@@ -143,6 +143,18 @@ static void add_name(struct sending *s, const char *name)
     add(s, name != NULL ? name : "", name != NULL ? strlen(name) + 1 : 1);
 }
 
+static void add_slot(struct sending *s, uint32_t fd, const struct descriptor *descriptor)
+{
+    const struct file *file = descriptor->file;
+    struct moved_slot slot = {.fd = fd, .flags = descriptor->flags, .key = (uint64_t)file};
+
+    if (file == NULL)
+        return;
+    slot.id = file->id;
+    slot.kernel = file->kernel;
+    add(s, &slot, sizeof(slot)); /* TABLE_MAX of them fit, and the working directory */
+}
+
 static bool send_table(struct group *group, void *context)
 {
     struct sending *s = context;
@@ -155,25 +167,17 @@ static bool send_table(struct group *group, void *context)
     facts.lowest = table->lowest;
     begin(s, MOVE_TABLE);
     add(s, &facts, sizeof(facts));
-    add_name(s, table->folder);
     add_name(s, table->program);
     send(s);
     begin(s, MOVE_SLOTS);
-    for (uint32_t fd = 0; fd < table->size; fd++) {
-        const struct file *file = table->slots[fd].file;
-        struct moved_slot slot = {.fd = fd, .flags = table->slots[fd].flags, .key = (uint64_t)file};
-
-        if (file == NULL)
-            continue;
-        slot.id = file->id;
-        slot.kernel = file->kernel;
-        add(s, &slot, sizeof(slot)); /* TABLE_MAX of them fit */
-    }
+    for (uint32_t fd = 0; fd < table->size; fd++)
+        add_slot(s, fd, &table->slots[fd]);
+    add_slot(s, MOVED_FOLDER, &(struct descriptor){.file = table->folder});
     send(s);
     return s->error == 0;
 }
 
-_Static_assert(sizeof(struct msg_move) + TABLE_MAX * sizeof(struct moved_slot) <= MSG_MAX, "one message");
+_Static_assert(sizeof(struct msg_move) + (TABLE_MAX + 1) * sizeof(struct moved_slot) <= MSG_MAX, "one message");
 
 int move_files(uint32_t successor)
 {

@@ -8,7 +8,7 @@ enum move_part {
     MOVE_FILE = 1, /* struct moved_file, then a directory's name with its NUL */
     MOVE_PIPE,     /* two struct moved_file: reader and writer, id 0: closed by all */
     MOVE_DATA,     /* bytes of the file or pipe before, in order */
-    MOVE_TABLE,    /* struct moved_table, then the names of working directory and program with NULs */
+    MOVE_TABLE,    /* struct moved_table, then the name of the program with its NUL */
     MOVE_SLOTS     /* struct moved_slot: descriptors of the table before */
 };
 
@@ -36,6 +36,8 @@ struct moved_table {
     uint32_t lowest; /* as in struct file_table */
     uint32_t pad;
 };
+
+#define MOVED_FOLDER UINT32_MAX /* in place of a descriptor: the working directory */
 
 struct moved_slot {
     uint64_t key; /* equal for the slots of one proxy */

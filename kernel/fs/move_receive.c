@@ -125,12 +125,12 @@ static int take_data(const uint8_t *data, size_t size)
 
 static int take_table(const struct moved_table *facts, size_t size)
 {
-    const char *names = (const char *)(facts + 1);
+    const char *name = (const char *)(facts + 1);
     size_t room = size - sizeof(*facts);
     struct laid_table *laid;
     int error;
 
-    if (facts->size > TABLE_MAX || room < 2 || names[room - 1] != '\0' || strnlen(names, room) + 1 >= room)
+    if (facts->size > TABLE_MAX || room == 0 || strnlen(name, room) != room - 1)
         return -EPROTO;
     laid = heap_alloc(sizeof(*laid));
     if (laid == NULL)
@@ -143,11 +143,8 @@ static int take_table(const struct moved_table *facts, size_t size)
     error = table_reserve(laid->table, facts->size);
     laid->table->lowest = facts->lowest;
     laid->table->process = facts->group;
-    if (error == 0 && *names != '\0')
-        error = file_table_set_folder(laid->table, names);
-    names += strlen(names) + 1;
-    if (error == 0 && *names != '\0')
-        error = file_table_set_program(laid->table, names);
+    if (error == 0 && *name != '\0')
+        error = file_table_set_program(laid->table, name);
     return error != 0 ? error : handover_stage_files(facts->group, laid->table);
 }
 
@@ -197,7 +194,8 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
         struct file *file = NULL;
         int error = 0;
 
-        if (table == NULL || slots[i].fd >= table->size || slots[i].kernel >= instance.kernels)
+        if (table == NULL || (slots[i].fd >= table->size && slots[i].fd != MOVED_FOLDER) ||
+            slots[i].kernel >= instance.kernels)
             return -EPROTO;
         if (slots[i].kernel == from)
             file = laid_by_id(slots[i].id);
@@ -205,7 +203,10 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
             error = proxy_of(&slots[i], &file);
         if (error != 0 || file == NULL)
             return error != 0 ? error : -EPROTO;
-        table->slots[slots[i].fd] = (struct descriptor){file, slots[i].flags};
+        if (slots[i].fd == MOVED_FOLDER)
+            table->folder = file;
+        else
+            table->slots[slots[i].fd] = (struct descriptor){file, slots[i].flags};
     }
     return 0;
 }
@@ -292,17 +293,34 @@ struct switching {
     uint32_t from, to;
 };
 
-/* A proxy here for a file that has come here goes, once its last slot has the file. */
-static void meet(struct descriptor *slot, struct file *file)
+/* A proxy here for a file that has come here goes, once its last place has the file. */
+static void meet(struct file **place, struct file *file)
 {
-    struct file *proxy = slot->file;
+    struct file *proxy = *place;
 
     file->opens++;
-    slot->file = file;
+    *place = file;
     if (--proxy->opens > 0)
         return;
     file->opens--; /* the proxy's own */
     file_free(proxy);
+}
+
+static void switch_place(struct file **place, const struct switching *s)
+{
+    struct file *file = *place, *real;
+
+    if (file == NULL || file->kernel != s->from)
+        return;
+    if (s->to != instance.kernel) {
+        file->kernel = s->to;
+        return;
+    }
+    real = file_find(file->id);
+    if (real == NULL)
+        panic("fs: file %lx, open here, has not come from kernel %u", (unsigned long)file->id, s->from);
+    file_unpin(real);
+    meet(place, real); /* other places with this proxy are found by its kernel */
 }
 
 static bool switch_table(struct group *group, void *context)
@@ -310,22 +328,10 @@ static bool switch_table(struct group *group, void *context)
     const struct switching *s = context;
     struct file_table *table = group->files;
 
-    for (uint32_t fd = 0; table != NULL && fd < table->size; fd++) {
-        struct file *file = table->slots[fd].file;
-
-        if (file == NULL || file->kernel != s->from)
-            continue;
-        file->kernel = s->to;
-        if (s->to == instance.kernel) {
-            struct file *real = file_find(file->id);
-
-            file->kernel = s->from; /* other slots with this proxy are found by it */
-            if (real == NULL)
-                panic("fs: file %lx, open here, has not come from kernel %u", (unsigned long)file->id, s->from);
-            file_unpin(real);
-            meet(&table->slots[fd], real);
-        }
-    }
+    for (uint32_t fd = 0; table != NULL && fd < table->size; fd++)
+        switch_place(&table->slots[fd].file, s);
+    if (table != NULL)
+        switch_place(&table->folder, s);
     return true;
 }
 

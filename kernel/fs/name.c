@@ -1,184 +1,95 @@
-/* Files by name. See the header. */
+/* Files by name, from any kernel. See the header. */
 #include "kernel/fs/name.h"
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device.h"
-#include "kernel/fs/initramfs.h"
+#include "kernel/fs/name_proc.h"
+#include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
-#include "kernel/fs/proc.h"
 #include "kernel/fs/remote.h"
-#include "kernel/fs/terminal.h"
-#include "kernel/lib/printf.h"
+#include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/call.h"
+#include "tasks/group.h"
+#include "tasks/thread.h"
 
-static const struct file_facts device_folder = {.inode = 1, .device = 4, .mode = FILE_DIRECTORY | 0755};
+#define RETRIES_MAX 1000u /* of a directory that is closed between the home's answer and the message */
+#define ANSWER_MAX (sizeof(struct msg_file_named) + sizeof(struct file_facts) + PATH_MAX)
 
-/* The rest of NAME below FOLDER, "" for the folder itself; NULL when it is not there. */
-static const char *below(const char *name, const char *folder)
-{
-    size_t length = strlen(folder);
+/* --- kernel 0: the handler --- */
 
-    if (strncmp(name, folder, length) != 0 || (name[length] != '\0' && name[length] != '/'))
-        return NULL;
-    return name[length] == '/' ? name + length + 1 : name + length;
-}
-
-/* What FLAGS ask for that a file, which exists, does not give. */
-static int64_t check_flags(uint32_t mode, bool writable, uint32_t flags)
-{
-    bool writing = (flags & OPEN_ACCESS) != 0 || (flags & OPEN_TRUNCATE) != 0;
-
-    if ((flags & OPEN_PATH) != 0)
-        return (flags & OPEN_DIRECTORY) != 0 && (mode & FILE_TYPE_MASK) != FILE_DIRECTORY ? -ENOTDIR : 0;
-    if ((flags & OPEN_CREATE) != 0 && (flags & OPEN_EXCLUSIVE) != 0)
-        return -EEXIST;
-    if ((mode & FILE_TYPE_MASK) == FILE_DIRECTORY)
-        return writing || (flags & OPEN_CREATE) != 0 ? -EISDIR : 0;
-    if ((flags & OPEN_DIRECTORY) != 0)
-        return -ENOTDIR;
-    return writing && !writable ? -EROFS : 0;
-}
-
-/* --- kernel 0: the terminal and the initramfs; nothing waits --- */
-
-static int64_t stat_here(const char *name, struct file_facts *facts)
-{
-    const char *device = below(name, "dev");
-
-    if (device != NULL && device_is_terminal(device)) {
-        terminal_facts(facts);
-        return 0;
-    }
-    return initramfs_stat(name, facts);
-}
-
-static int64_t open_directory(const char *name, const struct file_facts *facts, uint32_t flags, struct file **out)
-{
-    struct directory directory = {.bytes = NULL};
-
-    directory_add(&directory, ".", 1, facts->inode, FILE_DIRECTORY);
-    directory_add(&directory, "..", 2, facts->inode, FILE_DIRECTORY);
-    initramfs_list(name, &directory);
-    if (*name == '\0') {
-        directory_add(&directory, "dev", 3, 1, FILE_DIRECTORY);
-        directory_add(&directory, "proc", 4, 1, FILE_DIRECTORY);
-        directory_add(&directory, "sys", 3, 1, FILE_DIRECTORY);
-    }
-    return directory_open(&directory, name, facts, flags, out);
-}
-
-static int64_t open_here(const char *name, uint32_t flags, struct file **out)
-{
-    const char *device = below(name, "dev");
-    struct file_facts facts;
-    int64_t error = stat_here(name, &facts);
-
-    if (error == 0)
-        error = check_flags(facts.mode, device != NULL, flags);
-    if (error != 0)
-        return error;
-    if (device != NULL && device_is_terminal(device))
-        *out = terminal_open(flags);
-    else if ((facts.mode & FILE_TYPE_MASK) == FILE_DIRECTORY)
-        return open_directory(name, &facts, flags, out);
-    else
-        return initramfs_open(name, flags, out);
-    return *out == NULL ? -ENOMEM : 0;
-}
-
-struct fetched {
+struct long_named {
     struct msg_kept kept;
-    size_t size; /* of this and the data */
+    size_t size; /* of this and what follows */
     struct msg_file_named answer;
     uint8_t data[];
 };
 
-_Static_assert(offsetof(struct fetched, data) == offsetof(struct fetched, answer) + sizeof(struct msg_file_named),
+_Static_assert(offsetof(struct long_named, data) == offsetof(struct long_named, answer) + sizeof(struct msg_file_named),
                "data follows the answer");
 
-static void fetched_done(struct msg_kept *kept)
+static void long_named_done(struct msg_kept *kept)
 {
-    struct fetched *f = container_of(kept, struct fetched, kept);
+    struct long_named *l = container_of(kept, struct long_named, kept);
 
-    heap_free(f, f->size);
+    heap_free(l, l->size);
 }
 
-static void answer_fetch(const struct msg *m, const char *name, uint64_t offset)
+/* Undoes what an answer would have brought that cannot be given. */
+static void take_back(const struct tree_result *result)
 {
-    struct file_facts facts;
-    struct cpio_entry entry = {.size = 0};
-    struct fetched *f;
-    size_t size = 0;
-    int64_t error = initramfs_stat(name, &facts);
+    if (result->answer.id != 0)
+        file_drop(0, result->answer.id);
+}
 
-    if (error == 0)
-        error = initramfs_find(name, &entry);
-    if (error == 0 && offset < entry.size)
-        size = entry.size - offset < FILE_CHUNK ? entry.size - offset : FILE_CHUNK;
-    f = heap_alloc(sizeof(*f) + size);
-    if (f == NULL) {
+static void answer_long(const struct msg *m, const struct tree_result *result)
+{
+    size_t facts = result->answer.facts != 0 ? sizeof(result->facts) : 0;
+    size_t text = result->text != NULL ? strlen(result->text) + 1 : 0;
+    struct long_named *l = heap_alloc(sizeof(*l) + facts + text);
+
+    if (l == NULL) {
+        take_back(result);
         msg_reply_error(&m->ticket, -ENOMEM);
         return;
     }
-    f->size = sizeof(*f) + size;
-    f->answer = (struct msg_file_named){.value = error, .facts = facts};
-    if (size > 0)
-        memcpy(f->data, (const uint8_t *)entry.data + offset, size);
-    msg_keep(m, &f->kept, NULL);
-    msg_kept_reply_long(&f->kept, &f->answer, (uint32_t)(sizeof(f->answer) + size), fetched_done);
+    l->size = sizeof(*l) + facts + text;
+    l->answer = result->answer;
+    if (facts > 0)
+        memcpy(l->data, &result->facts, facts);
+    if (text > 0)
+        memcpy(l->data + facts, result->text, text);
+    msg_keep(m, &l->kept, NULL);
+    msg_kept_reply_long(&l->kept, &l->answer, (uint32_t)(sizeof(l->answer) + facts + text), long_named_done);
 }
 
-static void answer_mapped(const struct msg *m, uint64_t object)
+/* SIZE bytes at TEXT are two strings. */
+static bool are_names(const char *text, size_t size)
 {
-    struct file_facts facts = {0};
-    const char *name = "";
-    int64_t error = initramfs_mapped(object, &name, &facts);
-    size_t size = strlen(name);
-    struct fetched *f = heap_alloc(sizeof(*f) + size);
+    size_t first = strnlen(text, size) + 1;
 
-    if (f == NULL) {
-        msg_reply_error(&m->ticket, -ENOMEM);
-        return;
-    }
-    f->size = sizeof(*f) + size;
-    f->answer = (struct msg_file_named){.value = error, .facts = facts};
-    memcpy(f->data, name, size);
-    msg_keep(m, &f->kept, NULL);
-    msg_kept_reply_long(&f->kept, &f->answer, (uint32_t)(sizeof(f->answer) + size), fetched_done);
+    return first < size && first <= PATH_MAX && size - first <= PATH_MAX &&
+           strnlen(text + first, size - first) == size - first - 1;
 }
 
 static void handle_name(const struct msg *m)
 {
     const struct msg_file_name *asked = m->data;
-    const char *name = (const char *)(asked + 1);
-    size_t size = m->length - sizeof(*asked);
-    struct msg_file_named answer = {.value = -EPROTO};
-    struct file *file;
+    const char *names = (const char *)(asked + 1);
+    struct tree_result result;
 
-    if (instance.kernel == 0 && size > 0 && size <= PATH_MAX && strnlen(name, size) == size - 1) {
-        switch (asked->operation) {
-        case NAME_OPEN:
-            answer.value = open_here(name, asked->flags, &file);
-            if (answer.value == 0)
-                answer.id = file->id;
-            break;
-        case NAME_STAT:
-            answer.value = stat_here(name, &answer.facts);
-            break;
-        case NAME_FETCH:
-            answer_fetch(m, name, asked->offset);
-            return;
-        case NAME_MAPPED:
-            answer_mapped(m, asked->offset);
-            return;
-        default:
-            break;
-        }
+    if (instance.kernel != 0 || !are_names(names, m->length - sizeof(*asked))) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
     }
-    msg_reply(&m->ticket, &answer, sizeof(answer));
+    tree_do(asked, names, names + strlen(names) + 1, &result);
+    if (result.answer.facts != 0 || result.text != NULL)
+        answer_long(m, &result);
+    else
+        msg_reply(&m->ticket, &result.answer, sizeof(result.answer));
+    heap_free(result.text, PATH_MAX);
 }
 
 void name_init(void)
@@ -188,194 +99,345 @@ void name_init(void)
 
 /* --- any kernel --- */
 
-/* Returns the length of the answer, or a negative errno. */
-static int64_t ask_kernel_0(const struct msg_file_name *asked, const char *name, void *answer, size_t room)
+static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *result)
 {
-    size_t size = sizeof(*asked) + strlen(name) + 1;
-    uint8_t *message = heap_alloc(size);
-    int length;
-
-    if (message == NULL)
-        return -ENOMEM;
-    memcpy(message, asked, sizeof(*asked));
-    memcpy(message + sizeof(*asked), name, size - sizeof(*asked));
-    length = msg_call(0, MSG_FILE_NAME, message, (uint32_t)size, answer, (uint32_t)room, "file by name", 0);
-    heap_free(message, size);
-    return length;
+    memcpy(&result->answer, answer, sizeof(result->answer));
+    answer += sizeof(result->answer);
+    length -= sizeof(result->answer);
+    if (result->answer.facts != 0) {
+        if (length < sizeof(result->facts))
+            return -EPROTO;
+        memcpy(&result->facts, answer, sizeof(result->facts));
+        answer += sizeof(result->facts);
+        length -= sizeof(result->facts);
+    }
+    if (length > PATH_MAX || (length > 0 && answer[length - 1] != '\0'))
+        return -EPROTO;
+    if (length > 0) {
+        result->text = heap_alloc_unset(PATH_MAX);
+        if (result->text == NULL)
+            return -ENOMEM;
+        memcpy(result->text, answer, length);
+    }
+    return result->answer.value;
 }
 
-int64_t name_fetch(const char *name, uint64_t offset, void *to, size_t room, struct file_facts *facts)
+/* One operation of the tree, on kernel 0. */
+static int64_t ask_tree(const struct msg_file_name *asked, const char *first, const char *second,
+                        struct tree_result *result)
 {
-    struct msg_file_name asked = {.operation = NAME_FETCH, .offset = offset};
-    size_t size = sizeof(struct msg_file_named) + FILE_CHUNK;
-    struct msg_file_named *answer = heap_alloc(size);
+    size_t lengths[2] = {strlen(first) + 1, strlen(second) + 1};
+    size_t size = sizeof(*asked) + lengths[0] + lengths[1];
+    uint8_t *memory;
+    int64_t value;
+
+    if (instance.kernel == 0)
+        return tree_do(asked, first, second, result);
+    *result = (struct tree_result){.text = NULL};
+    memory = heap_alloc_unset(size + ANSWER_MAX);
+    if (memory == NULL)
+        return -ENOMEM;
+    memcpy(memory, asked, sizeof(*asked));
+    memcpy(memory + sizeof(*asked), first, lengths[0]);
+    memcpy(memory + sizeof(*asked) + lengths[0], second, lengths[1]);
+    value = msg_call(0, MSG_FILE_NAME, memory, (uint32_t)size, memory + size, (uint32_t)ANSWER_MAX, "file by name", 0);
+    if (value >= 0)
+        value = unpack(memory + size, (size_t)value, result);
+    heap_free(memory, size + ANSWER_MAX);
+    return value;
+}
+
+/* A name as far as it is known where it leads. */
+struct way {
+    uint64_t start; /* a file of kernel 0, or 0: the root */
+    char *text;     /* heap, PATH_MAX */
+    bool in;        /* below /proc, as WALK says */
+    struct proc_walk walk;
+};
+
+/* Where a name begins that is not absolute: the file of its directory. */
+static int64_t find_start(struct group *group, const struct name *name, struct way *way)
+{
+    struct file_request request = {.operation = FILE_LOCATE};
+    int32_t fd = name->directory == NAME_FOLDER ? FILE_FOLDER : (int32_t)name->directory;
+    struct file_place place = {.id = 0};
+    struct file_answer answer;
+    size_t length = strlen(name->path);
     int64_t result;
 
-    if (answer == NULL)
-        return -ENOMEM;
-    result = ask_kernel_0(&asked, name, answer, size);
-    if (result >= 0) {
-        size_t count = (size_t)result - sizeof(*answer);
-
-        result = answer->value;
-        *facts = answer->facts;
-        if (result == 0) {
-            result = (int64_t)(count < room ? count : room);
-            memcpy(to, answer + 1, (size_t)result);
-        }
+    if (fd < 0 && name->directory != NAME_FOLDER)
+        return -EBADF;
+    result = file_call(group, &request, &fd, sizeof(fd), &place, sizeof(place), &answer);
+    if (result < 0)
+        return result;
+    if (place.id == 0)
+        return fd == FILE_FOLDER ? 0 : -EBADF; /* 0: the root */
+    if (place.kernel == 0) {
+        way->start = place.id;
+        return 0;
     }
-    heap_free(answer, size);
-    return result;
+    request.operation = FILE_PATH; /* the tree is on kernel 0 only: this is of /proc, or no directory */
+    request.fd = -1;
+    result = file_call_at(place.kernel, place.id, &request, NULL, 0, way->text, PATH_MAX, &answer);
+    if (result < 0)
+        return result;
+    if ((size_t)result + length + 2 > PATH_MAX)
+        return -ENAMETOOLONG;
+    way->text[result] = '/';
+    memcpy(way->text + result + 1, name->path, length + 1);
+    return 0;
+}
+
+/* Way's text was set; what of it is below /proc is walked here. */
+static int64_t walk_proc(struct way *way, bool follow, uint32_t *links)
+{
+    int64_t result;
+
+    if (!name_is_proc(way->text))
+        return 0;
+    way->start = 0;
+    way->walk.text = way->text;
+    way->walk.links = *links;
+    result = name_walk_proc(&way->walk, follow);
+    *links = way->walk.links;
+    way->in = result != PROC_OUT;
+    return result == PROC_MAGIC ? 1 : result < 0 ? result : 0;
+}
+
+static int64_t begin_way(struct group *group, const struct name *name, struct way *way)
+{
+    size_t length = strlen(name->path);
+
+    *way = (struct way){.text = heap_alloc_unset(PATH_MAX)};
+    if (way->text == NULL)
+        return -ENOMEM;
+    if (length >= PATH_MAX)
+        return -ENAMETOOLONG;
+    memcpy(way->text, name->path, length + 1);
+    return name->path[0] == '/' || group == NULL ? 0 : find_start(group, name, way);
+}
+
+/* Is a link in the last part of the first name followed? */
+static bool follows(const struct msg_file_name *asked)
+{
+    switch (asked->operation) {
+    case NAME_OPEN:
+        return (asked->flags & OPEN_NO_FOLLOW) == 0 &&
+               (asked->flags & (OPEN_CREATE | OPEN_EXCLUSIVE)) != (OPEN_CREATE | OPEN_EXCLUSIVE);
+    case NAME_STAT:
+    case NAME_CHANGE:
+    case NAME_LINK:
+        return (asked->flags & NAME_NO_FOLLOW) == 0;
+    default:
+        return false;
+    }
+}
+
+/* What is open as PLACE, and has no name, is opened once more, or asked. */
+static int64_t do_magic(const struct msg_file_name *asked, const struct file_place *place, struct name_result *result)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_answer answer;
+    int64_t error = 0;
+
+    switch (asked->operation) {
+    case NAME_STAT:
+        error = file_call_at(place->kernel, place->id, &request, NULL, 0, &result->facts, sizeof(result->facts),
+                             &answer);
+        return error < 0 ? error : 0;
+    case NAME_CHANGE:
+        request.operation = FILE_CHANGE;
+        return file_call_at(place->kernel, place->id, &request, &asked->change, sizeof(asked->change), NULL, 0,
+                            &answer);
+    case NAME_OPEN:
+        if (place->kernel != instance.kernel)
+            error = msg_call(place->kernel, MSG_FILE_SHARE, &place->id, sizeof(place->id), NULL, 0, "file to be shared",
+                             place->id);
+        else if (file_share(place->id) == NULL)
+            error = -ENOENT;
+        result->place = *place;
+        return error == -EPROTO ? -ENOENT : error;
+    default:
+        return -EXDEV;
+    }
+}
+
+static int64_t do_inside(const struct msg_file_name *asked, const struct way *way, bool second,
+                         struct name_result *result)
+{
+    struct file *file = NULL;
+    char *text = heap_alloc_unset(PATH_MAX);
+    int64_t error;
+
+    if (text == NULL)
+        return -ENOMEM;
+    error = name_do_proc(asked, &way->walk, second, &result->facts, text, &file);
+    if (error == 0 && asked->operation == NAME_READ_LINK) {
+        result->text = text;
+        return 0;
+    }
+    heap_free(text, PATH_MAX);
+    if (file != NULL)
+        result->place = (struct file_place){.id = file->id, .kernel = instance.kernel};
+    return error;
+}
+
+/* What kernel 0 has said becomes the caller's. */
+static int64_t take_result(const struct msg_file_name *asked, struct tree_result *tree, struct name_result *result)
+{
+    struct file_request request = {.operation = FILE_OPENED, .fd = -1};
+    struct file_answer answer;
+    struct file *file;
+    int64_t error = 0;
+
+    result->facts = tree->facts;
+    result->text = tree->text;
+    result->version = tree->answer.number;
+    result->place = (struct file_place){.id = tree->answer.id, .kernel = 0};
+    switch (tree->answer.what) {
+    case NAMED_DEVICE:
+        error = device_open(tree->answer.number, &tree->facts, asked->flags, &file);
+        if (error == 0)
+            result->place = (struct file_place){.id = file->id, .kernel = instance.kernel};
+        return error;
+    case NAMED_FILE_SETTLES:
+        node_settle(0, tree->answer.number);
+        break;
+    case NAMED_FILE_WAIT:
+        while ((error = file_call_at(0, tree->answer.id, &request, NULL, 0, NULL, 0, &answer)) == -EAGAIN) {
+            error = watch_wait_at(0, WATCH_FILE, tree->answer.id, answer.seen, "the other end of a FIFO", 0);
+            if (error != 0)
+                break;
+        }
+        break;
+    default:
+        break;
+    }
+    if (error < 0)
+        file_drop(0, tree->answer.id);
+    return error < 0 ? error : 0;
+}
+
+/* Asks until it is done; each turn at least follows a link, or a directory was closed meanwhile (-ESRCH). */
+static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, struct name_result *result)
+{
+    for (;;) {
+        struct tree_result tree;
+        uint32_t turned;
+        int64_t error = 0;
+
+        for (uint32_t i = 0; i < (two ? 2u : 1u) && error == 0; i++) {
+            if (!ways[i].in)
+                error = walk_proc(&ways[i], i == 0 && follows(asked), &asked->links);
+        }
+        if (error == 1)
+            return do_magic(asked, &ways[0].walk.place, result);
+        if (error < 0)
+            return error;
+        if (ways[0].in)
+            return do_inside(asked, &ways[0], false, result);
+        if (ways[1].in)
+            return do_inside(asked, &ways[1], true, result);
+        asked->start = ways[0].start;
+        asked->second = ways[1].start;
+        error = ask_tree(asked, ways[0].text, ways[1].text, &tree);
+        if (error < 0 || (tree.answer.what != NAMED_ON && tree.answer.what != NAMED_SECOND_ON)) {
+            if (error == 0)
+                return take_result(asked, &tree, result);
+            heap_free(tree.text, PATH_MAX);
+            return error;
+        }
+        turned = tree.answer.what == NAMED_ON ? 0 : 1;
+        if (tree.text == NULL)
+            return -EPROTO;
+        heap_free(ways[turned].text, PATH_MAX);
+        ways[turned].text = tree.text;
+        ways[turned].start = 0;
+        if (tree.answer.links > asked->links)
+            asked->links = tree.answer.links;
+    }
+}
+
+static int64_t do_once(struct group *group, struct msg_file_name *asked, const struct name *first,
+                       const struct name *second, bool two, struct name_result *result)
+{
+    struct way ways[2] = {{.text = NULL}, {.text = NULL}};
+    int64_t error = begin_way(group, first, &ways[0]);
+
+    *result = (struct name_result){.text = NULL};
+    asked->links = 0;
+    if (error == 0)
+        error = begin_way(two ? group : NULL, second, &ways[1]);
+    if (error == 0)
+        error = ask(asked, ways, two, result);
+    heap_free(ways[0].text, PATH_MAX);
+    heap_free(ways[1].text, PATH_MAX);
+    return error;
+}
+
+int64_t name_do(struct group *group, const struct msg_file_name *asked, const struct name *first,
+                const struct name *second, struct name_result *result)
+{
+    static const struct name none = {NAME_FOLDER, ""};
+    bool two = asked->operation == NAME_LINK || asked->operation == NAME_RENAME;
+    bool may_be_empty = (asked->flags & NAME_EMPTY) != 0 && asked->operation != NAME_OPEN;
+    struct msg_file_name own = *asked;
+    int64_t error = -ESRCH;
+
+    *result = (struct name_result){.text = NULL};
+    if ((first->path[0] == '\0' && !may_be_empty) || (two && second->path[0] == '\0'))
+        return -ENOENT;
+    for (uint32_t i = 0; i < RETRIES_MAX && error == -ESRCH; i++)
+        error = do_once(group, &own, first, second != NULL ? second : &none, two, result);
+    return error == -ESRCH ? -ENOENT : error;
+}
+
+void name_result_free(struct name_result *result)
+{
+    heap_free(result->text, PATH_MAX);
+    result->text = NULL;
+}
+
+int64_t name_open(struct group *group, const struct name *name, uint32_t flags, uint32_t mode,
+                  struct name_result *result)
+{
+    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = flags, .mode = mode};
+
+    *result = (struct name_result){.text = NULL};
+    if ((flags & OPEN_PATH) != 0)
+        asked.flags &= OPEN_PATH | OPEN_DIRECTORY | OPEN_NO_FOLLOW | OPEN_CLOEXEC;
+    else if ((flags & OPEN_TEMPORARY) != 0 && ((flags & OPEN_ACCESS) == 0 || (flags & OPEN_DIRECTORY) == 0))
+        return -EINVAL;
+    if ((asked.flags & OPEN_TEMPORARY) != 0)
+        asked.flags &= ~OPEN_CREATE;
+    return name_do(group, &asked, name, NULL, result);
+}
+
+int64_t name_stat(struct group *group, const struct name *name, uint32_t flags, struct file_facts *facts)
+{
+    struct msg_file_name asked = {.operation = NAME_STAT, .flags = flags};
+    struct name_result result;
+    int64_t error = name_do(group, &asked, name, NULL, &result);
+
+    *facts = result.facts;
+    name_result_free(&result);
+    return error;
 }
 
 int64_t name_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts)
 {
-    struct msg_file_name asked = {.operation = NAME_MAPPED, .offset = object};
-    size_t size = sizeof(struct msg_file_named) + CPIO_NAME_MAX;
-    struct msg_file_named *answer;
-    const char *here = "";
-    int64_t length;
+    struct msg_file_name asked = {.operation = NAME_MAPPED, .number = object};
+    struct tree_result result;
+    size_t length;
+    int64_t error = kernel == 0 ? ask_tree(&asked, "", "", &result) : -ENOENT;
 
-    if (kernel != 0)
-        return -ENOENT;
-    if (instance.kernel == 0) {
-        length = initramfs_mapped(object, &here, facts);
-        if (length == 0)
-            snprintf(name, room, "/%s", here);
-        return length;
-    }
-    answer = heap_alloc(size);
-    if (answer == NULL)
-        return -ENOMEM;
-    length = ask_kernel_0(&asked, "", answer, size);
-    if (length >= 0) {
-        *facts = answer->facts;
-        snprintf(name, room, "/%.*s", (int)((size_t)length - sizeof(*answer)), (const char *)(answer + 1));
-        length = answer->value;
-    }
-    heap_free(answer, size);
-    return length;
-}
-
-int64_t name_stat(const char *name, bool folder, struct file_facts *facts)
-{
-    struct msg_file_name asked = {.operation = NAME_STAT};
-    struct msg_file_named answer;
-    const char *device = below(name, "dev");
-    int64_t error;
-
-    if (proc_has(name)) {
-        error = proc_stat(name, facts);
-    } else if (device != NULL && *device == '\0') {
-        *facts = device_folder;
-        error = 0;
-    } else {
-        error = device != NULL ? device_stat(device, facts) : -ENOENT;
-        if (error == -ENOENT && instance.kernel == 0) {
-            error = stat_here(name, facts);
-        } else if (error == -ENOENT) {
-            error = ask_kernel_0(&asked, name, &answer, sizeof(answer));
-            if (error >= 0) {
-                error = answer.value;
-                *facts = answer.facts;
-            }
-        }
-    }
-    if (error == 0 && folder && (facts->mode & FILE_TYPE_MASK) != FILE_DIRECTORY)
-        return -ENOTDIR;
-    return error;
-}
-
-/* Opens what is made on the kernel that asks. -ENOENT: not of that kind. */
-static int64_t open_own(const char *name, uint32_t flags, struct file **out)
-{
-    const char *device = below(name, "dev");
-    struct directory directory = {.bytes = NULL};
-    struct file_facts facts;
-    int64_t error;
-
-    if (proc_has(name)) {
-        error = proc_stat(name, &facts);
-        if (error == 0)
-            error = check_flags(facts.mode, false, flags);
-        return error == 0 ? proc_open(name, flags, out) : error;
-    }
-    if (device == NULL)
-        return -ENOENT;
-    if (*device != '\0') {
-        error = device_stat(device, &facts);
-        if (error == 0)
-            error = check_flags(facts.mode, true, flags);
-        return error == 0 ? device_open(device, flags, out) : error;
-    }
-    error = check_flags(device_folder.mode, false, flags);
     if (error != 0)
         return error;
-    directory_add(&directory, ".", 1, device_folder.inode, FILE_DIRECTORY);
-    directory_add(&directory, "..", 2, 1, FILE_DIRECTORY);
-    device_list(&directory);
-    return directory_open(&directory, name, &device_folder, flags, out);
-}
-
-int64_t name_open(const char *name, bool folder, uint32_t flags, struct file_place *place)
-{
-    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = flags};
-    struct msg_file_named answer;
-    struct file *file = NULL;
-    int64_t error;
-
-    if (folder && (flags & OPEN_CREATE) != 0)
-        return -EISDIR;
-    if (folder) {
-        asked.flags |= OPEN_DIRECTORY;
-        flags |= OPEN_DIRECTORY;
-    }
-    *place = (struct file_place){.kernel = instance.kernel};
-    error = open_own(name, flags, &file);
-    if (error == -ENOENT && !proc_has(name)) {
-        if (instance.kernel == 0) {
-            error = open_here(name, flags, &file);
-        } else {
-            error = ask_kernel_0(&asked, name, &answer, sizeof(answer));
-            if (error >= 0)
-                error = answer.value;
-            *place = (struct file_place){.id = answer.id, .kernel = 0};
-        }
-    }
-    if (error == 0 && file != NULL)
-        place->id = file->id;
-    return error == -ENOENT && (flags & OPEN_CREATE) != 0 ? -EROFS : error;
-}
-
-/* Writes the name of the directory behind DIRECTORY to OUT. */
-static int64_t start_of(struct group *group, int64_t directory, char *out)
-{
-    struct file_request request = {.operation = FILE_GET_FOLDER, .fd = (int32_t)directory};
-    struct file_answer answer;
-
-    if (directory != NAME_FOLDER)
-        request.operation = FILE_PATH;
-    return file_call(group, &request, NULL, 0, out, PATH_MAX, &answer);
-}
-
-int64_t name_absolute(struct group *group, int64_t directory, const char *path, char *out, bool *folder)
-{
-    size_t length = strlen(path);
-    size_t size = PATH_MAX + length + 2;
-    char *whole;
-    int64_t error;
-
-    if (*path == '/' || *path == '\0' || group == NULL)
-        return path_normalize(path, out, PATH_MAX, folder);
-    whole = heap_alloc(size);
-    if (whole == NULL)
-        return -ENOMEM;
-    error = start_of(group, directory, whole);
-    if (error >= 0) {
-        whole[error] = '/';
-        memcpy(whole + error + 1, path, length + 1);
-        error = path_normalize(whole, out, PATH_MAX, folder);
-    }
-    heap_free(whole, size);
-    return error;
+    length = result.text != NULL ? strnlen(result.text, room - 1) : 0;
+    if (length > 0)
+        memcpy(name, result.text, length);
+    name[length] = '\0';
+    *facts = result.facts;
+    heap_free(result.text, PATH_MAX);
+    return 0;
 }

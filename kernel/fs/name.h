@@ -1,5 +1,6 @@
-/* Files by name, from any kernel: /dev and /proc are made where they are asked for; the rest, and the terminal, kernel
- * 0 is asked for (FILE_NAME). */
+/* Files by name, from any kernel. The tree is kernel 0's, which is asked by one message for each operation (FILE_NAME);
+ * what is below /proc is made on the kernel that asks, so a walk that comes there goes on here, and one that leaves it
+ * by a link or ".." asks kernel 0 again. kernel/fs/tree.md has the protocol. Tasks only: all of it may wait. */
 #ifndef KERNEL_FS_NAME_H
 #define KERNEL_FS_NAME_H
 
@@ -10,23 +11,35 @@
 
 struct group;
 
-void name_init(void);
-
-/* Writes PATH, which is relative to the directory behind DIRECTORY (a descriptor of GROUP, or NAME_FOLDER: the working
- * directory) if it does not begin with a slash, to OUT (PATH_MAX bytes) as path_normalize does. GROUP NULL: the root.
- * -EBADF, -ENOTDIR: DIRECTORY is none; -ENAMETOOLONG; -ENOENT: PATH is empty; -ENOMEM. Tasks only. */
-int64_t name_absolute(struct group *group, int64_t directory, const char *path, char *out, bool *folder);
 #define NAME_FOLDER (-100) /* AT_FDCWD */
 
-/* NAME is as path_normalize writes it; FOLDER: it has to be a directory. Errors as open and stat. On success of
- * name_open the open of *PLACE is the caller's. Tasks only: they wait for kernel 0. */
-int64_t name_stat(const char *name, bool folder, struct file_facts *facts);
-int64_t name_open(const char *name, bool folder, uint32_t flags, struct file_place *place);
-/* Reads from the initramfs' file NAME, at OFFSET, up to ROOM bytes, at most FILE_CHUNK; *FACTS are the file's. Returns
- * how many. For kernels other than 0. */
-int64_t name_fetch(const char *name, uint64_t offset, void *to, size_t room, struct file_facts *facts);
-/* Writes the name of the file that programs have mapped as OBJECT of KERNEL (mm/backing.h) to NAME, ROOM bytes.
- * -ENOENT, -ENOMEM. Tasks only; waits for that kernel. */
+struct name {
+    int64_t directory; /* a descriptor, or NAME_FOLDER: where PATH begins, unless with a slash */
+    const char *path;  /* below PATH_MAX bytes */
+};
+
+struct name_result {
+    struct file_place place; /* NAME_OPEN: an open of it is the caller's */
+    uint64_t version;        /* NAME_OPEN with OPEN_RUN: see node_version */
+    struct file_facts facts; /* NAME_STAT, NAME_OPEN with OPEN_RUN */
+    char *text;              /* heap, PATH_MAX bytes, or NULL: NAME_READ_LINK; NAME_OPEN with OPEN_RUN: the name */
+};
+
+void name_init(void);
+/* Does ASKED, whose `start`, `second` and `links` are not set, with FIRST and SECOND (NULL: it takes one name).
+ * SECOND's directory is not looked at for NAME_CREATE. GROUP NULL: names begin at the root. Errors as the system calls.
+ */
+int64_t name_do(struct group *group, const struct msg_file_name *asked, const struct name *first,
+                const struct name *second, struct name_result *result);
+void name_result_free(struct name_result *result);
+/* As open(2), with all flags; -ERESTARTSYS too: interrupted while a FIFO's other end is waited for. Of RESULT only the
+ * text needs to be freed. */
+int64_t name_open(struct group *group, const struct name *name, uint32_t flags, uint32_t mode,
+                  struct name_result *result);
+/* FLAGS: NAME_NO_FOLLOW, NAME_EMPTY. */
+int64_t name_stat(struct group *group, const struct name *name, uint32_t flags, struct file_facts *facts);
+/* Writes the name of the file that programs have mapped as OBJECT of KERNEL (mm/backing.h) to NAME, ROOM bytes, "" if
+ * it has none. -ENOENT, -ENOMEM. */
 int64_t name_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts);
 
 #endif

@@ -189,8 +189,15 @@ void node_facts(struct node *node, struct file_facts *facts)
     *facts = (struct file_facts){.inode = node->number,
                                  .size = node->content.size,
                                  .device = DEVICE,
+                                 .number = node->device,
                                  .mode = node->mode,
-                                 .mtime = (uint32_t)(node->mtime / 1000000000u)};
+                                 .links = node->links,
+                                 .uid = node->uid,
+                                 .gid = node->gid,
+                                 .blocks = node->content.pages * (PAGE_SIZE / 512),
+                                 .atime = node->atime,
+                                 .mtime = node->mtime,
+                                 .ctime = node->ctime};
     spin_unlock(&node->lock);
 }
 

@@ -5,6 +5,7 @@
 #include "kernel/fs/remote.h"
 #include "kernel/fs/signalfd.h"
 #include "kernel/fs/terminal.h"
+#include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
 
 #define OPEN_ONLY                                                                                                      \
@@ -73,7 +74,7 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
         return file->kind->poll == NULL || (file->facts.mode & FILE_TYPE_MASK) == 0
                    ? 0 /* /dev/null, eventfd and their like have no place to go to */
                    : -ESPIPE;
-    if (whence > 2)
+    if (whence > 2 || (whence == 2 && file->kind->entries != NULL))
         return -EINVAL;
     spin_lock(&file->lock);
     base = whence == 0 ? 0 : whence == 1 ? (int64_t)file->offset : (int64_t)file->facts.size;
@@ -98,6 +99,8 @@ static int64_t read_entries(struct file *file, void *result, size_t room)
         return -ENOTDIR;
     if ((file->flags & OPEN_PATH) != 0)
         return -EBADF;
+    if (file->kind->entries != NULL)
+        return file->kind->entries(file, result, room);
     spin_lock(&file->lock);
     while (file->offset < file->facts.size) {
         memcpy(&length, data + file->offset + ENTRY_LENGTH_AT, sizeof(length));
@@ -142,16 +145,72 @@ static int64_t control(struct file *file, uint32_t command, const void *data, si
     return file->kind->control != NULL ? file->kind->control(file, command, result) : -ENOTTY;
 }
 
+/* With a slash before it. */
 static int64_t give_path(const struct file *file, char *result, size_t room)
 {
-    size_t length = file->path != NULL ? strlen(file->path) : 0;
+    size_t length = file->path != NULL ? strlen(file->path) + 1 : 1;
 
+    if (file_node(file) != NULL)
+        return tree_name(file_node(file), result, room);
     if (!file->kind->directory)
         return -ENOTDIR;
     if (length >= room)
         return -ENAMETOOLONG;
-    memcpy(result, file->path != NULL ? file->path : "", length + 1);
+    result[0] = '/';
+    memcpy(result + 1, file->path != NULL ? file->path : "", length);
     return (int64_t)length;
+}
+
+static int64_t give_facts(struct file *file, struct file_facts *facts, size_t room)
+{
+    if (room < sizeof(*facts))
+        return -EPROTO;
+    if (file_node(file) != NULL) {
+        tree_facts(file_node(file), facts);
+    } else {
+        spin_lock(&file->lock);
+        *facts = file->facts;
+        spin_unlock(&file->lock);
+    }
+    return sizeof(*facts);
+}
+
+/* What has no node of its own here keeps the change as long as it is open. */
+static int64_t change_facts(struct file *file, const struct node_change *change, size_t size)
+{
+    if (size != sizeof(*change))
+        return -EPROTO;
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (file_node(file) != NULL)
+        return tree_change(file_node(file), change);
+    spin_lock(&file->lock);
+    if ((change->what & CHANGE_MODE) != 0)
+        file->facts.mode = (file->facts.mode & FILE_TYPE_MASK) | (change->mode & 07777);
+    if ((change->what & CHANGE_UID) != 0)
+        file->facts.uid = change->uid;
+    if ((change->what & CHANGE_GID) != 0)
+        file->facts.gid = change->gid;
+    if ((change->what & CHANGE_ATIME) != 0)
+        file->facts.atime = change->atime;
+    if ((change->what & CHANGE_MTIME) != 0)
+        file->facts.mtime = change->mtime;
+    spin_unlock(&file->lock);
+    return 0;
+}
+
+static int64_t give_space(const struct file *file, struct file_space *space, size_t room)
+{
+    if (room < sizeof(*space))
+        return -EPROTO;
+    if (file_node(file) != NULL)
+        tree_statfs(space);
+    else
+        *space = (struct file_space){.type = file->kind->directory || file->owned != 0 ? PROCFS_MAGIC
+                                             : file->kind->poll != NULL                ? PIPEFS_MAGIC
+                                                                                       : TMPFS_MAGIC,
+                                     .block = PAGE_SIZE};
+    return sizeof(*space);
 }
 
 /* What mmap may do with the file. The order of the checks is Linux's. */
@@ -204,10 +263,7 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     case FILE_SEEK:
         return seek(file, request->argument, request->extra);
     case FILE_STAT:
-        if (room < sizeof(file->facts))
-            return -EPROTO;
-        memcpy(result, &file->facts, sizeof(file->facts));
-        return sizeof(file->facts);
+        return give_facts(file, result, room);
     case FILE_GET_FLAGS:
         return file->flags & ~OPEN_ONLY;
     case FILE_SET_FLAGS:
@@ -228,6 +284,12 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     case FILE_SEALS:
     case FILE_LOCK:
         return change_bytes(file, request->operation, request->extra);
+    case FILE_CHANGE:
+        return change_facts(file, data, size);
+    case FILE_SPACE:
+        return give_space(file, result, room);
+    case FILE_OPENED:
+        return file->kind->opened != NULL ? file->kind->opened(file) : 0;
     default:
         return -EPROTO;
     }

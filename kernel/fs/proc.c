@@ -109,7 +109,7 @@ static int64_t write_mounts(const struct proc_at *at, struct text *text)
 
     (void)at;
     if (error == 0)
-        text_put(text, "rootfs / rootfs ro 0 0\nproc /proc proc ro 0 0\ndevtmpfs /dev devtmpfs rw 0 0\n");
+        text_put(text, "rootfs / rootfs rw 0 0\nproc /proc proc ro 0 0\n");
     return error;
 }
 

@@ -5,6 +5,7 @@
 #include "kernel/fs/path.h"
 #include "kernel/fs/proc_text.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/tree.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -81,44 +82,50 @@ int64_t process_link_thread(const struct proc_at *at, char *out, size_t size)
     return give(text, out, size);
 }
 
-/* A text that the descriptor table of the process has: the working directory has no slash before it. */
-static int64_t link_text(const struct proc_at *at, uint32_t operation, char *out, size_t size)
+static int64_t link_program(const struct proc_at *at, char *out, size_t size)
 {
-    struct file_request request = {.operation = operation};
+    struct file_request request = {.operation = FILE_GET_PROGRAM};
     struct file_answer answer;
-    char *text = heap_alloc(PATH_MAX + 2);
+    char *text = heap_alloc(PATH_MAX + 1);
     int64_t length;
 
     if (text == NULL)
         return -ENOMEM;
-    text[0] = '/';
-    length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, text + 1, PATH_MAX, &answer);
-    if (length == 0 && operation == FILE_GET_PROGRAM)
+    length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, text, PATH_MAX, &answer);
+    if (length == 0 || length == -ESRCH)
         length = -ENOENT;
-    if (length >= 0) {
-        text[length + 1] = '\0';
-        length = give(text[1] == '/' ? text + 1 : text, out, size);
-    }
-    heap_free(text, PATH_MAX + 2);
-    return length == -ESRCH ? -ENOENT : length;
-}
-
-static int64_t link_program(const struct proc_at *at, char *out, size_t size)
-{
-    return link_text(at, FILE_GET_PROGRAM, out, size);
+    if (length > 0)
+        length = give(text, out, size);
+    heap_free(text, PATH_MAX + 1);
+    return length;
 }
 
 static int64_t link_folder(const struct proc_at *at, char *out, size_t size)
 {
-    return link_text(at, FILE_GET_FOLDER, out, size);
+    struct file_request request = {.operation = FILE_PATH, .fd = FILE_FOLDER};
+    struct file_answer answer;
+    int64_t length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, out, size < PATH_MAX ? size : PATH_MAX,
+                                       &answer);
+
+    return length == -ESRCH || length == -EBADF ? -ENOENT : length;
 }
 
 /* --- fd: at->keys[1] is the descriptor --- */
 
+/* The name of its file in the tree. -ENOENT: it has none. */
+static int64_t link_name(const struct proc_at *at, char *out, size_t size)
+{
+    struct file_request request = {.operation = FILE_PATH, .fd = (int32_t)at->keys[1]};
+    struct file_answer answer;
+    int64_t length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, out, size < PATH_MAX ? size : PATH_MAX,
+                                       &answer);
+
+    return length >= 0 || length == -ENAMETOOLONG ? length : -ENOENT;
+}
+
 static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
 {
     struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)at->keys[1]};
-    struct file_request path = {.operation = FILE_PATH, .fd = (int32_t)at->keys[1]};
     struct file_facts facts;
     struct file_answer answer;
     char text[48];
@@ -128,6 +135,8 @@ static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
         return length == -EBADF || length == -ESRCH ? -ENOENT : length;
     switch (facts.mode & FILE_TYPE_MASK) {
     case FILE_FIFO:
+        if (facts.device == TREE_DEVICE) /* it has a name */
+            return link_name(at, out, size);
         snprintf(text, sizeof(text), "pipe:[%lu]", (unsigned long)facts.inode);
         break;
     case FILE_SOCKET:
@@ -135,19 +144,18 @@ static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
         break;
     case FILE_CHARACTER:
         snprintf(text, sizeof(text), "/dev/%s",
-                 facts.device == 0x103   ? "null"
-                 : facts.device == 0x105 ? "zero"
-                 : facts.device == 0x107 ? "full"
+                 facts.number == 0x103   ? "null"
+                 : facts.number == 0x105 ? "zero"
+                 : facts.number == 0x107 ? "full"
+                 : facts.number == 0x108 ? "random"
+                 : facts.number == 0x109 ? "urandom"
                                          : "console");
         break;
-    case FILE_DIRECTORY:
-        if (size < 2)
-            return -ENAMETOOLONG;
-        length = file_call_process((uint32_t)at->keys[0], &path, NULL, 0, out + 1,
-                                   size - 1 < PATH_MAX ? size - 1 : PATH_MAX, &answer);
-        out[0] = '/';
-        return length < 0 ? -ENOENT : length + 1;
-    default: /* an open file does not know its name */
+    default:
+        length = link_name(at, out, size);
+        if (length != -ENOENT)
+            return length;
+        /* it has no name, or none any more */
         snprintf(text, sizeof(text), "file:[%lu:%lu]", (unsigned long)facts.device, (unsigned long)facts.inode);
         break;
     }

@@ -343,7 +343,7 @@ static void release(struct file *file)
     node_lock_release(file, node_of(file));
 }
 
-const struct file_kind file_regular_kind = {.act = act, .release = release, .forget = forget};
+const struct file_kind file_regular_kind = {.act = act, .release = release, .forget = forget, .of_node = true};
 
 struct file *regular_open(struct node *node, uint32_t flags)
 {

@@ -43,7 +43,9 @@ static int64_t make_pipe(struct file_table *table, uint32_t flags, void *result)
     return sizeof(given);
 }
 
-static int64_t install(struct file_table *table, uint64_t id, uint32_t kernel, uint32_t flags)
+/* What stands here for file ID of KERNEL, of which an open came along. -ENOSPC: no memory, and the open is still the
+ * caller's. */
+static int64_t stand_in(uint64_t id, uint32_t kernel, struct file **out)
 {
     struct file *file;
 
@@ -57,9 +59,18 @@ static int64_t install(struct file_table *table, uint64_t id, uint32_t kernel, u
     } else {
         file = file_create_proxy(kernel, id);
         if (file == NULL)
-            return -ENOSPC; /* no memory, and the open is still the caller's */
+            return -ENOSPC;
     }
-    return table_add(table, file, 0, flags);
+    *out = file;
+    return 0;
+}
+
+static int64_t install(struct file_table *table, uint64_t id, uint32_t kernel, uint32_t flags)
+{
+    struct file *file;
+    int64_t error = stand_in(id, kernel, &file);
+
+    return error != 0 ? error : table_add(table, file, 0, flags);
 }
 
 static int64_t locate(struct file_table *table, const void *data, size_t size, void *result, size_t room)
@@ -85,10 +96,25 @@ static int64_t locate(struct file_table *table, const void *data, size_t size, v
     return (int64_t)(count * sizeof(struct file_place));
 }
 
-/* PATH operations trust nobody for the NUL. */
-static bool is_string(const void *data, size_t size)
+/* The descriptor's file, or a file whose open comes along, becomes the working directory. */
+static int64_t set_folder(struct file_table *table, const struct file_request *request)
 {
-    return size > 0 && size <= PATH_MAX && strnlen(data, size) == size - 1;
+    struct file *file;
+    int64_t error;
+
+    if (request->fd >= 0) {
+        file = table_find(table, request->fd);
+        if (file == NULL)
+            return -EBADF;
+        file_open_again(file);
+        file_unpin(file);
+    } else {
+        error = stand_in((uint64_t)request->argument, request->extra, &file);
+        if (error != 0)
+            return error;
+    }
+    file_table_set_folder(table, file);
+    return 0;
 }
 
 static int64_t act_on_table(struct file_table *table, const struct file_request *request, const void *data, size_t size,
@@ -113,10 +139,8 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
         return install(table, (uint64_t)request->argument, request->extra, (uint32_t)request->fd & DESCRIPTOR_CLOEXEC);
     case FILE_LOCATE:
         return locate(table, data, size, result, room);
-    case FILE_GET_FOLDER:
-        return room == 0 ? -EPROTO : file_table_folder(table, result, room);
     case FILE_SET_FOLDER:
-        return is_string(data, size) ? file_table_set_folder(table, data) : -EPROTO;
+        return set_folder(table, request);
     case FILE_GET_PROGRAM:
         return room == 0 ? -EPROTO : file_table_program(table, result, room);
     case FILE_LIST:
@@ -147,7 +171,7 @@ static int64_t close_at_home(struct file_table *table, int64_t fd, struct file_a
 static int64_t at_home(struct file_table *table, const struct file_request *request, const void *data, size_t size,
                        void *result, size_t room, struct file_answer *answer)
 {
-    struct file *file;
+    struct file *file = NULL;
 
     if (request->operation == FILE_CLOSE)
         return close_at_home(table, request->fd, answer);
@@ -156,7 +180,8 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
         answer->value = act_on_table(table, request, data, size, result, room);
         return answer->value;
     }
-    file = table_find(table, request->fd);
+    if (request->fd != FILE_FOLDER || request->operation == FILE_PATH || request->operation == FILE_STAT)
+        file = table_find(table, request->fd);
     if (file != NULL && request->operation == FILE_LOCK && size == sizeof(struct file_lock))
         table_note_lock(table, file, data);
     if (file == NULL) {
@@ -196,11 +221,11 @@ static size_t result_size(const struct file_request *request, const struct file_
     case FILE_READ:
     case FILE_READ_AT:
     case FILE_STAT:
+    case FILE_SPACE:
     case FILE_ENTRIES:
     case FILE_NEW:
     case FILE_OPERATE:
         return (size_t)answer->value;
-    case FILE_GET_FOLDER:
     case FILE_GET_PROGRAM:
     case FILE_PATH:
         return (size_t)answer->value + 1;
@@ -388,6 +413,22 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
         return value;
     }
     return -EBADF;
+}
+
+int64_t file_call_at(uint32_t kernel, uint64_t id, const struct file_request *request, const void *data, size_t size,
+                     void *result, size_t room, struct file_answer *answer)
+{
+    struct file *file;
+    int64_t value;
+
+    if (kernel != instance.kernel)
+        return call_at(kernel, 0, id, request, data, size, result, room, answer);
+    file = file_find(id);
+    if (file == NULL)
+        return -ESRCH;
+    value = file_do(file, request, data, size, result, room, answer);
+    file_unpin(file);
+    return value;
 }
 
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,

@@ -74,12 +74,13 @@ void file_table_free(void *files)
         if (table->slots[fd].file != NULL)
             let_go(table, table->slots[fd].file);
     }
+    if (table->folder != NULL)
+        file_close(table->folder);
     file_table_forget(table);
 }
 
 void file_table_forget(struct file_table *table)
 {
-    free_text(table->folder);
     free_text(table->program);
     heap_free(table->slots, table->size * sizeof(struct descriptor));
     heap_free(table, sizeof(*table));
@@ -133,9 +134,16 @@ static int set_text(struct file_table *table, char **place, const char *text)
     return 0;
 }
 
-int file_table_set_folder(struct file_table *table, const char *path)
+void file_table_set_folder(struct file_table *table, struct file *file)
 {
-    return set_text(table, &table->folder, path);
+    struct file *old;
+
+    spin_lock(&table->lock);
+    old = table->folder;
+    table->folder = file;
+    spin_unlock(&table->lock);
+    if (old != NULL)
+        file_close(old);
 }
 
 int file_table_set_program(struct file_table *table, const char *path)
@@ -160,11 +168,6 @@ static int64_t get_text(struct file_table *table, char *const *place, char *out,
     return length;
 }
 
-int64_t file_table_folder(struct file_table *table, char *out, size_t size)
-{
-    return get_text(table, &table->folder, out, size);
-}
-
 int64_t file_table_program(struct file_table *table, char *out, size_t size)
 {
     return get_text(table, &table->program, out, size);
@@ -187,10 +190,12 @@ struct file *table_find(struct file_table *table, int64_t fd)
 
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
-    if (slot != NULL) {
+    if (slot != NULL)
         file = slot->file;
+    else if (fd == FILE_FOLDER)
+        file = table->folder;
+    if (file != NULL)
         file_pin(file);
-    }
     spin_unlock(&table->lock);
     return file;
 }

@@ -26,7 +26,7 @@ struct file_table {
     uint32_t limit;           /* [a] descriptors are below it */
     uint32_t users;           /* [a] the group, and whoever looks at it from outside */
     struct descriptor *slots; /* [k] */
-    char *folder;             /* [k] the working directory, as path_normalize writes it; NULL: the root */
+    struct file *folder;      /* [k] the working directory, with an open; NULL: the root */
     char *program;            /* [k] the executable's path; NULL: not known */
     uint32_t process;         /* [a] whose it is, once that has had locks on files; else 0 */
 };
@@ -49,16 +49,16 @@ void file_table_unlock(struct file_table *table);
 void file_table_forget(struct file_table *table);
 /* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. */
 void file_table_exec(struct file_table *table);
-/* Remember PATH as the working directory (a name as path_normalize writes it), or as the executable. -ENOMEM. */
-int file_table_set_folder(struct file_table *table, const char *path);
+/* FILE, an open of which goes to the table, is the working directory from now on. */
+void file_table_set_folder(struct file_table *table, struct file *file);
+/* Remembers PATH as the executable. -ENOMEM. */
 int file_table_set_program(struct file_table *table, const char *path);
 /* Copies it, or "", to OUT. Returns its length; -ERANGE: SIZE is too small. */
-int64_t file_table_folder(struct file_table *table, char *out, size_t size);
 int64_t file_table_program(struct file_table *table, char *out, size_t size);
 
 /* Descriptors are below COUNT from now on, and below TABLE_MAX; those that are there stay. Any context. */
 void file_table_limit(struct file_table *table, uint64_t count);
-/* The file of FD with a pin, or NULL. */
+/* The file of FD, or of FILE_FOLDER, with a pin, or NULL. */
 struct file *table_find(struct file_table *table, int64_t fd);
 /* Puts FILE, one open of which goes to the table, at the lowest free descriptor from LEAST on. -EMFILE, -EINVAL
  * (LEAST), -ENOMEM: then the open has been closed. */

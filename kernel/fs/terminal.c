@@ -306,7 +306,7 @@ const struct file_kind file_terminal_kind = {.read = terminal_read,
 
 void terminal_facts(struct file_facts *facts)
 {
-    *facts = (struct file_facts){.inode = 1, .device = TERMINAL_DEVICE, .mode = FILE_CHARACTER | 0620};
+    *facts = (struct file_facts){.inode = 1, .device = 4, .number = TERMINAL_DEVICE, .mode = FILE_CHARACTER | 0620};
 }
 
 struct file *terminal_open(uint32_t flags)

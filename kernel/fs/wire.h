@@ -21,27 +21,29 @@ enum file_operation {
     FILE_INSTALL,        /* argument: id, extra: kernel, fd: flags of the descriptor; an open goes with it, also
                             when this fails, but with -ENOSPC: no memory, and it is still the caller's */
     FILE_LOCATE,         /* data: int32_t descriptors; result data: struct file_place each, id 0: bad */
-    FILE_GET_FOLDER,     /* result data: the working directory's name */
-    FILE_SET_FOLDER,     /* data: its name with the NUL */
+    FILE_SET_FOLDER,     /* fd, or -1 and, as in FILE_INSTALL, argument: id, extra: kernel: the working directory */
     FILE_GET_PROGRAM,    /* result data: the program's name */
     FILE_LIST,           /* argument: first descriptor; result data: int32_t descriptors that are open */
     FILE_NEW,            /* argument: flags of open, extra: enum anonymous; data: what that takes; result data: two
                             int32_t, the second -1 if it makes one only */
     FILE_TABLE_LAST = FILE_NEW,
-    FILE_READ,      /* fd, argument: bytes; result data */
-    FILE_READ_AT,   /* fd, argument: offset; as many bytes as there is room for */
-    FILE_WRITE,     /* fd, data, extra: FILE_WHOLE or 0 */
-    FILE_WRITE_AT,  /* fd, argument: offset, data */
-    FILE_SEEK,      /* fd, argument: offset, extra: whence */
-    FILE_STAT,      /* fd; result data: struct file_facts */
-    FILE_GET_FLAGS, /* fd */
-    FILE_SET_FLAGS, /* fd, argument: flags of open */
-    FILE_ENTRIES,   /* fd, argument: bytes of room; result data: as getdents64 */
-    FILE_PATH,      /* fd; result data: a directory's name. -ENOTDIR */
-    FILE_MAP,     /* fd, argument: 1 to share, 2 to share and write, else 0; extra: the space's home; the result is the
-                     object on the file's kernel, granted to that home (mm/file_hold.h), 0: no file, but zeros */
-    FILE_CONTROL, /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
-    FILE_OPERATE, /* fd, extra: enum file_special, argument; data; result data: as many bytes as the value says */
+    FILE_READ,        /* fd, argument: bytes; result data */
+    FILE_READ_AT,     /* fd, argument: offset; as many bytes as there is room for */
+    FILE_WRITE,       /* fd, data, extra: FILE_WHOLE or 0 */
+    FILE_WRITE_AT,    /* fd, argument: offset, data */
+    FILE_SEEK,        /* fd, argument: offset, extra: whence */
+    FILE_STAT,        /* fd; result data: struct file_facts */
+    FILE_GET_FLAGS,   /* fd */
+    FILE_SET_FLAGS,   /* fd, argument: flags of open */
+    FILE_ENTRIES,     /* fd, argument: bytes of room; result data: as getdents64 */
+    FILE_PATH,        /* fd; result data: a directory's name. -ENOTDIR */
+    FILE_MAP,         /* fd, argument: 1 to share, 2 to share and write, else 0; extra: the space's home; the result is
+                         the object on the file's kernel, granted to that home (mm/file_hold.h), 0: no file, but zeros */
+    FILE_CONTROL,     /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
+    FILE_OPERATE,     /* fd, extra: enum file_special, argument; data; result data: as many bytes as the value says */
+    FILE_CHANGE,      /* fd, data: struct node_change */
+    FILE_SPACE,       /* fd; result data: struct file_space */
+    FILE_OPENED,      /* fd: an end of a FIFO. -EAGAIN until the other one has been opened */
     FILE_RESIZE = 40, /* fd, argument: bytes. Its answer, as FILE_ALLOCATE's, may have FILE_SETTLES */
     FILE_ALLOCATE,    /* fd, extra: mode as fallocate's, argument: offset; data: int64_t[2]: length, and of what follows
                          with it */
@@ -52,6 +54,8 @@ enum file_operation {
     FILE_NAMELESS     /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
                          open of which is the caller's */
 };
+
+#define FILE_FOLDER INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
 
 #define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
 
@@ -112,18 +116,72 @@ struct file_place {
     uint32_t pad;
 };
 
-enum name_operation { NAME_OPEN = 1, NAME_STAT, NAME_FETCH, NAME_MAPPED };
-
-struct msg_file_name {  /* FILE_NAME, to kernel 0; the name with its NUL follows */
-    uint32_t operation; /* enum name_operation */
-    uint32_t flags;     /* as open's; NAME_FETCH: 0 */
-    uint64_t offset;    /* NAME_FETCH; NAME_MAPPED: the object, in place of a name */
+enum name_operation {
+    NAME_OPEN = 1, /* flags: as open's, mode: permissions of what is made */
+    NAME_STAT,     /* struct file_facts follow */
+    NAME_CREATE,   /* mode: with the type, number: st_rdev; of a link the second name is what it says */
+    NAME_UNLINK,
+    NAME_REMOVE_DIRECTORY,
+    NAME_LINK,      /* the first name gets the second */
+    NAME_RENAME,    /* flags: NAME_NO_REPLACE, NAME_EXCHANGE */
+    NAME_READ_LINK, /* what it says follows, with a NUL */
+    NAME_CHANGE,    /* change */
+    NAME_MAPPED     /* number: an object; its name follows, with a NUL, behind struct file_facts */
 };
 
-struct msg_file_named { /* NAME_FETCH: bytes follow; NAME_MAPPED: the name, without a NUL */
-    int64_t value;      /* 0 or a negative errno */
-    uint64_t id;        /* NAME_OPEN: of kernel 0; an open of it is the asker's */
-    struct file_facts facts;
+#define NAME_NO_FOLLOW 1u /* in flags, but of NAME_OPEN and NAME_RENAME: a link as the last part is not followed */
+#define NAME_EMPTY 2u     /* a name that is empty is the file that it would begin at */
+#define NAME_NO_REPLACE 1u
+#define NAME_EXCHANGE 2u
+
+#define CHANGE_MODE 1u
+#define CHANGE_UID 2u
+#define CHANGE_GID 4u
+#define CHANGE_OWNER 8u /* as chown, even if it changes neither */
+#define CHANGE_ATIME 16u
+#define CHANGE_MTIME 32u
+#define CHANGE_ATIME_NOW 64u
+#define CHANGE_MTIME_NOW 128u
+
+struct node_change {
+    uint32_t what; /* CHANGE_* */
+    uint32_t mode, uid, gid;
+    uint64_t atime, mtime; /* ns since 1970 */
+};
+
+struct msg_file_name {      /* FILE_NAME, to kernel 0; two names follow, the second perhaps empty, each with its NUL */
+    uint32_t operation;     /* enum name_operation */
+    uint32_t flags;         /* NAME_*, or as said there */
+    uint64_t start, second; /* files of kernel 0 where names begin that are not absolute; 0: the root */
+    uint64_t number;
+    uint32_t mode;
+    uint32_t links; /* followed so far */
+    struct node_change change;
+};
+
+enum named { /* what came out, besides the value */
+             NAMED_DONE,
+             NAMED_ON,        /* the first name leads away: go on with the text that follows, absolute, with its NUL */
+             NAMED_SECOND_ON, /* the second name does */
+             NAMED_FILE,      /* NAME_OPEN: ID of kernel 0, an open of which is the asker's */
+             NAMED_FILE_SETTLES, /* the same, and programs still map what O_TRUNC has cut: NUMBER is SEEN of
+                                    FILE_SETTLES */
+             NAMED_FILE_WAIT, /* the same, and it is a FIFO whose other end is not open: FILE_OPENED tells when it is */
+             NAMED_DEVICE     /* NAME_OPEN: NUMBER is the device; struct file_facts follow */
+};
+
+struct msg_file_named {
+    int64_t value; /* 0 or a negative errno */
+    uint64_t id;
+    uint64_t number; /* NAMED_DEVICE, NAMED_FILE_SETTLES; NAMED_FILE, with OPEN_RUN: node_version */
+    uint32_t what;   /* enum named */
+    uint32_t links;
+    uint32_t facts; /* 1: struct file_facts follow, before the text */
+    uint32_t pad;
+};
+
+struct file_space { /* FILE_SPACE */
+    uint64_t type, block, blocks, free, files, files_free;
 };
 
 struct msg_file_make { /* FILE_MAKE: a file without a name */
@@ -145,10 +203,11 @@ struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
 
 #define COPY_FIRST 0x80000000u /* in flags: an open of the file goes with this entry */
 
-struct msg_file_copied { /* struct copied_entry follow, then the names of working directory and program with NULs */
+struct msg_file_copied { /* struct copied_entry follow, the working directory's one is FILE_FOLDER; then the name of the
+                            program with its NUL */
     int64_t value;
     uint32_t count;
-    uint32_t names; /* bytes */
+    uint32_t name; /* bytes */
 };
 
 struct copied_entry {
@@ -189,6 +248,6 @@ struct msg_poll_cookie { /* FILE_READY, FILE_POLL_END */
 _Static_assert(sizeof(struct msg_file_call) == 40, "a byte or two fit into the slot");
 _Static_assert(sizeof(struct file_answer) == 32, "wire format");
 _Static_assert(sizeof(struct copied_entry) == 24, "wire format");
-_Static_assert(sizeof(struct msg_file_named) == 48, "one slot");
+_Static_assert(sizeof(struct msg_file_named) == 40, "one slot");
 
 #endif

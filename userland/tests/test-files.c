@@ -388,17 +388,9 @@ static void test_write_errors(void)
 
     EXPECT_ERROR(write(file, "x", 1), EBADF);
     file_close(file);
-    if (!tap_on_kettle()) {
-        tap_skip("files can be written here");
-        return;
-    }
-    EXPECT(refused(open(path_of("small"), O_WRONLY)), "to write: %s", strerror(errno));
-    EXPECT(refused(open(path_of("small"), O_RDWR)), "to read and write: %s", strerror(errno));
-    EXPECT(refused(open(path_of("small"), O_WRONLY | O_TRUNC)), "to empty: %s", strerror(errno));
-    EXPECT(refused(open(path_of("new"), O_WRONLY | O_CREAT, 0644)), "to create: %s", strerror(errno));
-    EXPECT(open(path_of("small"), O_RDONLY | O_CREAT | O_EXCL, 0644) == -1 && (errno == EEXIST || errno == EROFS),
-           "to create what exists: %s", strerror(errno));
-    EXPECT(refused(open("/proc/kettle/plan", O_WRONLY)), "to write the plan: %s", strerror(errno));
+    EXPECT_ERROR(open(path_of("small"), O_RDONLY | O_CREAT | O_EXCL, 0644), EEXIST);
+    if (tap_on_kettle())
+        EXPECT(refused(open("/proc/kettle/plan", O_WRONLY)), "to write the plan: %s", strerror(errno));
 }
 
 static void test_spawn_errors(void)
@@ -588,7 +580,7 @@ static const struct tap_test tests[] = {
     {"open refuses bad paths with the right error", test_open_errors},
     {"dots and double slashes in paths mean what they do", test_paths},
     {"a folder can be opened and is no file", test_folder},
-    {"nothing can be written", test_write_errors},
+    {"what must not be written is not", test_write_errors},
     {"files that are no programs are not started", test_spawn_errors},
     {"the terminal cannot be searched", test_terminal},
     {"the files of /proc/kettle say something in lines", test_proc},

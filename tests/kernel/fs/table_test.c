@@ -193,21 +193,35 @@ TEST(table_range, "a range is closed or marked, also to the highest number there
     end();
 }
 
-TEST(table_names, "the working directory and the program are remembered until they change")
+TEST(table_program, "the program is remembered until it changes")
 {
     char out[16];
 
     begin();
-    CHECK_EQ(file_table_folder(table, out, sizeof(out)), 0);
+    CHECK_EQ(file_table_program(table, out, sizeof(out)), 0);
     CHECK_TEXT(out, "");
-    CHECK_EQ(file_table_set_folder(table, "share/test"), 0);
-    CHECK_EQ(file_table_set_folder(table, "bin"), 0);
+    CHECK_EQ(file_table_set_program(table, "/bin/abc"), 0);
     CHECK_EQ(file_table_set_program(table, "/bin/x"), 0);
-    CHECK_EQ(file_table_folder(table, out, sizeof(out)), 3);
-    CHECK_TEXT(out, "bin");
-    CHECK_EQ(file_table_folder(table, out, 3), -ERANGE);
     CHECK_EQ(file_table_program(table, out, sizeof(out)), 6);
+    CHECK_TEXT(out, "/bin/x");
+    CHECK_EQ(file_table_program(table, out, 6), -ERANGE);
     end();
+}
+
+TEST(table_folder, "the working directory has an open as descriptors have, and is found in place of one")
+{
+    begin();
+    CHECK(at(FILE_FOLDER) == NULL);
+    files[1].opens = files[2].opens = 1;
+    file_table_set_folder(table, &files[1]);
+    CHECK(at(FILE_FOLDER) == &files[1]);
+    file_table_set_folder(table, &files[2]);
+    CHECK(at(FILE_FOLDER) == &files[2]);
+    CHECK_EQ(files[1].opens, 0);
+    file_table_exec(table);
+    CHECK_EQ(files[2].opens, 1);
+    end();
+    CHECK_EQ(files[2].opens, 0);
 }
 
 TEST(table_terminal, "the first process's table has the terminal three times")

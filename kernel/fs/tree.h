@@ -1,0 +1,58 @@
+/* The tree of files, in the memory of kernel 0: directories, whose entries lead to nodes (kernel/fs/node.h), filled
+ * from the boot image. Any kernel asks kernel 0 by one message for each operation (kernel/fs/name.h, FILE_NAME); what
+ * is here does it at once and waits for nothing. kernel/fs/tree.md has the protocol.
+ *
+ * One lock is for all names: entries, parents, what symbolic links say, and link counts. It is taken before the lock
+ * of a node and before that of the table of files. */
+#ifndef KERNEL_FS_TREE_H
+#define KERNEL_FS_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/fs/node.h"
+#include "kernel/fs/wire.h"
+
+#define TMPFS_MAGIC 0x01021994u /* statfs */
+#define PROCFS_MAGIC 0x9fa0u
+#define PIPEFS_MAGIC 0x50495045u
+
+#define TREE_DEVICE 1u /* st_dev of everything in the tree */
+
+/* What an operation gives back besides the answer. */
+struct tree_result {
+    struct msg_file_named answer;
+    struct file_facts facts; /* if answer.facts */
+    char *text;              /* heap, PATH_MAX bytes, or NULL: NAMED_ON, NAME_READ_LINK, NAME_OPEN with OPEN_RUN */
+    struct node *cut;        /* in between: O_TRUNC is to be done, once no lock is held */
+};
+
+/* An empty tree with a root. Kernel 0 only, once. */
+void tree_init(void);
+/* Puts a node under NAME, which begins at the root; directories on the way are made. What was there is replaced, unless
+ * both are directories. For the boot image. CONTENT: what a link says, or bytes of a regular file that stay. -ENOMEM,
+ * -ENOTDIR, -EEXIST, -EINVAL: a name with "..". */
+struct tree_seed {
+    const char *name;
+    uint32_t mode, uid, gid;
+    uint64_t rdev, mtime; /* mtime: ns */
+    const void *content;
+    size_t size;
+};
+int tree_seed(const struct tree_seed *seed);
+/* Makes /dev, /proc, /tmp and what is in them, as far as it is not there. */
+void tree_seed_rest(void);
+
+/* Does ASKED with the names FIRST and SECOND (or ""); RESULT->text, if not NULL, is the caller's to free. Any context
+ * of kernel 0. Returns answer.value. */
+int64_t tree_do(const struct msg_file_name *asked, const char *first, const char *second, struct tree_result *result);
+
+/* For open files with a node. */
+void tree_facts(struct node *node, struct file_facts *facts);
+int64_t tree_change(struct node *node, const struct node_change *change);
+/* The name of NODE from the root on, with a slash before it; of one with several, one of them. Returns its length;
+ * -ENOENT: it has none any more; -ENAMETOOLONG. */
+int64_t tree_name(struct node *node, char *out, size_t size);
+void tree_statfs(struct file_space *space);
+
+#endif

@@ -1,0 +1,175 @@
+/* Opening by name. See kernel/fs/tree_internal.h. Under tree_lock; the order of the checks is Linux's (fs/namei.c). */
+#include "kernel/abi/errno.h"
+#include "kernel/fs/device.h"
+#include "kernel/fs/fifo.h"
+#include "kernel/fs/regular.h"
+#include "kernel/fs/terminal.h"
+#include "kernel/fs/tree_file.h"
+#include "kernel/fs/tree_internal.h"
+#include "mm/heap.h"
+
+static int make_here(struct walk *walk, uint32_t mode)
+{
+    struct entry *entry;
+    struct node *node;
+    int error;
+
+    if (walk->at->links == 0)
+        return -ENOENT; /* the directory was removed */
+    entry = entry_new(walk->name, walk->length);
+    if (entry == NULL)
+        return -ENOSPC;
+    error = tree_make(FILE_REGULAR | (mode & 07777), 0, NULL, 0, &node);
+    if (error != 0) {
+        entry_free(entry);
+        return error;
+    }
+    tree_put(walk->at, entry, node);
+    node_put(node);
+    walk->node = node;
+    return 0;
+}
+
+/* To the last part, which is made if it is not there. */
+static int find_or_make(struct walk *walk, const struct msg_file_name *asked, bool *made)
+{
+    int error = walk_to_parent(walk);
+
+    while (error == 0) {
+        if (walk->last != WALK_NAME)
+            return walk_to_last(walk, false);
+        if (walk->slash)
+            return -EISDIR;
+        error = walk_to_last(walk, false);
+        if (error != 0)
+            return error;
+        if (walk->node == NULL) {
+            *made = true;
+            return make_here(walk, asked->mode);
+        }
+        if (!tree_is(walk->node, FILE_LINK) || (asked->flags & (OPEN_EXCLUSIVE | OPEN_NO_FOLLOW)) != 0)
+            return 0;
+        error = walk_on(walk);
+    }
+    return error;
+}
+
+/* A file without a name, in the directory that is named. */
+static int make_nameless(struct walk *walk, const struct msg_file_name *asked, struct node **made)
+{
+    int error = walk_to_parent(walk);
+
+    if (error == 0)
+        error = walk_to_last(walk, true);
+    if (error != 0)
+        return error;
+    if (walk->node == NULL)
+        return -ENOENT;
+    if (!tree_is(walk->node, FILE_DIRECTORY))
+        return -ENOTDIR;
+    if (walk->node->links == 0)
+        return -ENOENT;
+    error = tree_make(FILE_REGULAR | (asked->mode & 07777), 0, NULL, 0, made);
+    if (error == 0) {
+        tree_of(*made)->temporary = (asked->flags & OPEN_EXCLUSIVE) == 0;
+        walk->node = *made;
+    }
+    return error;
+}
+
+/* What the flags ask for that NODE, which was there, does not give. */
+static int check(const struct node *node, uint32_t flags)
+{
+    bool writing = (flags & OPEN_ACCESS) != 0 || (flags & OPEN_TRUNCATE) != 0;
+    bool folder = tree_is(node, FILE_DIRECTORY);
+
+    if ((flags & OPEN_CREATE) != 0 && (flags & OPEN_EXCLUSIVE) != 0)
+        return -EEXIST;
+    if ((flags & OPEN_CREATE) != 0 && folder)
+        return -EISDIR;
+    if ((flags & OPEN_DIRECTORY) != 0 && !folder)
+        return -ENOTDIR;
+    if ((flags & OPEN_PATH) != 0)
+        return 0;
+    if (tree_is(node, FILE_LINK))
+        return -ELOOP;
+    if ((flags & OPEN_RUN) != 0)
+        return tree_is(node, FILE_REGULAR) && (node->mode & 0111) != 0 ? 0 : -EACCES;
+    if (folder && writing)
+        return -EISDIR;
+    return tree_is(node, FILE_BLOCK) || tree_is(node, FILE_SOCKET) ? -ENXIO : 0;
+}
+
+static int64_t give(struct tree_result *result, struct file *file, enum named what)
+{
+    if (file == NULL)
+        return -ENOMEM;
+    result->answer.id = file->id;
+    result->answer.what = what;
+    return 0;
+}
+
+/* An open file, or what the asker makes one of. */
+static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tree_result *result)
+{
+    bool truncate = (flags & OPEN_TRUNCATE) != 0 && !made;
+    struct file *file = NULL;
+    bool wait = false;
+    int64_t error;
+
+    if ((flags & OPEN_PATH) != 0 || tree_is(node, FILE_DIRECTORY))
+        return give(result, tree_file_open(node, flags), NAMED_FILE);
+    if ((flags & OPEN_RUN) != 0) {
+        result->text = heap_alloc_unset(PATH_MAX);
+        if (result->text == NULL)
+            return -ENOMEM;
+        if (tree_name_locked(node, result->text, PATH_MAX) < 0)
+            result->text[0] = '\0';
+        tree_facts(node, &result->facts);
+        result->answer.facts = 1;
+        result->answer.number = node_version(node);
+    }
+    if (tree_is(node, FILE_REGULAR)) {
+        error = give(result, regular_open(node, flags), NAMED_FILE);
+        if (error == 0 && truncate) {
+            node_hold(node);
+            result->cut = node;
+        }
+        return error;
+    }
+    if (tree_is(node, FILE_FIFO)) {
+        error = fifo_open(node, flags, &file, &wait);
+        return error != 0 ? error : give(result, file, wait ? NAMED_FILE_WAIT : NAMED_FILE);
+    }
+    if (device_is_terminal(node->device))
+        return give(result, terminal_open(flags), NAMED_FILE);
+    tree_facts(node, &result->facts);
+    result->answer.facts = 1;
+    result->answer.number = node->device;
+    result->answer.what = NAMED_DEVICE;
+    return 0;
+}
+
+int64_t tree_open(struct walk *walk, const struct msg_file_name *asked, struct tree_result *result, struct node **made)
+{
+    uint32_t flags = asked->flags;
+    bool is_new = false;
+    int64_t error;
+
+    if ((flags & OPEN_TEMPORARY) != 0) {
+        error = make_nameless(walk, asked, made); /* the reference stays until we are done */
+        return error != 0 ? error : open_node(walk->node, flags & ~OPEN_TRUNCATE, true, result);
+    }
+    if ((flags & OPEN_CREATE) != 0) {
+        error = find_or_make(walk, asked, &is_new);
+    } else {
+        error = walk_to_parent(walk);
+        if (error == 0)
+            error = walk_to_last(walk, (flags & OPEN_NO_FOLLOW) == 0);
+    }
+    if (error == 0 && walk->node == NULL)
+        error = -ENOENT;
+    if (error == 0 && !is_new)
+        error = check(walk->node, flags);
+    return error != 0 ? error : open_node(walk->node, flags, is_new, result);
+}

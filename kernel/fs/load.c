@@ -15,6 +15,7 @@
 struct kept_file {
     struct list node;               /* [k] lock: in order of use, the last one first */
     uint32_t users;                 /* [k] lock */
+    bool passing; /* [k] lock: it goes with its last user: a script, or the file has changed since */
     uint64_t inode, version, ctime; /* [i] what it was when it was read: as name_open and stat tell */
     uint8_t *data;                  /* [i] heap */
     size_t size;                    /* [i] */
@@ -36,17 +37,17 @@ static void kept_free(struct kept_file *file)
     heap_free(file, sizeof(*file));
 }
 
-/* Takes the least recently used files out that nobody uses until the rest is within the bound; to be freed by the
- * caller. */
+/* Takes files out that nobody uses: those that are not worth keeping, and the least recently used until the rest is
+ * within the bound; to be freed by the caller. */
 static void evict_locked(struct list *out)
 {
     struct list *node = kept_files.previous;
 
-    while (kept_bytes > KEPT_MAX && node != &kept_files) {
+    while (node != &kept_files) {
         struct kept_file *file = container_of(node, struct kept_file, node);
 
         node = node->previous;
-        if (file->users != 0)
+        if (file->users != 0 || (!file->passing && kept_bytes <= KEPT_MAX))
             continue;
         list_remove(&file->node);
         kept_bytes -= file->size;
@@ -61,6 +62,17 @@ static void free_all(struct list *files)
 
         list_remove(&file->node);
         kept_free(file);
+    }
+}
+
+/* What was read of this file before, when it was another version, is not asked for again. */
+static void replace_locked(uint64_t inode)
+{
+    list_for_each(node, &kept_files) {
+        struct kept_file *file = container_of(node, struct kept_file, node);
+
+        if (file->inode == inode)
+            file->passing = true;
     }
 }
 
@@ -89,7 +101,9 @@ static struct kept_file *keep(struct kept_file *file)
     spin_lock(&lock);
     other = find_locked(file->inode, file->version, file->ctime);
     if (other == NULL) {
+        replace_locked(file->inode);
         file->users = 1;
+        file->passing = file->size >= 2 && file->data[0] == '#' && file->data[1] == '!';
         list_prepend(&kept_files, &file->node);
         kept_bytes += file->size;
         evict_locked(&evicted);

@@ -32,8 +32,8 @@ static int parse(const char *data, size_t size, struct line *line)
         at++;
     for (length = 0; at + length < end && !is_blank(data[at + length]); length++)
         continue;
-    if (length == 0)
-        return -ENOEXEC;
+    if (length == 0 || at + length == LINE_MAX - 1)
+        return -ENOEXEC; /* no name, or its end is not seen */
     memcpy(line->interpreter, data + at, length);
     line->interpreter[length] = '\0';
     for (at += length; at < end && is_blank(data[at]); at++)

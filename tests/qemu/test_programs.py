@@ -16,7 +16,7 @@ PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-
             "test-registers", "test-migrate", "test-eventfd", "test-timerfd", "test-signalfd", "test-epoll", "test-sockets", "test-stop-sets",
             "test-threads", "test-futex", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
             "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock",
-            "test-vdso", "test-timers", "test-limits"]
+            "test-vdso", "test-timers", "test-limits", "test-tree", "test-names"]
 # What does not depend on the machine's shape runs on the smallest and the largest only.
 SHAPELESS = {"test-libc"}
 

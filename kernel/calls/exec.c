@@ -2,6 +2,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/files.h"
 #include "kernel/fs/copy.h"
 #include "kernel/fs/load.h"
 #include "kernel/fs/name.h"
@@ -9,6 +10,7 @@
 #include "kernel/fs/remote.h"
 #include "kernel/fs/script.h"
 #include "kernel/fs/table.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -85,9 +87,14 @@ static int64_t read_both(struct given *given, uint64_t argv, uint64_t envp)
     return 0;
 }
 
-static int64_t read_given(struct given *given, uint64_t path, uint64_t argv, uint64_t envp)
+static int64_t read_given(struct given *given, uint64_t path, const char *text, uint64_t argv, uint64_t envp)
 {
-    int64_t error = user_read_string(given->path, path, sizeof(given->path));
+    int64_t error = 0;
+
+    if (text != NULL)
+        memcpy(given->path, text, strlen(text) + 1);
+    else
+        error = user_read_string(given->path, path, sizeof(given->path));
 
     for (given->room = FIRST_STRINGS; error >= 0; given->room *= 4) {
         given->strings = heap_alloc(given->room);
@@ -132,7 +139,9 @@ static int64_t exec_loaded(const struct given *given, const struct loaded *loade
     return error == -EAGAIN ? -ERESTARTNOINTR : error;
 }
 
-static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, uint64_t argv, uint64_t envp)
+/* The executable is at user address PATH, from DIRECTORY on, or TEXT if that is not NULL. */
+static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const char *text, uint64_t argv,
+                       uint64_t envp)
 {
     struct given *given = heap_alloc(sizeof(*given));
     struct name name = {.directory = directory};
@@ -141,7 +150,7 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, uint64_
     int64_t error = -ENOMEM;
 
     if (given != NULL)
-        error = read_given(given, path, argv, envp);
+        error = read_given(given, path, text, argv, envp);
     if (error == 0) {
         name.path = given->path;
         error = script_load(thread_current()->group, &name, &given->list, &loaded, &script);
@@ -157,7 +166,20 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, uint64_
 
 int64_t call_execve(struct call *c)
 {
-    return exec_at(c, NAME_FOLDER, c->a[0], c->a[1], c->a[2]);
+    return exec_at(c, NAME_FOLDER, c->a[0], NULL, c->a[1], c->a[2]);
+}
+
+int64_t call_execveat(struct call *c)
+{
+    uint32_t flags = (uint32_t)c->a[4];
+    char path[32];
+
+    if ((flags & ~AT_EMPTY_PATH) != 0)
+        return -EINVAL;
+    if ((flags & AT_EMPTY_PATH) == 0 || !files_empty(c->a[1]) || (int32_t)c->a[0] < 0)
+        return exec_at(c, (int32_t)c->a[0], c->a[1], NULL, c->a[2], c->a[3]);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", (int32_t)c->a[0]);
+    return exec_at(c, NAME_FOLDER, 0, path, c->a[2], c->a[3]);
 }
 
 /* SPAWN. Behind it: descriptors, PATH_SIZE bytes of path and the strings, each with its NUL. */
@@ -367,7 +389,7 @@ int64_t call_kettle_spawn(struct call *c)
         return -EAGAIN;
     given = heap_alloc(sizeof(*given));
     if (given != NULL)
-        result = read_given(given, c->a[1], c->a[2], c->a[3]);
+        result = read_given(given, c->a[1], NULL, c->a[2], c->a[3]);
     if (result == 0)
         result = spawn_on((uint32_t)kernel, given, c->a[4], count);
     free_given(given);

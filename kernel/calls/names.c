@@ -175,3 +175,37 @@ int64_t call_linkat(struct call *c)
 {
     return link_at((int32_t)c->a[0], c->a[1], (int32_t)c->a[2], c->a[3], (uint32_t)c->a[4]);
 }
+
+int64_t call_truncate(struct call *c)
+{
+    /* With a FIFO there is nothing to wait for: it cannot be truncated. */
+    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = 1 | OPEN_NONBLOCK | OPEN_LARGE};
+    struct file_request request = {.operation = FILE_RESIZE, .fd = -1, .argument = (int64_t)c->a[1]};
+    struct name_result opened;
+    struct file_answer answer;
+    int64_t error;
+
+    if (request.argument < 0)
+        return -EINVAL;
+    error = files_name(&asked, NAME_FOLDER, c->a[0], &opened);
+    name_result_free(&opened);
+    if (error != 0)
+        return error == -ENXIO ? -EINVAL : error;
+    error = file_call_at(opened.place.kernel, opened.place.id, &request, NULL, 0, NULL, 0, &answer);
+    if (error >= 0)
+        files_settle(&answer);
+    file_drop(opened.place.kernel, opened.place.id);
+    return error;
+}
+
+/* All is in memory. */
+int64_t call_sync(struct call *c)
+{
+    (void)c;
+    return 0;
+}
+
+int64_t call_syncfs(struct call *c)
+{
+    return files_error((int32_t)c->a[0], 0);
+}

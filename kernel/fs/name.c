@@ -233,6 +233,23 @@ static bool follows(const struct msg_file_name *asked)
     }
 }
 
+/* May it be executed? */
+static int64_t check_run(const struct file_place *place, struct name_result *result)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_answer answer;
+    int64_t error =
+        file_call_at(place->kernel, place->id, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
+
+    if (error < 0)
+        return error;
+    result->version = UINT64_MAX; /* not known, but its times are */
+    result->text = heap_alloc(PATH_MAX);
+    if (result->text == NULL)
+        return -ENOMEM;
+    return (result->facts.mode & FILE_TYPE_MASK) == FILE_REGULAR && (result->facts.mode & 0111) != 0 ? 0 : -EACCES;
+}
+
 /* What is open as PLACE, and has no name, is opened once more, or asked. */
 static int64_t do_magic(const struct msg_file_name *asked, const struct file_place *place, struct name_result *result)
 {
@@ -250,6 +267,10 @@ static int64_t do_magic(const struct msg_file_name *asked, const struct file_pla
         return file_call_at(place->kernel, place->id, &request, &asked->change, sizeof(asked->change), NULL, 0,
                             &answer);
     case NAME_OPEN:
+        if ((asked->flags & OPEN_RUN) != 0)
+            error = check_run(place, result);
+        if (error < 0)
+            return error;
         if (place->kernel != instance.kernel)
             error = msg_call(place->kernel, MSG_FILE_SHARE, &place->id, sizeof(place->id), NULL, 0, "file to be shared",
                              place->id);

@@ -232,6 +232,27 @@ static int run(int k, const char *path, const char *first)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* A copy of this program that has no name any more, run on the Kth kernel. */
+static int run_open(int k)
+{
+    char *argv[] = {"name", "exit-9", NULL};
+    int status = 0, fd;
+    pid_t child;
+
+    EXPECT(copy_program("gone"), "%s", strerror(errno));
+    fd = open("gone", O_RDONLY);
+    unlink("gone");
+    child = fork();
+    if (child == 0) {
+        spread_go(k);
+        syscall(SYS_execveat, fd, "", argv, environ, AT_EMPTY_PATH);
+        _exit(100 + (errno & 127));
+    }
+    close(fd);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 static void test_programs(void)
 {
     char text[128];
@@ -255,6 +276,7 @@ static void test_programs(void)
     EXPECT(run(1, base, "x") == 100 + EACCES, "a directory");
     EXPECT(run(1, "program/x", "x") == 100 + ENOTDIR, "below a file");
     unlink(text);
+    EXPECT(run_open(1) == 9 && run_open(spread_count() - 1) == 9, "a program without a name");
 }
 
 static void test_scripts(void)

@@ -502,6 +502,14 @@ static void test_facts(void)
     GIVES(utime("f", &seconds), 0);
     EXPECT(facts_of("f").st_atim.tv_sec == 10 && facts_of("f").st_mtim.tv_sec == 20, "utime");
     GIVES(utimensat(AT_FDCWD, "none", NULL, 0), ENOENT);
+    GIVES(truncate("f", 3), 0);
+    GIVES(truncate("l", 4), 0);
+    EXPECT(facts_of("f").st_size == 4, "%ld bytes", (long)facts_of("f").st_size);
+    GIVES(truncate("f", 5), 0);
+    GIVES(truncate("f", -1), EINVAL);
+    GIVES(truncate("none", 0), ENOENT);
+    GIVES(truncate(".", 0), EISDIR);
+    GIVES(utime("f", &seconds), 0);
     GIVES(utimensat(AT_FDCWD, "l", times, AT_SYMLINK_NOFOLLOW), 0);
     EXPECT(facts_of("l").st_atim.tv_sec == 1000000000 && facts_of("f").st_atim.tv_sec == 10, "the link's times");
     close(fd);

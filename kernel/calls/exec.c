@@ -140,8 +140,7 @@ static int64_t exec_loaded(const struct given *given, const struct loaded *loade
 }
 
 /* The executable is at user address PATH, from DIRECTORY on, or TEXT if that is not NULL. */
-static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const char *text, uint64_t argv,
-                       uint64_t envp)
+static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const char *text, uint64_t argv, uint64_t envp)
 {
     struct given *given = heap_alloc(sizeof(*given));
     struct name name = {.directory = directory};

@@ -15,7 +15,7 @@
 struct kept_file {
     struct list node;               /* [k] lock: in order of use, the last one first */
     uint32_t users;                 /* [k] lock */
-    bool passing; /* [k] lock: it goes with its last user: a script, or the file has changed since */
+    bool passing;                   /* [k] lock: it goes with its last user: a script, or the file has changed since */
     uint64_t inode, version, ctime; /* [i] what it was when it was read: as name_open and stat tell */
     uint8_t *data;                  /* [i] heap */
     size_t size;                    /* [i] */

@@ -238,8 +238,8 @@ static int64_t check_run(const struct file_place *place, struct name_result *res
 {
     struct file_request request = {.operation = FILE_STAT, .fd = -1};
     struct file_answer answer;
-    int64_t error =
-        file_call_at(place->kernel, place->id, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
+    int64_t error = file_call_at(place->kernel, place->id, &request, NULL, 0, &result->facts, sizeof(result->facts),
+                                 &answer);
 
     if (error < 0)
         return error;

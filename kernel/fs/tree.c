@@ -337,6 +337,21 @@ static int64_t cut(struct tree_result *result)
     return error < 0 ? error : 0;
 }
 
+static int64_t open_fifo(struct tree_result *result, uint32_t flags)
+{
+    struct file *file = NULL;
+    bool wait = false;
+    int64_t error = fifo_open(result->fifo, flags, &file, &wait);
+
+    node_put(result->fifo);
+    result->fifo = NULL;
+    if (error == 0) {
+        result->answer.id = file->id;
+        result->answer.what = wait ? NAMED_FILE_WAIT : NAMED_FILE;
+    }
+    return error;
+}
+
 static int64_t do_one(const struct msg_file_name *asked, struct node *start, const char *path, const char *text,
                       struct tree_result *result)
 {
@@ -356,6 +371,8 @@ static int64_t do_one(const struct msg_file_name *asked, struct node *start, con
         node_put(gone);
     if (result->cut != NULL)
         error = cut(result);
+    if (result->fifo != NULL)
+        error = open_fifo(result, asked->flags);
     return error;
 }
 

@@ -24,7 +24,7 @@ struct tree_result {
     struct msg_file_named answer;
     struct file_facts facts; /* if answer.facts */
     char *text;              /* heap, PATH_MAX bytes, or NULL: NAMED_ON, NAME_READ_LINK, NAME_OPEN with OPEN_RUN */
-    struct node *cut;        /* in between: O_TRUNC is to be done, once no lock is held */
+    struct node *cut, *fifo; /* in between: O_TRUNC is to be done, or a FIFO to be opened, once no lock is held */
 };
 
 /* An empty tree with a root. Kernel 0 only, once. */

@@ -1,7 +1,6 @@
 /* Opening by name. See kernel/fs/tree_internal.h. Under tree_lock; the order of the checks is Linux's (fs/namei.c). */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device.h"
-#include "kernel/fs/fifo.h"
 #include "kernel/fs/regular.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/tree_file.h"
@@ -113,8 +112,6 @@ static int64_t give(struct tree_result *result, struct file *file, enum named wh
 static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tree_result *result)
 {
     bool truncate = (flags & OPEN_TRUNCATE) != 0 && !made;
-    struct file *file = NULL;
-    bool wait = false;
     int64_t error;
 
     if ((flags & OPEN_PATH) != 0 || tree_is(node, FILE_DIRECTORY))
@@ -138,8 +135,9 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
         return error;
     }
     if (tree_is(node, FILE_FIFO)) {
-        error = fifo_open(node, flags, &file, &wait);
-        return error != 0 ? error : give(result, file, wait ? NAMED_FILE_WAIT : NAMED_FILE);
+        node_hold(node);
+        result->fifo = node;
+        return 0;
     }
     if (device_is_terminal(node->device))
         return give(result, terminal_open(flags), NAMED_FILE);

@@ -109,7 +109,9 @@ static long list(const char *path)
             if (*name == '.')
                 continue;
             count++;
-            EXPECT(fstatat(fd, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_ino == *(uint64_t *)(void *)(entries + at), "%s", name);
+            EXPECT(fstatat(fd, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       facts.st_ino == *(uint64_t *)(void *)(entries + at),
+                   "%s", name);
         }
     }
     close(fd);
@@ -285,8 +287,10 @@ static void test_scripts(void)
 
     for (int k = 0; k < 2; k++) {
         EXPECT(write_script("s", "#! %s \n") && run(k, "s", "exit-9") == 109, "no argument: the name comes first");
-        EXPECT(write_script("s", "#!%s count   \nexit 1\n") && run(k, "s", "x") == 5, "arguments: %d", run(k, "s", "x"));
-        EXPECT(write_script("s", "#!  %s\tcount two words \t\n") && run(k, "s", "x") == 15, "one argument of two words");
+        EXPECT(write_script("s", "#!%s count   \nexit 1\n") && run(k, "s", "x") == 5, "arguments: %d",
+               run(k, "s", "x"));
+        EXPECT(write_script("s", "#!  %s\tcount two words \t\n") && run(k, "s", "x") == 15,
+               "one argument of two words");
         EXPECT(write_script("s", "#!%s exit-6") && run(k, "s", "x") == 6, "no line's end");
         EXPECT(write_script("s", "#!\n") && run(k, "s", "x") == 100 + ENOEXEC, "no name");
         EXPECT(write_script("s", "#!   \n%s") && run(k, "s", "x") == 100 + ENOEXEC, "blanks");

@@ -1,4 +1,6 @@
-/* System calls that send and receive messages on sockets, with files and credentials beside them. */
+/* System calls that send and receive messages on sockets, with files and credentials beside them.
+ *
+ * Long because both directions share the walk over the program's memory. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/anonymous.h"

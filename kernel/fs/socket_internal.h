@@ -65,6 +65,11 @@ bool socket_writable_locked(const struct socket *socket, const struct socket *ta
 int64_t socket_receive_locked(struct socket *socket, uint32_t flags, uint8_t *data, uint32_t size,
                               struct file_place *places, uint32_t files, struct socket_result *result,
                               struct list *told);
+/* Writes OPTION to DATA and returns its size. -ENOPROTOOPT. */
+int64_t socket_get_option_locked(struct socket *socket, uint32_t option, uint8_t *data, uint32_t room);
+/* -EINVAL: too few bytes; -EDOM, -ENOPROTOOPT. */
+int64_t socket_set_option_locked(struct socket *socket, uint32_t option, const uint8_t *data, uint32_t size,
+                                 struct list *told);
 /* What FIONREAD says. */
 uint32_t socket_readable_locked(const struct socket *socket);
 /* All of SOCKET's queue is to go; done by socket_sweep without the lock. */

@@ -27,9 +27,9 @@ _Static_assert(sizeof(struct msg_time) == 24, "wire format");
 
 extern const uint8_t vdso_image[], vdso_image_end[]; /* kernel/arch/x86_64/vdso_image.S */
 
-static struct spinlock lock; /* taken alone */
-static uint64_t last_stamp;  /* [k] lock: of what the epoch is */
-static uint32_t last_kernel; /* [k] lock */
+static struct spinlock lock;   /* taken alone */
+static uint64_t last_stamp;    /* [k] lock: of what the epoch is */
+static uint32_t last_kernel;   /* [k] lock */
 static uint64_t frames[PAGES]; /* [k] lock; kernel 0: each with a reference of our own; 0: nobody has mapped it */
 
 static void fill(struct vdso_data *data)
@@ -84,7 +84,8 @@ const char *vdso_name(uint64_t page)
     return page == 0 ? "[vvar]" : "[vdso]";
 }
 
-/* Kernel 0: programs see what has changed. Words are written one by one: each makes sense with any other's old value. */
+/* Kernel 0: programs see what has changed. Words are written one by one: each makes sense with any other's old value.
+ */
 static void renew(void)
 {
     spin_lock(&lock);

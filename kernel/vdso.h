@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 void vdso_init(void);
-/* Kernel 0: the frame of page 0 (data) or 1 (code) of the object, with one reference counted, the caller's. -ENXIO: there
- * are no others; -ENOMEM. Never waits. */
+/* Kernel 0: the frame of page 0 (data) or 1 (code) of the object, with one reference counted, the caller's. -ENXIO:
+ * there are no others; -ENOMEM. Never waits. */
 int vdso_page(uint64_t page, uint64_t *frame);
 /* Calls EACH for both frames, if they are there. Programs stand still. */
 void vdso_each(void (*each)(uint64_t frame, void *context), void *context);

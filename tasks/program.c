@@ -175,7 +175,8 @@ static int map_vdso(struct space *space)
     int error;
 
     spin_lock(&space->lock);
-    error = area_set_backed(&space->areas, VVAR_BASE, VDSO_BASE, AREA_READ, backing_make(0, BACKING_VDSO, 0) | BACKING_READ_ONLY);
+    error = area_set_backed(&space->areas, VVAR_BASE, VDSO_BASE, AREA_READ,
+                            backing_make(0, BACKING_VDSO, 0) | BACKING_READ_ONLY);
     if (error == 0)
         error = area_set_backed(&space->areas, VDSO_BASE, VDSO_BASE + VDSO_SIZE, AREA_READ | AREA_EXEC,
                                 backing_make(0, BACKING_VDSO, 1) | BACKING_READ_ONLY);

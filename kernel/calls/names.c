@@ -191,7 +191,7 @@ int64_t call_truncate(struct call *c)
     name_result_free(&opened);
     if (error != 0)
         return error == -ENXIO ? -EINVAL : error;
-    error = file_call_at(opened.place.kernel, opened.place.id, &request, NULL, 0, NULL, 0, &answer);
+    error = file_call_at(&opened.place, &request, NULL, 0, NULL, 0, &answer);
     if (error >= 0)
         files_settle(&answer);
     file_drop(opened.place.kernel, opened.place.id);

@@ -219,7 +219,7 @@ int64_t call_statfs(struct call *c)
     name_result_free(&opened);
     if (error != 0)
         return error;
-    error = file_call_at(opened.place.kernel, opened.place.id, &request, NULL, 0, &space, sizeof(space), &answer);
+    error = file_call_at(&opened.place, &request, NULL, 0, &space, sizeof(space), &answer);
     file_drop(opened.place.kernel, opened.place.id);
     return give_space(error, &space, c->a[1]);
 }

@@ -134,7 +134,7 @@ static int fetch(const struct file_place *place, uint64_t size, struct kept_file
         int64_t count;
 
         request.argument = (int64_t)done;
-        count = file_call_at(place->kernel, place->id, &request, NULL, 0, file->data + done, part, &answer);
+        count = file_call_at(place, &request, NULL, 0, file->data + done, part, &answer);
         if (count < 0)
             return (int)count;
         if (count == 0) /* it is shorter by now: zeros, which no program begins with */

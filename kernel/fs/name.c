@@ -178,7 +178,7 @@ static int64_t find_start(struct group *group, const struct name *name, struct w
     }
     request.operation = FILE_PATH; /* the tree is on kernel 0 only: this is of /proc, or no directory */
     request.fd = -1;
-    result = file_call_at(place.kernel, place.id, &request, NULL, 0, way->text, PATH_MAX, &answer);
+    result = file_call_at(&place, &request, NULL, 0, way->text, PATH_MAX, &answer);
     if (result < 0)
         return result;
     if ((size_t)result + length + 2 > PATH_MAX)
@@ -238,8 +238,7 @@ static int64_t check_run(const struct file_place *place, struct name_result *res
 {
     struct file_request request = {.operation = FILE_STAT, .fd = -1};
     struct file_answer answer;
-    int64_t error = file_call_at(place->kernel, place->id, &request, NULL, 0, &result->facts, sizeof(result->facts),
-                                 &answer);
+    int64_t error = file_call_at(place, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
 
     if (error < 0)
         return error;
@@ -259,13 +258,11 @@ static int64_t do_magic(const struct msg_file_name *asked, const struct file_pla
 
     switch (asked->operation) {
     case NAME_STAT:
-        error = file_call_at(place->kernel, place->id, &request, NULL, 0, &result->facts, sizeof(result->facts),
-                             &answer);
+        error = file_call_at(place, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
         return error < 0 ? error : 0;
     case NAME_CHANGE:
         request.operation = FILE_CHANGE;
-        return file_call_at(place->kernel, place->id, &request, &asked->change, sizeof(asked->change), NULL, 0,
-                            &answer);
+        return file_call_at(place, &request, &asked->change, sizeof(asked->change), NULL, 0, &answer);
     case NAME_OPEN:
         if ((asked->flags & OPEN_RUN) != 0)
             error = check_run(place, result);
@@ -325,7 +322,7 @@ static int64_t take_result(const struct msg_file_name *asked, struct tree_result
         node_settle(0, tree->answer.number);
         break;
     case NAMED_FILE_WAIT:
-        while ((error = file_call_at(0, tree->answer.id, &request, NULL, 0, NULL, 0, &answer)) == -EAGAIN) {
+        while ((error = file_call_at(&result->place, &request, NULL, 0, NULL, 0, &answer)) == -EAGAIN) {
             error = watch_wait_at(0, WATCH_FILE, tree->answer.id, answer.seen, "the other end of a FIFO", 0);
             if (error != 0)
                 break;

@@ -1,6 +1,6 @@
-/* Walking below /proc and /sys. See the header. Links are followed by their text; ".." above /proc, and a link that is absolute,
- * lead out. A link to a file that has no name (a pipe, or one that was removed) is "magic": it leads to the open file
- * itself. */
+/* Walking below /proc and /sys. See the header. Links are followed by their text; ".." above /proc, and a link that is
+ * absolute, lead out. A link to a file that has no name (a pipe, or one that was removed) is "magic": it leads to the
+ * open file itself. */
 #include "kernel/fs/name_proc.h"
 
 #include "kernel/abi/errno.h"

@@ -45,7 +45,7 @@ static void chunk_add_locked(void)
         return;
     chunks[chunk_count++] = chunk;
     for (uint32_t i = chunk_count == 1 ? 1 : 0; i < CHUNK; i++) /* 0 is no number */
-        if ((chunk_count - 1) * CHUNK + i < BACKING_VDSO) /* that one is no file's */
+        if ((chunk_count - 1) * CHUNK + i < BACKING_VDSO)       /* that one is no file's */
             number_free_locked((chunk_count - 1) * CHUNK + i);
 }
 

@@ -415,22 +415,6 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
     return -EBADF;
 }
 
-int64_t file_call_at(uint32_t kernel, uint64_t id, const struct file_request *request, const void *data, size_t size,
-                     void *result, size_t room, struct file_answer *answer)
-{
-    struct file *file;
-    int64_t value;
-
-    if (kernel != instance.kernel)
-        return call_at(kernel, 0, id, request, data, size, result, room, answer);
-    file = file_find(id);
-    if (file == NULL)
-        return -ESRCH;
-    value = file_do(file, request, data, size, result, room, answer);
-    file_unpin(file);
-    return value;
-}
-
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
                   size_t room, struct file_answer *answer)
 {

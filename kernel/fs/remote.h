@@ -23,16 +23,13 @@ int64_t file_call(struct group *group, const struct file_request *request, const
 int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,
                           size_t room, struct file_answer *answer);
 
-/* The same for file ID of KERNEL, of which the caller has an open. */
-int64_t file_call_at(uint32_t kernel, uint64_t id, const struct file_request *request, const void *data, size_t size,
+/* The same for the file at PLACE, on any kernel, whoever has it open. -ESRCH: nobody. */
+int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
                      void *result, size_t room, struct file_answer *answer);
 
 /* A new file without a name, on kernel 0, with an open that is the caller's: *ID. FLAGS: NAMELESS_* of regular.h.
  * -ENOMEM. Tasks only. */
 int64_t file_create_nameless(uint32_t flags, uint64_t *id);
-/* The same for the file at PLACE, on any kernel, whoever has it open. -ESRCH: nobody. */
-int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
-                     void *result, size_t room, struct file_answer *answer);
 
 /* Does REQUEST on FILE, which is of this kernel and pinned. Any context. */
 int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,

@@ -5,17 +5,18 @@ static char *stack;
 static void *work(void *argument)
 {
     char here;
-    SHOW(&here >= stack && &here < stack + 1048576);
-    return argument;
+    return (char *)argument + (&here >= stack && &here < stack + 1048576);
 }
 int main(void)
 {
     pthread_attr_t attributes;
     pthread_t thread;
+    void *inside;
     stack = MAP(1048576, MAP_PRIVATE);
     pthread_attr_init(&attributes);
     CODE(pthread_attr_setstack(&attributes, stack, 1048576));
     CODE(pthread_create(&thread, &attributes, work, NULL));
-    pthread_join(thread, NULL);
+    pthread_join(thread, &inside);
+    SHOW(inside);
     return 0;
 }

@@ -39,7 +39,8 @@ def _verdict(reference: Json, result: Json) -> str:
 
 def _cut(line: str) -> str:
     line = line.replace("`", "'").replace("|", "/")
-    return line if len(line) <= SHOWN_WIDTH else line[:SHOWN_WIDTH - 3] + "..."
+    # What was called stands at the beginning, what it gave at the end.
+    return line if len(line) <= SHOWN_WIDTH else f"{line[:SHOWN_WIDTH // 2]}...{line[3 - SHOWN_WIDTH // 2:]}"
 
 
 def _differing(data: Json) -> dict[str, str]:

@@ -403,10 +403,12 @@ int64_t name_do(struct group *group, const struct msg_file_name *asked, const st
     int64_t error = -ESRCH;
 
     *result = (struct name_result){.text = NULL};
+    if (second == NULL)
+        second = &none;
     if ((first->path[0] == '\0' && !may_be_empty) || (two && second->path[0] == '\0'))
         return -ENOENT;
     for (uint32_t i = 0; i < RETRIES_MAX && error == -ESRCH; i++)
-        error = do_once(group, &own, first, second != NULL ? second : &none, two, result);
+        error = do_once(group, &own, first, second, two, result);
     return error == -ESRCH ? -ENOENT : error;
 }
 

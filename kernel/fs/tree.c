@@ -252,13 +252,16 @@ static int begin(struct walk *walk, struct node *start, const char *path, const 
     return walk_begin(walk, start, path, asked->links);
 }
 
-/* To the last part of the name, which has to exist. */
+/* To the last part of the name, which has to exist. Of a name that is empty the node is there. */
 static int to_node(struct walk *walk, bool follow)
 {
-    int error = *walk->rest == '\0' ? 0 : walk_to_parent(walk);
+    int error = 0;
 
-    if (error == 0 && *walk->rest != '\0')
-        error = walk_to_last(walk, follow);
+    if (*walk->rest != '\0') {
+        error = walk_to_parent(walk);
+        if (error == 0)
+            error = walk_to_last(walk, follow);
+    }
     return error != 0 ? error : walk->node == NULL ? -ENOENT : 0;
 }
 

@@ -22,11 +22,12 @@ SHAPELESS = {"test-libc"}
 
 
 ALWAYS = ("4-kernels-2-nodes",)
-# test_mappings and test_locks have these on more machines.
-CALLS_ON_MEMORY = {"test-map", "test-remap", "test-break", "test-advise", "test-resident", "test-membarrier",
-                   "test-lease", "test-stale"}
+# One machine in turn: test_mappings and test_locks have the first of these on more of them, and files are much the same everywhere.
+ONE_IN_TURN = {"test-map", "test-remap", "test-break", "test-advise", "test-resident", "test-membarrier", "test-lease", "test-stale",
+               "test-eventfd", "test-timerfd", "test-signalfd", "test-epoll", "test-sockets", "test-stop-sets", "test-memfd",
+               "test-content", "test-lock", "test-vdso", "test-timers", "test-limits", "test-tree", "test-names"}
 CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
-         for machine in in_turn(MACHINES, index, () if program in CALLS_ON_MEMORY else ALWAYS)
+         for machine in in_turn(MACHINES, index, () if program in ONE_IN_TURN else ALWAYS)
          if program not in SHAPELESS or machine in ("1-kernel", "4-kernels-2-nodes")]
 if INJECT and not long_run():
     CASES = CASES[TURN % 2::2]  # with messages held back every other one

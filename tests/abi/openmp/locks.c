@@ -7,7 +7,7 @@ int main(void)
 {
     omp_lock_t lock;
     omp_nest_lock_t nest;
-    long count = 0;
+    long count = 0, nested = 0; /* each under its own lock */
     omp_init_lock(&lock);
     omp_init_nest_lock(&nest);
     omp_set_lock(&lock);
@@ -20,11 +20,12 @@ int main(void)
         omp_unset_lock(&lock);
         omp_set_nest_lock(&nest);
         omp_set_nest_lock(&nest);
-        count++;
+        nested++;
         omp_unset_nest_lock(&nest);
         omp_unset_nest_lock(&nest);
     }
     SHOW(count);
+    SHOW(nested);
     SHOW(omp_test_nest_lock(&nest));
     SHOW(omp_test_nest_lock(&nest));
     omp_unset_nest_lock(&nest);

@@ -6,6 +6,7 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
 #define HERE 1u

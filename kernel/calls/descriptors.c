@@ -29,9 +29,11 @@ int64_t call_close(struct call *c)
     struct file_answer answer;
     int64_t result = file_call(group, &request, NULL, 0, NULL, 0, &answer);
 
-    if (result == 0 && (answer.flags & FILE_UNLOCKS) != 0)
-        file_unlock(answer.kernel, answer.id, group->id);
-    return result;
+    if (result != 0 || (answer.flags & FILE_UNLOCKS) == 0)
+        return result;
+    file_unlock(answer.kernel, answer.id, group->id);
+    request.extra = 1;
+    return file_call(group, &request, NULL, 0, NULL, 0, &answer);
 }
 
 int64_t call_close_range(struct call *c)

@@ -122,7 +122,6 @@ struct file {
     size_t owned;               /* [i] bytes of DATA to free with the file, 0: not ours */
     char *path;                 /* [i] a directory's name as path_normalize writes it, heap, or NULL */
     void *state;                /* [i] the kind's */
-    volatile bool locked;       /* [a] a process whose descriptors refer to it here has had locks on it */
     bool wanted;                /* the kind's, under its lock: somebody found it not ready since the last event */
     struct file_events *events; /* [i] */
     struct file_events own_events;

@@ -165,6 +165,8 @@ static bool send_table(struct group *group, void *context)
         return true;
     facts.size = table->size;
     facts.lowest = table->lowest;
+    facts.process = table->process;
+    facts.limit = table->limit;
     begin(s, MOVE_TABLE);
     add(s, &facts, sizeof(facts));
     add_name(s, table->program);

@@ -32,8 +32,10 @@ struct moved_file {
 
 struct moved_table {
     uint32_t group;
-    uint32_t size;   /* slots */
-    uint32_t lowest; /* as in struct file_table */
+    uint32_t size;    /* slots */
+    uint32_t lowest;  /* as in struct file_table */
+    uint32_t process; /* as there */
+    uint32_t limit;   /* as there */
     uint32_t pad;
 };
 

@@ -142,7 +142,8 @@ static int take_table(const struct moved_table *facts, size_t size)
         return -ENOMEM;
     error = table_reserve(laid->table, facts->size);
     laid->table->lowest = facts->lowest;
-    laid->table->process = facts->group;
+    laid->table->process = facts->process;
+    laid->table->limit = facts->limit;
     if (error == 0 && *name != '\0')
         error = file_table_set_program(laid->table, name);
     return error != 0 ? error : handover_stage_files(facts->group, laid->table);
@@ -176,8 +177,7 @@ static int proxy_of(const struct moved_slot *slot, struct file **out)
             return slot->kernel == instance.kernel ? -EPROTO : -ENOMEM;
         }
         if (laid->here)
-            file_unpin(laid->file);                                   /* the proxy's open keeps it */
-        laid->file->locked = laid->file->locked || slot->kernel == 0; /* perhaps: nodes with locks are there */
+            file_unpin(laid->file); /* the proxy's open keeps it */
         laid->next = *bucket;
         *bucket = laid;
     }

@@ -153,17 +153,18 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     }
 }
 
-/* The caller lets go of the locks: it can wait for that. */
-static int64_t close_at_home(struct file_table *table, int64_t fd, struct file_answer *answer)
+/* The caller lets go of the locks before, as long as the file is open: it can wait for that. */
+static int64_t close_at_home(struct file_table *table, const struct file_request *request, struct file_answer *answer)
 {
-    struct file *file = table_find(table, fd);
+    struct file *file = request->extra == 0 ? table_find(table, request->fd) : NULL;
 
     *answer = (struct file_answer){.flags = 0};
-    if (file != NULL && file->locked)
+    if (file != NULL && table_has_locks(table, file))
         *answer = (struct file_answer){.id = file->id, .kernel = file->kernel, .flags = FILE_UNLOCKS};
     if (file != NULL)
         file_unpin(file);
-    answer->value = table_close(table, fd);
+    if (answer->flags == 0)
+        answer->value = table_close(table, request->fd);
     return answer->value;
 }
 
@@ -174,7 +175,7 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
     struct file *file = NULL;
 
     if (request->operation == FILE_CLOSE)
-        return close_at_home(table, request->fd, answer);
+        return close_at_home(table, request, answer);
     if (request->operation <= FILE_TABLE_LAST) {
         answer->flags = 0;
         answer->value = act_on_table(table, request, data, size, result, room);
@@ -183,7 +184,7 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
     if (request->fd != FILE_FOLDER || request->operation == FILE_PATH || request->operation == FILE_STAT)
         file = table_find(table, request->fd);
     if (file != NULL && request->operation == FILE_LOCK && size == sizeof(struct file_lock))
-        table_note_lock(table, file, data);
+        table_note_lock(table, data);
     if (file == NULL) {
         answer->flags = 0;
         answer->value = -EBADF;

@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/node_lock.h"
 #include "kernel/fs/range_lock.h"
+#include "kernel/fs/regular.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/wire.h"
 #include "kernel/lib/string.h"
@@ -30,12 +31,16 @@ struct file_table *file_table_new(void)
     return table;
 }
 
-void table_note_lock(struct file_table *table, struct file *file, const struct file_lock *lock)
+void table_note_lock(struct file_table *table, const struct file_lock *lock)
 {
-    if (lock->kind != LOCK_PROCESS || lock->type == LOCK_NONE)
-        return;
-    table->process = lock->process;
-    file->locked = true;
+    if (lock->kind == LOCK_PROCESS && lock->type != LOCK_NONE)
+        table->process = lock->process;
+}
+
+/* Files with locks are on kernel 0, and of what is there only that knows the kind. */
+bool table_has_locks(const struct file_table *table, const struct file *file)
+{
+    return table->process != 0 && file->kernel == 0 && (file->kind == NULL || file->kind == &file_regular_kind);
 }
 
 void file_table_unlock(struct file_table *table)
@@ -43,7 +48,7 @@ void file_table_unlock(struct file_table *table)
     for (uint32_t fd = 0; table->process != 0 && fd < table->size; fd++) {
         struct file *file = table_find(table, fd);
 
-        if (file != NULL && file->locked)
+        if (file != NULL && table_has_locks(table, file))
             file_unlock(file->kernel, file->id, table->process);
         if (file != NULL)
             file_unpin(file);
@@ -53,7 +58,7 @@ void file_table_unlock(struct file_table *table)
 /* One open less of FILE, which was in TABLE: the process has no lock on it any more. */
 static void let_go(const struct file_table *table, struct file *file)
 {
-    if (file->locked && table->process != 0)
+    if (table_has_locks(table, file))
         file_unlock_later(file, table->process);
     file_close(file);
 }

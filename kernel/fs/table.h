@@ -42,7 +42,9 @@ struct group;
 struct file_table *file_table_of(struct group *group);
 /* Its process asks for LOCK, perhaps, on FILE: when it closes that, locks are to go. */
 struct file_lock;
-void table_note_lock(struct file_table *table, struct file *file, const struct file_lock *lock);
+void table_note_lock(struct file_table *table, const struct file_lock *lock);
+/* The process may have locks on FILE, by whichever descriptor. */
+bool table_has_locks(const struct file_table *table, const struct file *file);
 /* The process ends: its locks go. Tasks only; waits. */
 void file_table_unlock(struct file_table *table);
 /* Frees a table that is not to be used after all, and closes nothing. */

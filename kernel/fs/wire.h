@@ -11,7 +11,7 @@
 
 /* What an operation is for; the first ones are for the descriptor table, the rest for one file. */
 enum file_operation {
-    FILE_CLOSE = 1,      /* fd */
+    FILE_CLOSE = 1,      /* fd, extra: 1: whatever the answer would have said of locks */
     FILE_CLOSE_RANGE,    /* fd: first, argument: last, extra: CLOSE_RANGE_CLOEXEC or 0 */
     FILE_DUPLICATE,      /* fd, argument: least new one, extra: flags of the descriptor */
     FILE_DUPLICATE_TO,   /* fd, argument: new one, extra: flags of the descriptor */
@@ -86,12 +86,13 @@ struct msg_file_call { /* FILE_CALL; data follows */
     struct file_request request;
 };
 
-#define FILE_ELSEWHERE 1u    /* nothing was done: ask KERNEL for file ID */
-#define FILE_MAY_WAIT 2u     /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
-#define FILE_READ_ON 4u      /* more reads may be made for the same call */
-#define FILE_SETTLES 8u      /* programs still map what has gone: FILE_SETTLE with SEEN as the number, then go on */
-#define FILE_MAP_WRITES 16u  /* of FILE_MAP: the mapping may write to the file, now or later */
-#define FILE_UNLOCKS 32u     /* of FILE_CLOSE: the process may have locks on file ID of KERNEL, which are to go */
+#define FILE_ELSEWHERE 1u   /* nothing was done: ask KERNEL for file ID */
+#define FILE_MAY_WAIT 2u    /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
+#define FILE_READ_ON 4u     /* more reads may be made for the same call */
+#define FILE_SETTLES 8u     /* programs still map what has gone: FILE_SETTLE with SEEN as the number, then go on */
+#define FILE_MAP_WRITES 16u /* of FILE_MAP: the mapping may write to the file, now or later */
+#define FILE_UNLOCKS                                                                                                   \
+    32u /* of FILE_CLOSE: nothing was done: the process may have locks on file ID of KERNEL, which go first */
 #define FILE_SIGNALS 64u     /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
 #define FILE_TIMED 128u      /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
 #define FILE_SECONDS_SHIFT 8 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */

@@ -157,6 +157,25 @@ static void test_close(void)
     spread_go(0);
 }
 
+/* Two open files of one file. */
+static void test_close_other(void)
+{
+    const char *name = "/tmp/test-lock";
+
+    for (int k = 0; k < spread_count(); k++) {
+        struct child_look c = {open(name, O_RDWR | O_CREAT, 0600), getpid()};
+
+        spread_go(k);
+        EXPECT(c.fd >= 0 && lock(c.fd, F_SETLK, F_WRLCK, 0, 0) == 0, "%s", strerror(errno));
+        EXPECT(spread_child(child_taken, &c) == 0, "a child has the lock");
+        EXPECT(close(open(name, O_RDONLY)) == 0, "%s", strerror(errno));
+        EXPECT(spread_child(child_free, &c) == 0, "a close of another open file gives back what the process has");
+        close(c.fd);
+    }
+    spread_go(0);
+    EXPECT(unlink(name) == 0, "%s", strerror(errno));
+}
+
 static void test_errors(void)
 {
     int fd = make();
@@ -348,6 +367,7 @@ static const struct tap_test tests[] = {
     {"ranges of different processes exclude each other as they should", test_ranges},
     {"a lock may lose a part, and grow together", test_parts},
     {"a close of any descriptor, and the end, give back what a process has", test_close},
+    {"so does a close of another open file of the same file", test_close_other},
     {"what makes no sense is refused as on Linux", test_errors},
     {"who waits gets the lock, one at a time, on all kernels", test_waiting},
     {"a signal ends the waiting for a lock", test_interrupted},

@@ -467,7 +467,8 @@ static void test_facts(void)
     int fd;
 
     begin();
-    EXPECT(stat("/", &facts) == 0 && stat("//..", &before) == 0 && S_ISDIR(facts.st_mode) && facts.st_ino == before.st_ino,
+    EXPECT(stat("/", &facts) == 0 && stat("//..", &before) == 0 && S_ISDIR(facts.st_mode) &&
+               facts.st_ino == before.st_ino,
            "the root: %s", strerror(errno));
     GIVES(make("f", "12345") ? 0 : -1, 0);
     GIVES(symlink("f", "l"), 0);

@@ -9,6 +9,8 @@
 #include "kernel/fs/wire.h"
 #include "tests/test.h"
 
+const struct file_kind file_regular_kind;
+
 static int objects; /* of the heap */
 static bool no_memory;
 

@@ -17,18 +17,8 @@ PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-
             "test-threads", "test-futex", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
             "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock",
             "test-vdso", "test-timers", "test-limits", "test-tree", "test-names"]
-# What does not depend on the machine's shape runs on the smallest and the largest only.
-SHAPELESS = {"test-libc"}
-
-
-ALWAYS = ("4-kernels-2-nodes",)
-# One machine in turn: test_mappings and test_locks have the first of these on more of them, and files are much the same everywhere.
-ONE_IN_TURN = {"test-map", "test-remap", "test-break", "test-advise", "test-resident", "test-membarrier", "test-lease", "test-stale",
-               "test-eventfd", "test-timerfd", "test-signalfd", "test-epoll", "test-sockets", "test-stop-sets", "test-memfd",
-               "test-content", "test-lock", "test-vdso", "test-timers", "test-limits", "test-tree", "test-names"}
 CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
-         for machine in in_turn(MACHINES, index, () if program in ONE_IN_TURN else ALWAYS)
-         if program not in SHAPELESS or machine in ("1-kernel", "4-kernels-2-nodes")]
+         for machine in in_turn(MACHINES, index)]
 if INJECT and not long_run():
     CASES = CASES[TURN % 2::2]  # with messages held back every other one
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import tap_failures
+from conftest import in_turn, long_run, tap_failures
 
 BINARY = """
 #include <unistd.h>
@@ -138,10 +138,10 @@ def test_timeout_says_who_waits_for_what(run):
     assert "waits for" in done.stderr
 
 
-@pytest.mark.parametrize("machine", [("--cpus", "1"), ("--cpus", "4", "--kernels", "2")])
+@pytest.mark.parametrize("machine", in_turn([("--cpus", "1"), ("--cpus", "4", "--kernels", "2")], 0))
 def test_a_timeout_while_the_machine_boots_is_a_timeout(run, machine):
     """The word for the wait dump may come before there is anything to write of, on any CPU."""
-    for tenths in (1, 2, 3, 4, 5, 6, 8, 10, 14, 20):
+    for tenths in (1, 2, 3, 4, 5, 6, 8, 10, 14, 20) if long_run() else (2, 4, 7, 11):
         done = run(*machine, "--timeout", str(tenths / 10), "--", "spin")
         assert done.status == 124 and "panic" not in done.stderr, done.explain()
 

@@ -33,7 +33,7 @@ def passed(done):
 
 
 @pytest.mark.parametrize("program, machine", [(program, machine) for index, program in enumerate(PROGRAMS)
-                                              for machine in in_turn(MACHINES, index, (INJECTED,))])
+                                              for machine in in_turn(MACHINES, index)])
 def test_program(run, program, machine):
     passed(run(*MACHINES[machine], "--", program, timeout=TIMEOUT))
 

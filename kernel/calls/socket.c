@@ -6,6 +6,7 @@
 #include "kernel/calls/anonymous.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
+#include "kernel/fs/name.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
 #include "msg/call.h"
@@ -75,10 +76,54 @@ int64_t socket_read_name(uint64_t address, uint32_t size, struct socket_call *ca
     return 0;
 }
 
+int64_t socket_find_node(struct socket_call *call, bool make)
+{
+    struct msg_file_name asked = {.operation = NAME_CREATE};
+    struct group *group = thread_current()->group;
+    char path[SOCKET_NAME_MAX + 1];
+    struct name name = {NAME_FOLDER, path};
+    struct name_result result;
+    struct file_facts facts;
+    int64_t error = 0;
+
+    if (call->name_size == 0 || call->name[0] == 0)
+        return 0;
+    memcpy(path, call->name, call->name_size);
+    path[call->name_size] = '\0';
+    if (make) {
+        asked.mode = FILE_SOCKET | files_mode(0777);
+        error = name_do(group, &asked, &name, NULL, &result);
+        name_result_free(&result);
+    }
+    if (error == 0)
+        error = name_stat(group, &name, make ? NAME_NO_FOLLOW : 0, &facts);
+    if (error != 0)
+        return error == -EEXIST ? -EADDRINUSE : error;
+    if ((facts.mode & FILE_TYPE_MASK) != FILE_SOCKET)
+        return -ECONNREFUSED;
+    call->node = facts.inode;
+    return 0;
+}
+
+/* The name that was made for a socket that cannot have it. */
+static void remove_name(const struct socket_call *call)
+{
+    struct msg_file_name asked = {.operation = NAME_UNLINK};
+    char path[SOCKET_NAME_MAX + 1];
+    struct name name = {NAME_FOLDER, path};
+    struct name_result result;
+
+    memcpy(path, call->name, call->name_size);
+    path[call->name_size] = '\0';
+    name_do(thread_current()->group, &asked, &name, NULL, &result);
+    name_result_free(&result);
+}
+
 int64_t socket_write_name(uint64_t address, uint32_t *room, const struct socket_result *result)
 {
-    uint8_t bytes[FAMILY_SIZE + SOCKET_NAME_MAX] = {AF_UNIX, 0};
-    uint32_t size = FAMILY_SIZE + result->name_size, part = size < *room ? size : *room;
+    uint8_t bytes[FAMILY_SIZE + SOCKET_NAME_MAX + 1] = {AF_UNIX, 0};
+    bool path = result->name_size > 0 && result->name[0] != 0; /* its NUL is told, too */
+    uint32_t size = FAMILY_SIZE + result->name_size + (path ? 1 : 0), part = size < *room ? size : *room;
 
     memcpy(bytes + FAMILY_SIZE, result->name, result->name_size);
     if (user_write(address, bytes, part) != 0)
@@ -207,7 +252,16 @@ int64_t call_bind(struct call *c)
     struct socket_call call = {.operation = SOCKET_BIND};
     int64_t error = socket_read_name(c->a[1], (uint32_t)c->a[2], &call);
 
-    return error != 0 ? socket_error((int32_t)c->a[0], error) : simple((int32_t)c->a[0], &call);
+    if (error == 0)
+        error = socket_error((int32_t)c->a[0], 0); /* no name is made for what is no socket */
+    if (error == 0)
+        error = socket_find_node(&call, true);
+    if (error != 0)
+        return socket_error((int32_t)c->a[0], error);
+    error = simple((int32_t)c->a[0], &call);
+    if (error < 0 && call.node != 0)
+        remove_name(&call);
+    return error;
 }
 
 int64_t call_connect(struct call *c)
@@ -221,6 +275,8 @@ int64_t call_connect(struct call *c)
         error = 0;
     else if (error == 0 && call.name_size == 0)
         error = -EINVAL;
+    if (error == 0)
+        error = socket_find_node(&call, false);
     return error != 0 ? socket_error((int32_t)c->a[0], error) : simple((int32_t)c->a[0], &call);
 }
 

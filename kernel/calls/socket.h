@@ -17,6 +17,9 @@ int64_t socket_do(int64_t fd, struct socket_call *call, size_t size, struct sock
                   bool dont_wait, const char *why, struct file_answer *answer);
 /* Reads a struct sockaddr_un of SIZE bytes at user ADDRESS into CALL. -EINVAL, -EFAULT. */
 int64_t socket_read_name(uint64_t address, uint32_t size, struct socket_call *call);
+/* If CALL's name is one of the tree: finds the socket's node there, or with MAKE makes it, for socket_call.node. Errors
+ * as open; -EADDRINUSE: MAKE, and there is something; -ECONNREFUSED: it is no socket. */
+int64_t socket_find_node(struct socket_call *call, bool make);
 /* Writes RESULT's name to user ADDRESS, where there is room for *ROOM bytes; *ROOM becomes what it takes. -EFAULT. */
 int64_t socket_write_name(uint64_t address, uint32_t *room, const struct socket_result *result);
 /* The files at PLACES become descriptors of the current process with FLAGS (DESCRIPTOR_*), FDS; their opens are gone

@@ -244,6 +244,8 @@ static int64_t send_message(int64_t fd, const struct message *message, uint32_t 
     if (error == 0 && message->name != 0 && message->name_size != 0)
         error = socket_read_name(message->name, message->name_size, &call);
     if (error == 0)
+        error = socket_find_node(&call, false);
+    if (error == 0)
         error = transfer_begin(&t, fd, message);
     if (error == 0)
         error = read_control(message, (int32_t *)(places + SOCKET_FILES_MAX), &count);
@@ -278,6 +280,8 @@ int64_t call_sendto(struct call *c)
         error = -EFAULT;
     else if (message.name != 0)
         error = socket_read_name(message.name, message.name_size, &call);
+    if (error == 0)
+        error = socket_find_node(&call, false);
     return error != 0 ? files_error(t.fd, error) : send_all(&t, &call, NULL, (uint32_t)c->a[3]);
 }
 

@@ -4,6 +4,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
+#include "kernel/fs/node.h"
 #include "kernel/fs/socket_internal.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -87,7 +88,7 @@ static int64_t bind_locked(struct socket *socket, const struct socket_call *call
 {
     if (socket->name_size != 0)
         return call->name_size == 0 ? 0 : -EINVAL;
-    return socket_name_bind(socket, call->name, call->name_size);
+    return socket_name_bind(socket, call->name, call->name_size, call->node);
 }
 
 static int64_t listen_locked(struct socket *socket, const struct socket_call *call, struct list *told)
@@ -106,7 +107,7 @@ static int64_t listen_locked(struct socket *socket, const struct socket_call *ca
 static int64_t connect_datagram_locked(struct socket *socket, const struct socket_call *call, struct list *told)
 {
     struct socket *target = NULL;
-    int error = call->named != 0 ? socket_name_find(socket->type, call->name, call->name_size, &target) : 0;
+    int error = call->named != 0 ? socket_name_find(socket->type, call->name, call->name_size, call->node, &target) : 0;
 
     if (error != 0)
         return error;
@@ -133,7 +134,8 @@ static int64_t connect_locked(struct socket *socket, const struct socket_call *c
                               struct file_answer *answer, struct list *told)
 {
     struct socket *target;
-    int error = call->named != 0 ? socket_name_find(socket->type, call->name, call->name_size, &target) : -EINVAL;
+    int error = call->named != 0 ? socket_name_find(socket->type, call->name, call->name_size, call->node, &target)
+                                 : -EINVAL;
 
     if (error != 0)
         return error;
@@ -452,11 +454,14 @@ static void release(struct file *file)
 {
     struct socket *socket = file->state;
     struct list told, refused;
+    struct node *named;
 
     list_init(&told);
     list_init(&refused);
     spin_lock(&socket_lock);
     list_remove(&socket->name_node);
+    named = socket->node;
+    socket->node = NULL;
     leave_locked(socket, &told);
     socket->state = SOCKET_NEW;
     socket_drop_queue_locked(socket);
@@ -467,6 +472,8 @@ static void release(struct file *file)
         list_append(&refused, node);
     }
     spin_unlock(&socket_lock);
+    if (named != NULL)
+        node_put(named);
     socket_tell(&told);
     while (!list_empty(&refused)) {
         struct socket *end = container_of(refused.next, struct socket, backlog_node);

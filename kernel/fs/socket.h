@@ -49,6 +49,7 @@ struct socket_call {    /* SPECIAL_SOCKET; name, places of files and data follow
     uint32_t name_size;
     uint32_t files;
     uint32_t named; /* there is a name, perhaps of 0 bytes */
+    uint64_t node;  /* of a name in the tree: the number of the node (kernel/fs/node.h) that it leads to */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 

@@ -35,6 +35,7 @@ struct socket {
     struct list name_node;         /* [l] among the names */
     uint32_t name_size;            /* [l] 0: no name */
     uint8_t name[SOCKET_NAME_MAX]; /* [l] */
+    struct node *node;             /* [l] of a name in the tree, with a reference; else NULL */
 };
 
 struct packet {
@@ -78,10 +79,10 @@ void socket_sweep(void);
 /* All stand still: proxies in SOCKET's queue for files of FROM stand for those of TO. */
 void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to);
 
-/* Names, of sockets of one type each, under the lock. An endpoint is found by its name; -ECONNREFUSED: nobody has it.
- */
-int socket_name_find(uint32_t type, const uint8_t *name, uint32_t size, struct socket **out);
-/* SOCKET gets the name, or with SIZE 0 one that nobody has. -EADDRINUSE. */
-int socket_name_bind(struct socket *socket, const uint8_t *name, uint32_t size);
+/* Names, under the lock. An abstract one is of a socket of one type; one in the tree is a node's, NODE is its number,
+ * and an endpoint is found by that. -ECONNREFUSED: nobody has it; -EPROTOTYPE: a socket of another type. */
+int socket_name_find(uint32_t type, const uint8_t *name, uint32_t size, uint64_t node, struct socket **out);
+/* SOCKET gets the name, or with SIZE 0 one that nobody has. -EADDRINUSE; -ENOENT: the node has just gone. */
+int socket_name_bind(struct socket *socket, const uint8_t *name, uint32_t size, uint64_t node);
 
 #endif

@@ -1,6 +1,7 @@
-/* Names of sockets: the abstract ones, which begin with a zero byte and are in no folder. Names in the tree of files
- * are refused here, as that is read-only: this is the one place where a name becomes an endpoint. */
+/* Names of sockets: the abstract ones, which begin with a zero byte and are in no folder, and those in the tree of
+ * files, where the caller has found or made a node: this is the one place where a name becomes an endpoint. */
 #include "kernel/abi/errno.h"
+#include "kernel/fs/node.h"
 #include "kernel/fs/socket_internal.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
@@ -21,15 +22,35 @@ static struct socket *find(uint32_t type, const uint8_t *name, uint32_t size)
     return NULL;
 }
 
-int socket_name_find(uint32_t type, const uint8_t *name, uint32_t size, struct socket **out)
+static bool is_in_tree(const uint8_t *name, uint32_t size)
 {
-    if (size == 0 || name[0] != 0)
+    return size != 0 && name[0] != 0;
+}
+
+static struct socket *find_node(uint64_t number)
+{
+    list_for_each(node, &names) {
+        struct socket *socket = container_of(node, struct socket, name_node);
+
+        if (socket->node != NULL && socket->node->number == number)
+            return socket;
+    }
+    return NULL;
+}
+
+int socket_name_find(uint32_t type, const uint8_t *name, uint32_t size, uint64_t node, struct socket **out)
+{
+    if (is_in_tree(name, size)) {
+        *out = find_node(node);
+        return *out == NULL ? -ECONNREFUSED : (*out)->type != type ? -EPROTOTYPE : 0;
+    }
+    if (size == 0)
         return -ENOENT;
     *out = find(type, name, size);
     return *out != NULL ? 0 : -ECONNREFUSED;
 }
 
-int socket_name_bind(struct socket *socket, const uint8_t *name, uint32_t size)
+int socket_name_bind(struct socket *socket, const uint8_t *name, uint32_t size, uint64_t node)
 {
     uint8_t chosen[8] = {0};
 
@@ -42,10 +63,11 @@ int socket_name_bind(struct socket *socket, const uint8_t *name, uint32_t size)
     }
     if (size == 0)
         return -ENOSPC;
-    if (name[0] != 0)
-        return -EROFS;
-    if (find(socket->type, name, size) != NULL)
+    if (is_in_tree(name, size) ? find_node(node) != NULL : find(socket->type, name, size) != NULL)
         return -EADDRINUSE;
+    socket->node = is_in_tree(name, size) ? node_find(node) : NULL;
+    if (is_in_tree(name, size) && socket->node == NULL)
+        return -ENOENT;
     memcpy(socket->name, name, size);
     socket->name_size = size;
     list_append(&names, &socket->name_node);

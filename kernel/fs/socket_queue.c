@@ -134,7 +134,7 @@ static int find_target(struct socket *socket, const struct socket_call *call, st
 
     *out = socket->peer;
     if (call->named != 0) {
-        error = socket_name_find(socket->type, call->name, call->name_size, out);
+        error = socket_name_find(socket->type, call->name, call->name_size, call->node, out);
         if (error != 0)
             return error;
         return (*out)->peer != NULL && (*out)->peer != socket ? -EPERM : 0;

@@ -252,6 +252,52 @@ static void test_names(void)
     close(client);
 }
 
+/* Names in the tree of files. */
+static void test_paths(void)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "/tmp/test-sockets"}, other_name = name;
+    int server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0), end;
+    int datagram = socket(AF_UNIX, SOCK_DGRAM, 0), second = socket(AF_UNIX, SOCK_STREAM, 0);
+    const struct sockaddr *at = (struct sockaddr *)&name;
+    socklen_t size = sizeof(name);
+    struct stat facts;
+    char byte = 0;
+
+    strcat(other_name.sun_path, "-2");
+    EXPECT_ERROR(connect(client, at, size), ENOENT);
+    EXPECT_ERROR(bind(-1, at, size), EBADF);
+    EXPECT_ERROR(lstat(name.sun_path, &facts), ENOENT);
+    EXPECT(bind(server, at, size) == 0, "%s", strerror(errno));
+    EXPECT(lstat(name.sun_path, &facts) == 0 && S_ISSOCK(facts.st_mode), "%o", facts.st_mode);
+    EXPECT_ERROR(bind(second, at, size), EADDRINUSE);
+    EXPECT_ERROR(bind(server, (struct sockaddr *)&other_name, size), EINVAL);
+    EXPECT_ERROR(lstat(other_name.sun_path, &facts), ENOENT);
+    EXPECT_ERROR(open(name.sun_path, O_RDWR), ENXIO);
+    EXPECT_ERROR(connect(client, at, size), ECONNREFUSED); /* it does not listen yet */
+    EXPECT_ERROR(sendto(datagram, "x", 1, 0, at, size), EPROTOTYPE);
+    EXPECT(listen(server, 4) == 0 && connect(client, at, size) == 0, "%s", strerror(errno));
+    end = accept(server, NULL, NULL);
+    EXPECT(end >= 0 && write(client, "p", 1) == 1 && read(end, &byte, 1) == 1 && byte == 'p', "%s", strerror(errno));
+    size = sizeof(name);
+    EXPECT(getpeername(client, (struct sockaddr *)&name, &size) == 0 &&
+               strcmp(name.sun_path, "/tmp/test-sockets") == 0 &&
+               size == offsetof(struct sockaddr_un, sun_path) + strlen(name.sun_path) + 1,
+           "%u %s", size, name.sun_path);
+    /* a name goes where its file goes, and is refused once its socket is closed */
+    EXPECT(rename(name.sun_path, other_name.sun_path) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(connect(second, at, sizeof(name)), ENOENT);
+    EXPECT(connect(second, (struct sockaddr *)&other_name, sizeof(name)) == 0, "%s", strerror(errno));
+    close(server);
+    close(second);
+    second = socket(AF_UNIX, SOCK_STREAM, 0);
+    EXPECT_ERROR(connect(second, (struct sockaddr *)&other_name, sizeof(name)), ECONNREFUSED);
+    EXPECT(unlink(other_name.sun_path) == 0, "%s", strerror(errno));
+    close(second);
+    close(datagram);
+    close(client);
+    close(end);
+}
+
 static void test_backlog(void)
 {
     int server = serve(SOCK_STREAM, "kettle-backlog"), clients[3], end;
@@ -748,6 +794,7 @@ static const struct tap_test tests[] = {
     {"datagrams and packets keep their bounds", test_messages},
     {"a full socket is EAGAIN, and goes on", test_full},
     {"a name is found, and each side knows the other's", test_names},
+    {"a name may be a file's", test_paths},
     {"a backlog has room for so many, and ends with its listener", test_backlog},
     {"datagrams go to names and tell their sender's", test_datagrams},
     {"what cannot be is refused as Linux does", test_refused},

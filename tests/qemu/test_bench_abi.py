@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from conftest import in_turn
+
 MACHINE = ("--cpus", "4", "--nodes", "2", "--tcg", "single", "--count")
 PROGRAM = ("abibench", "--quick", "--json")
 
@@ -21,14 +23,12 @@ def rows(told) -> dict:
     return found
 
 
-@pytest.mark.linux
-def test_every_row_has_figures_on_linux(run_json):
-    assert len(rows(run_json("--os", "linux", *MACHINE, "--", *PROGRAM))) > 30
-
-
-@pytest.mark.parametrize("kernels", ["core", "node"])
-def test_every_row_has_figures_on_kettle(run_json, kernels):
-    found = rows(run_json(*MACHINE, "--kernels", kernels, "--", *PROGRAM))
-    assert len(found) > (30 if kernels == "core" else 20)
+@pytest.mark.parametrize("side", in_turn([pytest.param("linux", marks=pytest.mark.linux), "core", "node"], 0))
+def test_every_row_has_figures(run_json, side):
+    if side == "linux":
+        assert len(rows(run_json("--os", "linux", *MACHINE, "--", *PROGRAM))) > 30
+        return
+    found = rows(run_json(*MACHINE, "--kernels", side, "--", *PROGRAM))
+    assert len(found) > (30 if side == "core" else 20)
     assert found["null.local"]["work"] < found["null.other"]["work"]  # the home is asked
     assert found["mutex.local"]["work"] < found["null.local"]["work"]  # a free mutex needs no call

@@ -20,7 +20,7 @@ PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-
 CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
          for machine in in_turn(MACHINES, index)]
 if INJECT and not long_run():
-    CASES = CASES[TURN % 2::2]  # with messages held back every other one
+    CASES = CASES[TURN % 3::3]  # with messages held back every third one
 
 
 def test_migrate_where_some_kernels_do_not_run(run):

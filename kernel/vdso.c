@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct msg_time) == 24, "wire format");
 
 extern const uint8_t vdso_image[], vdso_image_end[]; /* kernel/arch/x86_64/vdso_image.S */
 
-static struct spinlock lock;   /* taken alone */
+static struct spinlock lock;   /* after those of spaces; before those of frames */
 static uint64_t last_stamp;    /* [k] lock: of what the epoch is */
 static uint32_t last_kernel;   /* [k] lock */
 static uint64_t frames[PAGES]; /* [k] lock; kernel 0: each with a reference of our own; 0: nobody has mapped it */

@@ -26,33 +26,14 @@ static const char usage[] =
     "  --quick       a quarter of the default\n"
     "  --json        one object a line\n";
 
-char abibench_self[ABIBENCH_PATH_SIZE];
+char abibench_self[BENCH_PATH_SIZE];
 
 static struct abibench_case cases[BENCH_ROWS_MAX];
 static const char *self;
 
-/* Where this program's file is: NAME, which may be how it is called on the machine outside, or a file of that name
- * where programs are in the machine. */
-static void self_find(const char *name)
-{
-    static const char *const folders[] = {"/run/", "/bin/"};
-    const char *slash = strrchr(name, '/');
-    const char *base = slash == NULL ? name : slash + 1;
-
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) + 1; i++) {
-        const char *folder = i == 0 ? "" : folders[i - 1];
-
-        if (i == 0 && slash == NULL)
-            continue;
-        snprintf(abibench_self, sizeof(abibench_self), "%s%s", folder, i == 0 ? name : base);
-        if (access(abibench_self, X_OK) == 0)
-            return;
-    }
-}
-
 static size_t cases_fill(void)
 {
-    self_find(self);
+    bench_program_find(self, abibench_self);
     return abibench_cases(cases);
 }
 

@@ -12,7 +12,6 @@
 #include "userland/bench_place.h"
 #include "userland/bench_program.h"
 
-#define ABIBENCH_PATH_SIZE 256
 #define ABIBENCH_MEMBERS_MAX 16
 
 #define FUTEX_WAIT_PRIVATE 128
@@ -27,7 +26,7 @@ struct abibench_case {
     int (*run)(const struct abibench_case *bench, uint32_t count);
 };
 
-extern char abibench_self[ABIBENCH_PATH_SIZE]; /* path of this program's file */
+extern char abibench_self[BENCH_PATH_SIZE]; /* path of this program's file */
 
 /* --- rows: abibench_cases.c --- */
 

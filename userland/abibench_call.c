@@ -161,7 +161,7 @@ static int fork_exec(void *context)
 
 int abibench_run_fork_exec(const struct abibench_case *bench, uint32_t count)
 {
-    static char path[ABIBENCH_PATH_SIZE + sizeof("nothing")];
+    static char path[BENCH_PATH_SIZE + sizeof("nothing")];
     const char *slash = strrchr(abibench_self, '/');
     int error = bench->leaves ? bench_go(bench_place_of(bench->where)) : 0;
 

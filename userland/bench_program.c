@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "userland/bench.h"
 #include "userland/bench_measure.h"
@@ -166,6 +167,23 @@ static void rows_list(size_t count)
         const char *refusal = program->refusal(i);
 
         printf("%3u %-36s%s\n", row->region, row->name, refusal == NULL ? "" : refusal);
+    }
+}
+
+void bench_program_find(const char *name, char path[BENCH_PATH_SIZE])
+{
+    static const char *const folders[] = {"/run/", "/bin/"};
+    const char *slash = strrchr(name, '/');
+    const char *base = slash == NULL ? name : slash + 1;
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) + 1; i++) {
+        const char *folder = i == 0 ? "" : folders[i - 1];
+
+        if (i == 0 && slash == NULL)
+            continue;
+        snprintf(path, BENCH_PATH_SIZE, "%s%s", folder, i == 0 ? name : base);
+        if (access(path, X_OK) == 0)
+            return;
     }
 }
 

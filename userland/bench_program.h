@@ -9,6 +9,7 @@
 
 #define BENCH_ROWS_MAX 255 /* regions for counting instructions: 1 to 255 */
 #define BENCH_NAME_SIZE 48
+#define BENCH_PATH_SIZE 256 /* of a program's own file */
 
 struct bench_row {
     char name[BENCH_NAME_SIZE];
@@ -30,6 +31,10 @@ struct bench_program {
     void (*print)(size_t index);
     bool *no_times; /* set by the option --no-times; NULL: there is no such option */
 };
+
+/* Writes where this program's file is: NAME, which may be how it is called on the machine outside, or a file of that
+ * name where programs are in the machine. */
+void bench_program_find(const char *name, char path[BENCH_PATH_SIZE]);
 
 /* The program's main: returns its exit status. */
 int bench_program_main(const struct bench_program *program, int argc, char **argv);

@@ -27,25 +27,6 @@ static const char usage[] =
     "  --quick       a quarter of the default\n"
     "  --json        one object a line\n";
 
-/* Where this program's file is, from which its children are started: NAME, which may be how it is called on the machine
- * outside, or a file of that name where programs are in the machine. */
-static void self_find(const char *name)
-{
-    static const char *const folders[] = {"/run/", "/bin/"};
-    const char *slash = strrchr(name, '/');
-    const char *base = slash == NULL ? name : slash + 1;
-
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) + 1; i++) {
-        const char *folder = i == 0 ? "" : folders[i - 1];
-
-        if (i == 0 && slash == NULL)
-            continue;
-        snprintf(taskbench_self, sizeof(taskbench_self), "%s%s", folder, i == 0 ? name : base);
-        if (access(taskbench_self, X_OK) == 0)
-            return;
-    }
-}
-
 /* --- operations of no kind --- */
 
 /* What the measuring itself costs. */
@@ -78,7 +59,7 @@ static const char *self;
 
 static size_t cases_fill(void)
 {
-    self_find(self);
+    bench_program_find(self, taskbench_self);
     return taskbench_cases(cases);
 }
 

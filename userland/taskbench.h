@@ -16,8 +16,6 @@
 #include "userland/bench_place.h"
 #include "userland/bench_program.h"
 
-#define TASKBENCH_PATH_SIZE 256
-
 struct taskbench_case {
     struct bench_row row;
     const char *operation;
@@ -31,7 +29,7 @@ struct taskbench_case {
     int (*run)(const struct taskbench_case *bench, uint32_t count);
 };
 
-extern char taskbench_self[TASKBENCH_PATH_SIZE]; /* path of this program's file */
+extern char taskbench_self[BENCH_PATH_SIZE]; /* path of this program's file */
 
 /* --- rows: taskbench_cases.c --- */
 

@@ -31,7 +31,7 @@
 #define LOOK_NS 1000000
 #define LONG_NS 3600000000000
 
-char taskbench_self[TASKBENCH_PATH_SIZE];
+char taskbench_self[BENCH_PATH_SIZE];
 
 static struct bench_place places[BENCH_PLACES_MAX];
 static int place_count;

@@ -6,7 +6,7 @@
 
 enum socket_state { SOCKET_NEW, SOCKET_LISTENING, SOCKET_CONNECTED };
 
-/* Marks: [i] set once, [l] under socket_lock. */
+/* Marks: [i] set once, [l] under socket_lock, which is before the locks of nodes (socket_name.c). */
 struct socket {
     struct file *file;             /* [i] */
     uint32_t type;                 /* [i] */

@@ -1,6 +1,5 @@
-/* test-sockets: sockets of AF_UNIX, with their ends on any kernels.
- *
- * Long because it is a list: every test is short and stands alone. */
+/* test-sockets: sockets of AF_UNIX, with their ends on any kernels. What is between kernels is in
+ * socket_far.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,29 +20,25 @@
 #include "libc/kettle.h"
 #include "userland/tests/left.h"
 #include "userland/tests/machine.h"
-#include "userland/tests/place.h"
+#include "userland/tests/socket.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
 
-#define STREAM (700 * 1024)
-#define ROUNDS 200
+int socket_pair[2];
 
-static int pair[2];
-static atomic_int ready;
-
-static bool make(int type)
+bool socket_make(int type)
 {
-    return EXPECT(socketpair(AF_UNIX, type, 0, pair) == 0, "%s", strerror(errno));
+    return EXPECT(socketpair(AF_UNIX, type, 0, socket_pair) == 0, "%s", strerror(errno));
 }
 
-static void unmake(void)
+void socket_unmake(void)
 {
-    close(pair[0]);
-    close(pair[1]);
+    close(socket_pair[0]);
+    close(socket_pair[1]);
 }
 
 /* The abstract name TEXT; returns its length. */
-static socklen_t name_of(const char *text, struct sockaddr_un *name)
+socklen_t socket_name(const char *text, struct sockaddr_un *name)
 {
     *name = (struct sockaddr_un){.sun_family = AF_UNIX};
     memcpy(name->sun_path + 1, text, strlen(text));
@@ -51,10 +46,10 @@ static socklen_t name_of(const char *text, struct sockaddr_un *name)
 }
 
 /* A socket of TYPE with that name, which listens unless it is one for datagrams. */
-static int serve(int type, const char *text)
+int socket_serve(int type, const char *text)
 {
     struct sockaddr_un name;
-    socklen_t size = name_of(text, &name);
+    socklen_t size = socket_name(text, &name);
     int fd = socket(AF_UNIX, type, 0);
 
     EXPECT(fd >= 0 && bind(fd, (struct sockaddr *)&name, size) == 0, "%s", strerror(errno));
@@ -63,10 +58,10 @@ static int serve(int type, const char *text)
     return fd;
 }
 
-static int reach(int fd, const char *text)
+int socket_reach(int fd, const char *text)
 {
     struct sockaddr_un name;
-    socklen_t size = name_of(text, &name);
+    socklen_t size = socket_name(text, &name);
 
     return connect(fd, (struct sockaddr *)&name, size);
 }
@@ -84,24 +79,26 @@ static void test_stream(void)
     char text[32] = "";
     int bytes = -1;
 
-    if (!make(SOCK_STREAM | SOCK_CLOEXEC))
+    if (!socket_make(SOCK_STREAM | SOCK_CLOEXEC))
         return;
-    EXPECT(fcntl(pair[0], F_GETFD) == FD_CLOEXEC && fstat(pair[0], &facts) == 0 && S_ISSOCK(facts.st_mode), "%o",
-           facts.st_mode);
-    EXPECT(state_of(pair[0]) == POLLOUT, "%#x", state_of(pair[0]));
-    EXPECT(write(pair[0], "ab", 2) == 2 && send(pair[0], "cde", 3, 0) == 3, "%s", strerror(errno));
-    EXPECT(ioctl(pair[1], FIONREAD, &bytes) == 0 && bytes == 5, "%d", bytes);
-    EXPECT(state_of(pair[1]) == (POLLIN | POLLOUT), "%#x", state_of(pair[1]));
-    EXPECT(recv(pair[1], text, sizeof(text), MSG_PEEK) == 5 && recv(pair[1], text, 3, 0) == 3 &&
-               read(pair[1], text + 3, 10) == 2 && strcmp(text, "abcde") == 0,
+    EXPECT(fcntl(socket_pair[0], F_GETFD) == FD_CLOEXEC && fstat(socket_pair[0], &facts) == 0 &&
+               S_ISSOCK(facts.st_mode),
+           "%o", facts.st_mode);
+    EXPECT(state_of(socket_pair[0]) == POLLOUT, "%#x", state_of(socket_pair[0]));
+    EXPECT(write(socket_pair[0], "ab", 2) == 2 && send(socket_pair[0], "cde", 3, 0) == 3, "%s", strerror(errno));
+    EXPECT(ioctl(socket_pair[1], FIONREAD, &bytes) == 0 && bytes == 5, "%d", bytes);
+    EXPECT(state_of(socket_pair[1]) == (POLLIN | POLLOUT), "%#x", state_of(socket_pair[1]));
+    EXPECT(recv(socket_pair[1], text, sizeof(text), MSG_PEEK) == 5 && recv(socket_pair[1], text, 3, 0) == 3 &&
+               read(socket_pair[1], text + 3, 10) == 2 && strcmp(text, "abcde") == 0,
            "%s", text);
-    EXPECT_ERROR(recv(pair[1], text, 1, MSG_DONTWAIT), EAGAIN);
-    EXPECT(write(pair[1], "back", 4) == 4 && read(pair[0], text, 4) == 4 && memcmp(text, "back", 4) == 0, "%s", text);
-    EXPECT_ERROR(lseek(pair[0], 0, SEEK_CUR), ESPIPE);
-    EXPECT(write(pair[0], "x", 1) == 1 && close(pair[0]) == 0, "%s", strerror(errno));
-    EXPECT(state_of(pair[1]) == (POLLIN | POLLOUT | POLLHUP | POLLRDHUP), "%#x", state_of(pair[1]));
-    EXPECT(read(pair[1], text, 10) == 1 && read(pair[1], text, 10) == 0, "the rest, and the end");
-    close(pair[1]);
+    EXPECT_ERROR(recv(socket_pair[1], text, 1, MSG_DONTWAIT), EAGAIN);
+    EXPECT(write(socket_pair[1], "back", 4) == 4 && read(socket_pair[0], text, 4) == 4 && memcmp(text, "back", 4) == 0,
+           "%s", text);
+    EXPECT_ERROR(lseek(socket_pair[0], 0, SEEK_CUR), ESPIPE);
+    EXPECT(write(socket_pair[0], "x", 1) == 1 && close(socket_pair[0]) == 0, "%s", strerror(errno));
+    EXPECT(state_of(socket_pair[1]) == (POLLIN | POLLOUT | POLLHUP | POLLRDHUP), "%#x", state_of(socket_pair[1]));
+    EXPECT(read(socket_pair[1], text, 10) == 1 && read(socket_pair[1], text, 10) == 0, "the rest, and the end");
+    close(socket_pair[1]);
 }
 
 static volatile sig_atomic_t broken;
@@ -116,24 +113,24 @@ static void test_broken(void)
 {
     char byte;
 
-    if (!make(SOCK_STREAM))
+    if (!socket_make(SOCK_STREAM))
         return;
     signal(SIGPIPE, on_pipe);
     broken = 0;
-    EXPECT(write(pair[1], "lost", 4) == 4, "%s", strerror(errno));
-    close(pair[1]); /* with something in its peer's direction only */
-    EXPECT_ERROR(send(pair[0], "x", 1, MSG_NOSIGNAL), EPIPE);
+    EXPECT(write(socket_pair[1], "lost", 4) == 4, "%s", strerror(errno));
+    close(socket_pair[1]); /* with something in its peer's direction only */
+    EXPECT_ERROR(send(socket_pair[0], "x", 1, MSG_NOSIGNAL), EPIPE);
     EXPECT(broken == 0, "no signal");
-    EXPECT_ERROR(send(pair[0], "x", 1, 0), EPIPE);
-    EXPECT_ERROR(write(pair[0], "x", 1), EPIPE);
+    EXPECT_ERROR(send(socket_pair[0], "x", 1, 0), EPIPE);
+    EXPECT_ERROR(write(socket_pair[0], "x", 1), EPIPE);
     EXPECT(broken == 2, "%d signals", (int)broken);
-    close(pair[0]);
-    if (!make(SOCK_STREAM))
+    close(socket_pair[0]);
+    if (!socket_make(SOCK_STREAM))
         return;
-    EXPECT(write(pair[0], "unread", 6) == 6 && close(pair[1]) == 0, "%s", strerror(errno));
-    EXPECT_ERROR(read(pair[0], &byte, 1), ECONNRESET);
-    EXPECT(read(pair[0], &byte, 1) == 0, "then the end");
-    close(pair[0]);
+    EXPECT(write(socket_pair[0], "unread", 6) == 6 && close(socket_pair[1]) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(read(socket_pair[0], &byte, 1), ECONNRESET);
+    EXPECT(read(socket_pair[0], &byte, 1) == 0, "then the end");
+    close(socket_pair[0]);
     signal(SIGPIPE, SIG_DFL);
 }
 
@@ -141,18 +138,20 @@ static void test_shutdown(void)
 {
     char text[8];
 
-    if (!make(SOCK_STREAM))
+    if (!socket_make(SOCK_STREAM))
         return;
-    EXPECT_ERROR(shutdown(pair[0], 3), EINVAL);
-    EXPECT(write(pair[0], "a", 1) == 1 && shutdown(pair[0], SHUT_WR) == 0, "%s", strerror(errno));
-    EXPECT(state_of(pair[1]) == (POLLIN | POLLOUT | POLLRDHUP), "%#x", state_of(pair[1]));
-    EXPECT_ERROR(send(pair[0], "x", 1, MSG_NOSIGNAL), EPIPE);
-    EXPECT(read(pair[1], text, 8) == 1 && read(pair[1], text, 8) == 0, "one direction has ended");
-    EXPECT(write(pair[1], "b", 1) == 1 && read(pair[0], text, 8) == 1 && text[0] == 'b', "the other has not");
-    EXPECT(shutdown(pair[0], SHUT_RD) == 0 && state_of(pair[0]) == (POLLIN | POLLOUT | POLLHUP | POLLRDHUP), "%#x",
-           state_of(pair[0]));
-    EXPECT_ERROR(send(pair[1], "x", 1, MSG_NOSIGNAL), EPIPE);
-    unmake();
+    EXPECT_ERROR(shutdown(socket_pair[0], 3), EINVAL);
+    EXPECT(write(socket_pair[0], "a", 1) == 1 && shutdown(socket_pair[0], SHUT_WR) == 0, "%s", strerror(errno));
+    EXPECT(state_of(socket_pair[1]) == (POLLIN | POLLOUT | POLLRDHUP), "%#x", state_of(socket_pair[1]));
+    EXPECT_ERROR(send(socket_pair[0], "x", 1, MSG_NOSIGNAL), EPIPE);
+    EXPECT(read(socket_pair[1], text, 8) == 1 && read(socket_pair[1], text, 8) == 0, "one direction has ended");
+    EXPECT(write(socket_pair[1], "b", 1) == 1 && read(socket_pair[0], text, 8) == 1 && text[0] == 'b',
+           "the other has not");
+    EXPECT(shutdown(socket_pair[0], SHUT_RD) == 0 &&
+               state_of(socket_pair[0]) == (POLLIN | POLLOUT | POLLHUP | POLLRDHUP),
+           "%#x", state_of(socket_pair[0]));
+    EXPECT_ERROR(send(socket_pair[1], "x", 1, MSG_NOSIGNAL), EPIPE);
+    socket_unmake();
 }
 
 static void test_messages(void)
@@ -164,25 +163,25 @@ static void test_messages(void)
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 
     for (int i = 0; i < 2; i++) {
-        if (!make(types[i]))
+        if (!socket_make(types[i]))
             return;
-        EXPECT(send(pair[0], "one", 3, 0) == 3 && write(pair[0], "three", 5) == 5, "%s", strerror(errno));
-        EXPECT(send(pair[0], "sixsix", 6, 0) == 6 && send(pair[0], "", 0, 0) == 0, "%s", strerror(errno));
-        EXPECT(read(pair[1], text, sizeof(text)) == 3 && memcmp(text, "one", 3) == 0, "one by one");
-        EXPECT(recv(pair[1], text, 2, MSG_TRUNC) == 5 && memcmp(text, "th", 2) == 0, "the rest is cut off");
-        EXPECT(recvmsg(pair[1], &message, 0) == 4 && (message.msg_flags & MSG_TRUNC) != 0 && text[5] == 's', "%#x",
-               message.msg_flags);
-        EXPECT(recv(pair[1], text, 2, 0) == 0, "one without bytes");
-        EXPECT_ERROR(recv(pair[1], text, 2, MSG_DONTWAIT), EAGAIN);
-        EXPECT_ERROR(send(pair[0], big, sizeof(big), 0), EMSGSIZE);
-        unmake();
+        EXPECT(send(socket_pair[0], "one", 3, 0) == 3 && write(socket_pair[0], "three", 5) == 5, "%s", strerror(errno));
+        EXPECT(send(socket_pair[0], "sixsix", 6, 0) == 6 && send(socket_pair[0], "", 0, 0) == 0, "%s", strerror(errno));
+        EXPECT(read(socket_pair[1], text, sizeof(text)) == 3 && memcmp(text, "one", 3) == 0, "one by one");
+        EXPECT(recv(socket_pair[1], text, 2, MSG_TRUNC) == 5 && memcmp(text, "th", 2) == 0, "the rest is cut off");
+        EXPECT(recvmsg(socket_pair[1], &message, 0) == 4 && (message.msg_flags & MSG_TRUNC) != 0 && text[5] == 's',
+               "%#x", message.msg_flags);
+        EXPECT(recv(socket_pair[1], text, 2, 0) == 0, "one without bytes");
+        EXPECT_ERROR(recv(socket_pair[1], text, 2, MSG_DONTWAIT), EAGAIN);
+        EXPECT_ERROR(send(socket_pair[0], big, sizeof(big), 0), EMSGSIZE);
+        socket_unmake();
     }
-    if (!make(SOCK_SEQPACKET))
+    if (!socket_make(SOCK_SEQPACKET))
         return;
-    close(pair[0]);
-    EXPECT(read(pair[1], text, 4) == 0, "the end");
-    EXPECT_ERROR(send(pair[1], text, 1, MSG_NOSIGNAL), EPIPE);
-    close(pair[1]);
+    close(socket_pair[0]);
+    EXPECT(read(socket_pair[1], text, 4) == 0, "the end");
+    EXPECT_ERROR(send(socket_pair[1], text, 1, MSG_NOSIGNAL), EPIPE);
+    close(socket_pair[1]);
 }
 
 static void test_full(void)
@@ -191,16 +190,16 @@ static void test_full(void)
     size_t sent = 0, received = 0;
     ssize_t count;
 
-    if (!make(SOCK_STREAM | SOCK_NONBLOCK))
+    if (!socket_make(SOCK_STREAM | SOCK_NONBLOCK))
         return;
-    while ((count = write(pair[0], block, sizeof(block))) > 0)
+    while ((count = write(socket_pair[0], block, sizeof(block))) > 0)
         sent += (size_t)count;
     EXPECT(count == -1 && errno == EAGAIN && sent > 65536, "%zu bytes, %s", sent, strerror(errno));
-    EXPECT(state_of(pair[0]) == 0, "%#x", state_of(pair[0]));
-    while ((count = read(pair[1], block, sizeof(block))) > 0)
+    EXPECT(state_of(socket_pair[0]) == 0, "%#x", state_of(socket_pair[0]));
+    while ((count = read(socket_pair[1], block, sizeof(block))) > 0)
         received += (size_t)count;
-    EXPECT(received == sent && state_of(pair[0]) == POLLOUT, "%zu of %zu", received, sent);
-    unmake();
+    EXPECT(received == sent && state_of(socket_pair[0]) == POLLOUT, "%zu of %zu", received, sent);
+    socket_unmake();
 }
 
 static void test_names(void)
@@ -208,13 +207,13 @@ static void test_names(void)
     struct sockaddr_un name;
     socklen_t size = sizeof(name);
     char text[8] = "";
-    int server = serve(SOCK_STREAM, "kettle-names"), client = socket(AF_UNIX, SOCK_STREAM, 0), other, end;
+    int server = socket_serve(SOCK_STREAM, "kettle-names"), client = socket(AF_UNIX, SOCK_STREAM, 0), other, end;
 
     EXPECT(getsockname(server, (struct sockaddr *)&name, &size) == 0 && size == 15 &&
                memcmp(name.sun_path, "\0kettle-names", 13) == 0,
            "%u %s", size, name.sun_path + 1);
     EXPECT(state_of(client) == (POLLOUT | POLLHUP), "%#x", state_of(client));
-    EXPECT(reach(client, "kettle-names") == 0, "%s", strerror(errno));
+    EXPECT(socket_reach(client, "kettle-names") == 0, "%s", strerror(errno));
     EXPECT(write(client, "early", 5) == 5, "%s", strerror(errno));
     EXPECT(state_of(server) == POLLIN, "%#x", state_of(server));
     size = sizeof(name);
@@ -228,27 +227,27 @@ static void test_names(void)
     EXPECT(getsockname(end, (struct sockaddr *)&name, &size) == 0 && size == 15, "%u", size);
     size = 4; /* too small: cut, and told */
     EXPECT(getsockname(end, (struct sockaddr *)&name, &size) == 0 && size == 15, "%u", size);
-    EXPECT_ERROR(reach(client, "kettle-names"), EISCONN);
-    EXPECT_ERROR(reach(server, "kettle-names"), EINVAL);
+    EXPECT_ERROR(socket_reach(client, "kettle-names"), EISCONN);
+    EXPECT_ERROR(socket_reach(server, "kettle-names"), EINVAL);
     other = socket(AF_UNIX, SOCK_STREAM, 0);
-    size = name_of("kettle-names", &name);
+    size = socket_name("kettle-names", &name);
     EXPECT_ERROR(bind(other, (struct sockaddr *)&name, size), EADDRINUSE);
-    EXPECT_ERROR(reach(other, "kettle-nobody"), ECONNREFUSED);
+    EXPECT_ERROR(socket_reach(other, "kettle-nobody"), ECONNREFUSED);
     EXPECT_ERROR(bind(server, (struct sockaddr *)&name, size), EINVAL);
     EXPECT(bind(other, (struct sockaddr *)&name, 2) == 0, "%s", strerror(errno)); /* any name */
     size = sizeof(name);
     EXPECT(getsockname(other, (struct sockaddr *)&name, &size) == 0 && size == 8 && name.sun_path[0] == 0, "%u", size);
     close(other);
     other = socket(AF_UNIX, SOCK_DGRAM, 0);
-    EXPECT_ERROR(reach(other, "kettle-names"), ECONNREFUSED); /* each type has its own names */
+    EXPECT_ERROR(socket_reach(other, "kettle-names"), ECONNREFUSED); /* each type has its own names */
     close(other);
-    close(serve(SOCK_DGRAM, "kettle-names"));
+    close(socket_serve(SOCK_DGRAM, "kettle-names"));
     close(client);
     close(server);
     EXPECT(read(end, text, 1) == 0, "%s", strerror(errno));
     close(end);
     client = socket(AF_UNIX, SOCK_STREAM, 0);
-    EXPECT_ERROR(reach(client, "kettle-names"), ECONNREFUSED);
+    EXPECT_ERROR(socket_reach(client, "kettle-names"), ECONNREFUSED);
     close(client);
 }
 
@@ -300,20 +299,20 @@ static void test_paths(void)
 
 static void test_backlog(void)
 {
-    int server = serve(SOCK_STREAM, "kettle-backlog"), clients[3], end;
+    int server = socket_serve(SOCK_STREAM, "kettle-backlog"), clients[3], end;
     char byte;
 
     EXPECT(listen(server, 0) == 0, "%s", strerror(errno)); /* one may wait */
     for (int i = 0; i < 3; i++)
         clients[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    EXPECT(reach(clients[0], "kettle-backlog") == 0, "%s", strerror(errno));
-    EXPECT_ERROR(reach(clients[1], "kettle-backlog"), EAGAIN);
+    EXPECT(socket_reach(clients[0], "kettle-backlog") == 0, "%s", strerror(errno));
+    EXPECT_ERROR(socket_reach(clients[1], "kettle-backlog"), EAGAIN);
     end = accept(server, NULL, NULL);
-    EXPECT(end >= 0 && reach(clients[1], "kettle-backlog") == 0, "%s", strerror(errno));
+    EXPECT(end >= 0 && socket_reach(clients[1], "kettle-backlog") == 0, "%s", strerror(errno));
     close(server); /* with one that nobody has accepted */
     EXPECT_ERROR(read(clients[1], &byte, 1), ECONNRESET);
     EXPECT_ERROR(read(clients[0], &byte, 1), EAGAIN);
-    EXPECT_ERROR(reach(clients[2], "kettle-backlog"), ECONNREFUSED);
+    EXPECT_ERROR(socket_reach(clients[2], "kettle-backlog"), ECONNREFUSED);
     for (int i = 0; i < 3; i++)
         close(clients[i]);
     close(end);
@@ -322,8 +321,8 @@ static void test_backlog(void)
 static void test_datagrams(void)
 {
     struct sockaddr_un name, from;
-    socklen_t size = name_of("kettle-box", &name), length = sizeof(from);
-    int box = serve(SOCK_DGRAM, "kettle-box"), sender = serve(SOCK_DGRAM, "kettle-sender");
+    socklen_t size = socket_name("kettle-box", &name), length = sizeof(from);
+    int box = socket_serve(SOCK_DGRAM, "kettle-box"), sender = socket_serve(SOCK_DGRAM, "kettle-sender");
     int silent = socket(AF_UNIX, SOCK_DGRAM, 0);
     char text[16] = "";
 
@@ -335,7 +334,7 @@ static void test_datagrams(void)
     length = sizeof(from);
     EXPECT(recvfrom(box, text, 16, 0, (struct sockaddr *)&from, &length) == 1 && length == 0, "%u", length);
     EXPECT_ERROR(send(silent, "x", 1, 0), ENOTCONN);
-    EXPECT(reach(silent, "kettle-box") == 0 && send(silent, "y", 1, 0) == 1 && read(box, text, 16) == 1, "%s",
+    EXPECT(socket_reach(silent, "kettle-box") == 0 && send(silent, "y", 1, 0) == 1 && read(box, text, 16) == 1, "%s",
            strerror(errno));
     EXPECT_ERROR(accept(box, NULL, NULL), EOPNOTSUPP);
     EXPECT_ERROR(listen(box, 1), EOPNOTSUPP);
@@ -387,46 +386,46 @@ static void test_options(void)
     struct timeval limit = {0, 50000};
     socklen_t size = sizeof(int);
     struct ucred peer;
-    int value = -1, server = serve(SOCK_STREAM, "kettle-options");
+    int value = -1, server = socket_serve(SOCK_STREAM, "kettle-options");
     char byte;
 
-    if (!make(SOCK_STREAM))
+    if (!socket_make(SOCK_STREAM))
         return;
-    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_TYPE, &value, &size) == 0 && value == SOCK_STREAM, "%d", value);
-    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_DOMAIN, &value, &size) == 0 && value == AF_UNIX, "%d", value);
-    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_ERROR, &value, &size) == 0 && value == 0, "%d", value);
-    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value == 0, "%d", value);
+    EXPECT(getsockopt(socket_pair[0], SOL_SOCKET, SO_TYPE, &value, &size) == 0 && value == SOCK_STREAM, "%d", value);
+    EXPECT(getsockopt(socket_pair[0], SOL_SOCKET, SO_DOMAIN, &value, &size) == 0 && value == AF_UNIX, "%d", value);
+    EXPECT(getsockopt(socket_pair[0], SOL_SOCKET, SO_ERROR, &value, &size) == 0 && value == 0, "%d", value);
+    EXPECT(getsockopt(socket_pair[0], SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value == 0, "%d", value);
     EXPECT(getsockopt(server, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value == 1, "%d", value);
     value = 10000;
-    EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &value, sizeof(value)) == 0 &&
-               getsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &value, &size) == 0 && value == 20000,
+    EXPECT(setsockopt(socket_pair[0], SOL_SOCKET, SO_SNDBUF, &value, sizeof(value)) == 0 &&
+               getsockopt(socket_pair[0], SOL_SOCKET, SO_SNDBUF, &value, &size) == 0 && value == 20000,
            "%d", value);
     value = 1;
-    EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) == 0, "%s", strerror(errno));
-    EXPECT_ERROR(setsockopt(pair[0], SOL_SOCKET, SO_TYPE, &value, sizeof(value)), ENOPROTOOPT);
-    EXPECT_ERROR(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &value, 1), EINVAL);
-    EXPECT_ERROR(setsockopt(pair[0], 6, 1, &value, sizeof(value)), EOPNOTSUPP);
+    EXPECT(setsockopt(socket_pair[0], SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(setsockopt(socket_pair[0], SOL_SOCKET, SO_TYPE, &value, sizeof(value)), ENOPROTOOPT);
+    EXPECT_ERROR(setsockopt(socket_pair[0], SOL_SOCKET, SO_PASSCRED, &value, 1), EINVAL);
+    EXPECT_ERROR(setsockopt(socket_pair[0], 6, 1, &value, sizeof(value)), EOPNOTSUPP);
     size = sizeof(peer);
-    EXPECT(getsockopt(pair[0], SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getpid() &&
+    EXPECT(getsockopt(socket_pair[0], SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getpid() &&
                peer.uid == getuid(),
            "%d", peer.pid);
-    EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
-    EXPECT_ERROR(recv(pair[0], &byte, 1, 0), EAGAIN);
-    EXPECT_ERROR(read(pair[0], &byte, 1), EAGAIN);
+    EXPECT(setsockopt(socket_pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(recv(socket_pair[0], &byte, 1, 0), EAGAIN);
+    EXPECT_ERROR(read(socket_pair[0], &byte, 1), EAGAIN);
     EXPECT(setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
     EXPECT_ERROR(accept(server, NULL, NULL), EAGAIN);
-    EXPECT(setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
-    for (errno = 0; write(pair[0], &peer, sizeof(peer)) > 0;)
+    EXPECT(setsockopt(socket_pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0, "%s", strerror(errno));
+    for (errno = 0; write(socket_pair[0], &peer, sizeof(peer)) > 0;)
         continue;
     EXPECT(errno == EAGAIN, "%s", strerror(errno));
     close(server);
-    unmake();
+    socket_unmake();
 }
 
 /* --- files and credentials --- */
 
 /* Sends COUNT descriptors with one byte. */
-static ssize_t send_files(int fd, const int *fds, size_t count)
+ssize_t socket_send_files(int fd, const int *fds, size_t count)
 {
     char control[CMSG_SPACE(8 * sizeof(int))];
     struct iovec part = {"f", 1};
@@ -442,7 +441,7 @@ static ssize_t send_files(int fd, const int *fds, size_t count)
 }
 
 /* Receives a byte and at most ROOM descriptors; returns how many came. */
-static int receive_files(int fd, int *fds, size_t room, int *flags)
+int socket_receive_files(int fd, int *fds, size_t room, int *flags)
 {
     char control[CMSG_SPACE(8 * sizeof(int))], byte;
     struct iovec part = {&byte, 1};
@@ -467,26 +466,29 @@ static void test_rights(void)
     int pipes[2], got[8], flags = 0;
     char byte = 0;
 
-    if (!make(SOCK_STREAM) || !EXPECT(pipe(pipes) == 0, "%s", strerror(errno)))
+    if (!socket_make(SOCK_STREAM) || !EXPECT(pipe(pipes) == 0, "%s", strerror(errno)))
         return;
-    EXPECT(send_files(pair[0], pipes, 2) == 1, "%s", strerror(errno));
+    EXPECT(socket_send_files(socket_pair[0], pipes, 2) == 1, "%s", strerror(errno));
     close(pipes[0]);
     close(pipes[1]); /* both are open in the message only */
-    EXPECT(receive_files(pair[1], got, 8, &flags) == 2 && (flags & MSG_CTRUNC) == 0, "%#x", flags);
+    EXPECT(socket_receive_files(socket_pair[1], got, 8, &flags) == 2 && (flags & MSG_CTRUNC) == 0, "%#x", flags);
     EXPECT(fcntl(got[0], F_GETFD) == FD_CLOEXEC, "%s", strerror(errno));
     EXPECT(write(got[1], "p", 1) == 1 && read(got[0], &byte, 1) == 1 && byte == 'p', "%s", strerror(errno));
-    EXPECT(send_files(pair[0], got, 2) == 1 && receive_files(pair[1], pipes, 1, &flags) == 1, "%s", strerror(errno));
+    EXPECT(socket_send_files(socket_pair[0], got, 2) == 1 &&
+               socket_receive_files(socket_pair[1], pipes, 1, &flags) == 1,
+           "%s", strerror(errno));
     EXPECT((flags & MSG_CTRUNC) != 0, "one was left out: %#x", flags);
     close(pipes[0]);
-    EXPECT(send_files(pair[0], got + 1, 1) == 1, "%s", strerror(errno));
+    EXPECT(socket_send_files(socket_pair[0], got + 1, 1) == 1, "%s", strerror(errno));
     close(got[1]);
-    EXPECT(write(pair[0], "after", 5) == 5, "%s", strerror(errno));
-    EXPECT(read(pair[1], &byte, 1) == 1, "read(2) takes no files");
+    EXPECT(write(socket_pair[0], "after", 5) == 5, "%s", strerror(errno));
+    EXPECT(read(socket_pair[1], &byte, 1) == 1, "read(2) takes no files");
     EXPECT(read(got[0], &byte, 1) == 0, "so the last end is closed");
     got[1] = -1;
-    EXPECT_ERROR(send_files(pair[0], got + 1, 1), EBADF);
-    EXPECT(pipe(pipes) == 0 && send_files(pair[0], pipes + 1, 1) == 1 && close(pipes[1]) == 0, "%s", strerror(errno));
-    unmake(); /* what is on its way is closed with it */
+    EXPECT_ERROR(socket_send_files(socket_pair[0], got + 1, 1), EBADF);
+    EXPECT(pipe(pipes) == 0 && socket_send_files(socket_pair[0], pipes + 1, 1) == 1 && close(pipes[1]) == 0, "%s",
+           strerror(errno));
+    socket_unmake(); /* what is on its way is closed with it */
     EXPECT(read(pipes[0], &byte, 1) == 0, "%s", strerror(errno));
     close(pipes[0]);
     close(got[0]);
@@ -503,19 +505,19 @@ static void test_credentials(void)
     int one = 1, status;
     pid_t child;
 
-    if (!make(SOCK_DGRAM))
+    if (!socket_make(SOCK_DGRAM))
         return;
-    EXPECT(setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) == 0, "%s", strerror(errno));
+    EXPECT(setsockopt(socket_pair[1], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) == 0, "%s", strerror(errno));
     child = fork();
     if (child == 0)
-        _exit(send(pair[0], "c", 1, 0) == 1 ? 0 : 1);
-    EXPECT(recvmsg(pair[1], &message, 0) == 1, "%s", strerror(errno));
+        _exit(send(socket_pair[0], "c", 1, 0) == 1 ? 0 : 1);
+    EXPECT(recvmsg(socket_pair[1], &message, 0) == 1, "%s", strerror(errno));
     head = CMSG_FIRSTHDR(&message);
     if (EXPECT(head != NULL && head->cmsg_type == SCM_CREDENTIALS && head->cmsg_len == CMSG_LEN(sizeof(from)), "none"))
         memcpy(&from, CMSG_DATA(head), sizeof(from));
     EXPECT(from.pid == child && from.uid == getuid() && from.gid == getgid(), "%d, not %d", from.pid, child);
     EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
-    unmake();
+    socket_unmake();
 }
 
 static void test_many(void)
@@ -525,7 +527,7 @@ static void test_many(void)
     struct iovec parts[4];
     int count;
 
-    if (!make(SOCK_DGRAM))
+    if (!socket_make(SOCK_DGRAM))
         return;
     memset(messages, 0, sizeof(messages));
     for (int i = 0; i < 4; i++) {
@@ -533,258 +535,15 @@ static void test_many(void)
         messages[i].msg_hdr.msg_iov = &parts[i];
         messages[i].msg_hdr.msg_iovlen = 1;
     }
-    count = sendmmsg(pair[0], messages, 4, 0);
+    count = sendmmsg(socket_pair[0], messages, 4, 0);
     EXPECT(count == 4 && messages[2].msg_len == 3, "%d: %s", count, strerror(errno));
     for (int i = 0; i < 4; i++)
         parts[i].iov_len = 8;
-    count = recvmmsg(pair[1], messages, 3, MSG_WAITFORONE, NULL);
+    count = recvmmsg(socket_pair[1], messages, 3, MSG_WAITFORONE, NULL);
     EXPECT(count == 3 && messages[1].msg_len == 2, "%d: %s", count, strerror(errno));
-    count = recvmmsg(pair[1], messages, 3, MSG_WAITFORONE, NULL);
+    count = recvmmsg(socket_pair[1], messages, 3, MSG_WAITFORONE, NULL);
     EXPECT(count == 1 && messages[0].msg_len == 4, "%d: %s", count, strerror(errno));
-    unmake();
-}
-
-/* --- several kernels --- */
-
-struct job {
-    int kernel, fd;
-};
-
-static char byte_at(size_t at)
-{
-    return (char)(at * 7 + at / 251);
-}
-
-static void stream_write(struct thread *thread)
-{
-    const struct job *job = thread->argument;
-    static char bytes[100000];
-    long result = thread_move(job->kernel);
-
-    for (size_t at = 0; at < STREAM && result == 0;) {
-        size_t size = STREAM - at < sizeof(bytes) ? STREAM - at : sizeof(bytes);
-
-        for (size_t i = 0; i < size; i++)
-            bytes[i] = byte_at(at + i);
-        for (size_t done = 0; done < size && result == 0;) {
-            long count = machine_call(SYS_sendto, job->fd, (long)bytes + (long)done, (long)(size - done), 0, 0, 0);
-
-            if (count <= 0)
-                result = count < 0 ? count : -1;
-            else
-                done += (size_t)count;
-        }
-        at += size;
-    }
-    machine_call3(SYS_shutdown, job->fd, SHUT_WR, 0);
-    thread->result = result;
-}
-
-static void test_stream_far(void)
-{
-    static char bytes[30000];
-    int kernels[64];
-    int count = tap_kernels(kernels), home = thread_kernel();
-
-    for (int k = 0; k < count && k < 4; k++) {
-        struct job job = {.kernel = kernels[count - 1 - k]};
-        struct thread writer = {.argument = &job};
-        size_t done = 0, wrong = 0;
-        ssize_t some;
-
-        if (!make(SOCK_STREAM))
-            return;
-        job.fd = pair[0];
-        EXPECT(thread_start(&writer, stream_write), "%s", strerror(errno));
-        EXPECT(thread_move(kernels[k]) == 0, "moved");
-        while ((some = recv(pair[1], bytes, sizeof(bytes), k % 2 == 0 ? MSG_WAITALL : 0)) > 0) {
-            for (ssize_t i = 0; i < some; i++)
-                wrong += bytes[i] != byte_at(done + (size_t)i);
-            done += (size_t)some;
-        }
-        EXPECT(thread_join(&writer) && writer.result == 0, "%ld", atomic_load(&writer.result));
-        EXPECT(some == 0 && done == STREAM && wrong == 0, "%zu bytes, %zu wrong", done, wrong);
-        EXPECT(thread_move(home) == 0, "back");
-        unmake();
-    }
-}
-
-/* Serves ROUNDS connections: answers each with what it says. */
-static void serve_some(struct thread *thread)
-{
-    const struct job *job = thread->argument;
-    long result = thread_move(job->kernel);
-
-    for (int i = 0; i < ROUNDS && result == 0; i++) {
-        long end = machine_call3(SYS_accept, job->fd, 0, 0), count;
-        char text[16];
-
-        if (end < 0) {
-            result = end;
-            break;
-        }
-        count = machine_call3(SYS_read, end, (long)text, sizeof(text));
-        if (count <= 0 || machine_call3(SYS_write, end, (long)text, count) != count)
-            result = -1000;
-        machine_call1(SYS_close, end);
-    }
-    thread->result = result;
-}
-
-static int ask_some(const char *name, int seed)
-{
-    for (int i = 0; i < ROUNDS; i++) {
-        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-        char text[16], back[16] = "";
-
-        if (fd < 0 || reach(fd, name) != 0)
-            return 1;
-        snprintf(text, sizeof(text), "%d.%d", seed, i);
-        if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || read(fd, back, sizeof(back)) <= 0 ||
-            strncmp(text, back, strlen(text)) != 0)
-            return 2;
-        if (read(fd, back, 1) != 0)
-            return 3;
-        close(fd);
-    }
-    return 0;
-}
-
-static void test_connections(void)
-{
-    int kernels[64], status = -1;
-    int count = tap_kernels(kernels), home = thread_kernel(), server = serve(SOCK_STREAM, "kettle-far");
-    struct job job = {.kernel = kernels[count / 2], .fd = server};
-    struct thread thread = {.argument = &job};
-    pid_t child;
-
-    EXPECT(thread_start(&thread, serve_some), "%s", strerror(errno));
-    EXPECT(thread_move(kernels[count - 1]) == 0, "moved");
-    child = fork(); /* at home here */
-    if (child == 0)
-        _exit(ask_some("kettle-far", 7));
-    EXPECT(thread_move(home) == 0, "back");
-    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
-    EXPECT(thread_join(&thread) && thread.result == 0, "%ld", atomic_load(&thread.result));
-    close(server);
-}
-
-/* Sends datagrams to a name whose queue is full again and again. */
-static void send_to_box(struct thread *thread)
-{
-    const struct job *job = thread->argument;
-    long result = thread_move(job->kernel);
-    struct sockaddr_un name;
-    socklen_t size = name_of("kettle-full-box", &name);
-
-    for (int i = 0; i < ROUNDS && result == 0; i++) {
-        if (machine_call(SYS_sendto, job->fd, (long)&i, sizeof(i), 0, (long)&name, size) != sizeof(i))
-            result = i + 1;
-    }
-    thread->result = result;
-}
-
-static void test_full_box(void)
-{
-    int box = serve(SOCK_DGRAM, "kettle-full-box"), sender = socket(AF_UNIX, SOCK_DGRAM, 0), wrong = 0;
-    int kernels[64];
-    int count = tap_kernels(kernels);
-    struct job job = {.kernel = kernels[count - 1], .fd = sender};
-    struct thread thread = {.argument = &job};
-
-    EXPECT(thread_start(&thread, send_to_box), "%s", strerror(errno));
-    for (int i = 0; i < ROUNDS; i++) {
-        int got = -1;
-
-        if (i % 32 == 0)
-            usleep(2000);
-        wrong += recv(box, &got, sizeof(got), 0) != sizeof(got) || got != i;
-    }
-    EXPECT(thread_join(&thread) && thread.result == 0 && wrong == 0, "%d wrong, %ld", wrong,
-           atomic_load(&thread.result));
-    close(box);
-    close(sender);
-}
-
-static void receive_one(struct thread *thread)
-{
-    char byte;
-
-    ready = 1;
-    thread->result = machine_call(SYS_recvfrom, pair[1], (long)&byte, 1, 0, 0, 0);
-}
-
-static void test_moved(void)
-{
-    struct thread waiter = {.index = 0};
-
-    if (!make(SOCK_STREAM))
-        return;
-    ready = 0;
-    EXPECT(thread_start(&waiter, receive_one) && thread_wait(&ready, 1), "%s", strerror(errno));
-    for (int i = 0; i < 3 * place_count(); i++) {
-        EXPECT(place_push(waiter.tid, i) == 0, "push %d", i);
-        usleep(3000);
-    }
-    EXPECT(write(pair[0], "m", 1) == 1, "%s", strerror(errno));
-    EXPECT(thread_join(&waiter) && waiter.result == 1, "%ld", atomic_load(&waiter.result));
-    unmake();
-}
-
-/* A child at home elsewhere is given the ends of two pipes, adds one to each byte of the first, and gives one of its
- * own back. */
-static int work_for_files(int fd)
-{
-    int got[8], flags, own[2];
-    char byte;
-
-    if (receive_files(fd, got, 8, &flags) != 2)
-        return 1;
-    while (read(got[0], &byte, 1) == 1) {
-        byte++;
-        if (write(got[1], &byte, 1) != 1)
-            return 2;
-    }
-    if (pipe(own) != 0 || send_files(fd, own, 1) != 1 || write(own[1], "own", 3) != 3)
-        return 3;
-    return 0;
-}
-
-static void test_rights_far(void)
-{
-    int kernels[64], there[2], back[2], got[8], ends[2], flags, status = -1;
-    int count = tap_kernels(kernels), home = thread_kernel();
-    char text[8] = "";
-    pid_t child;
-
-    if (!make(SOCK_STREAM))
-        return;
-    EXPECT(thread_move(kernels[count - 1]) == 0, "moved");
-    child = fork();
-    if (child == 0) {
-        close(pair[0]);
-        _exit(work_for_files(pair[1]));
-    }
-    EXPECT(thread_move(home) == 0, "back");
-    EXPECT(pipe(there) == 0 && pipe(back) == 0, "%s", strerror(errno));
-    ends[0] = there[0];
-    ends[1] = back[1];
-    EXPECT(send_files(pair[0], ends, 2) == 1, "%s", strerror(errno));
-    close(there[0]);
-    close(back[1]);
-    for (int i = 0; i < 20; i++) {
-        char byte = (char)i;
-
-        EXPECT(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1 && byte == i + 1, "%d", byte);
-    }
-    close(there[1]);
-    EXPECT(receive_files(pair[0], got, 8, &flags) == 1, "%s", strerror(errno));
-    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
-    EXPECT(read(got[0], text, 8) == 3 && strcmp(text, "own") == 0, "%s", text);
-    EXPECT(read(got[0], text, 8) == 0 && read(back[0], text, 8) == 0, "the child's ends are closed");
-    close(got[0]);
-    close(back[0]);
-    unmake();
+    socket_unmake();
 }
 
 static const struct tap_test tests[] = {
@@ -802,11 +561,11 @@ static const struct tap_test tests[] = {
     {"descriptors go with a message, and are closed with it", test_rights},
     {"credentials say who has sent a message", test_credentials},
     {"several messages go with one call", test_many},
-    {"a stream between threads on any kernels loses nothing", test_stream_far},
-    {"a child at home on another kernel connects to a server on a third", test_connections},
-    {"who waits for a message may be moved", test_moved},
-    {"who sends to a full box waits until there is room", test_full_box},
-    {"descriptors go to a child at home on another kernel, and back", test_rights_far},
+    {"a stream between threads on any kernels loses nothing", socket_test_stream_far},
+    {"a child at home on another kernel connects to a server on a third", socket_test_connections},
+    {"who waits for a message may be moved", socket_test_moved},
+    {"who sends to a full box waits until there is room", socket_test_full_box},
+    {"descriptors go to a child at home on another kernel, and back", socket_test_rights_far},
     {"nothing is left open", left_test},
 };
 

@@ -18,43 +18,13 @@
 #include "userland/tests/machine.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
+#include "userland/tests/thread_place.h"
 
 #define MS 1000000l
 #define SECOND 1000000000l
 #define PATIENCE (60 * SECOND)
 #define CHILD_STATUS 3
 #define TIMER SIGRTMIN
-
-/* --- places: kernels, or on Linux CPUs --- */
-
-static int place_count, places[64];
-static bool kettle;
-
-static void find_places(void)
-{
-    cpu_set_t all;
-
-    kettle = tap_on_kettle();
-    if (kettle) {
-        place_count = tap_kernels(places);
-        return;
-    }
-    sched_getaffinity(0, sizeof(all), &all);
-    for (int cpu = 0; cpu < 64; cpu++) {
-        if (CPU_ISSET(cpu, &all))
-            places[place_count++] = cpu;
-    }
-}
-
-static void place_go(int i)
-{
-    uint64_t one = 1ull << places[i % place_count];
-
-    if (kettle)
-        thread_move(places[i % place_count]);
-    else
-        machine_call3(SYS_sched_setaffinity, 0, sizeof(one), (long)&one);
-}
 
 /* --- the calls as the kernel has them --- */
 
@@ -147,17 +117,17 @@ static void test_once(void)
     static const clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_TAI};
     siginfo_t info;
 
-    for (int i = 0; i < (int)TAP_COUNT(clocks) * place_count; i++) {
+    for (int i = 0; i < (int)TAP_COUNT(clocks) * thread_places(); i++) {
         clockid_t clock = clocks[i % (int)TAP_COUNT(clocks)];
         long before;
         int id = -1;
 
-        place_go(i);
+        thread_place_go(i);
         if (!EXPECT(create(clock, SIGEV_SIGNAL, TIMER, 4711 + i, 0, &id) == 0 && id >= 0, "timer of clock %d", clock))
             return;
         before = clock_ns(clock);
         EXPECT(set(id, 0, 20 * MS, 0, NULL) == 0, "timer_settime");
-        place_go(i + 1);
+        thread_place_go(i + 1);
         EXPECT(await(TIMER, &info, PATIENCE) == TIMER, "its signal");
         EXPECT(clock_ns(clock) - before >= 20 * MS, "%ld ns later", clock_ns(clock) - before);
         EXPECT(info.si_code == SI_TIMER && info.si_value.sival_int == 4711 + i && info.si_timerid == id &&
@@ -213,7 +183,7 @@ static void test_interval(void)
     before = clock_ns(CLOCK_MONOTONIC);
     EXPECT(set(id, 0, 5 * MS, 5 * MS, NULL) == 0, "timer_settime");
     for (int i = 0; i < 20; i++) {
-        place_go(i);
+        thread_place_go(i);
         if (!EXPECT(await(TIMER, &info, PATIENCE) == TIMER, "signal %d", i))
             break;
         EXPECT(info.si_overrun == overrun(id), "overrun %d in the signal, %ld by the call", info.si_overrun,
@@ -332,7 +302,7 @@ static void take_signals(struct thread *self)
     for (int i = 0; !atomic_load(&waiter->stop); i++) {
         siginfo_t info;
 
-        place_go(self->index + i);
+        thread_place_go(self->index + i);
         if (machine_call(SYS_rt_sigtimedwait, (long)&set_of, (long)&info, (long)&limit, 8, 0, 0) != TIMER)
             continue;
         waiter->got++;
@@ -389,7 +359,7 @@ static void burn_here(struct thread *self)
 {
     long before;
 
-    place_go(self->index);
+    thread_place_go(self->index);
     before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     burn(CLOCK_THREAD_CPUTIME_ID, 30 * MS);
     atomic_fetch_add(&burnt, clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
@@ -409,8 +379,8 @@ static void test_process_clock(void)
     }
     for (int i = 0; i < 8; i++)
         EXPECT(thread_join(&threads[i]), "thread %d ends", i);
-    for (int i = 0; i < place_count; i++) {
-        place_go(i);
+    for (int i = 0; i < thread_places(); i++) {
+        thread_place_go(i);
         after = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         EXPECT(after - before >= atomic_load(&burnt), "at place %d %ld ns, the threads used %ld", i, after - before,
                atomic_load(&burnt));
@@ -428,14 +398,14 @@ static void test_cpu_timer(void)
     usleep(80000);
     EXPECT(await(TIMER, &info, 0) == -1, "it does not expire while nothing runs");
     EXPECT(ns(get(id).value) > 0 && ns(get(id).value) <= 50 * MS, "%ld ns left", ns(get(id).value));
-    place_go(1);
+    thread_place_go(1);
     burn(CLOCK_PROCESS_CPUTIME_ID, 60 * MS);
     EXPECT(await(TIMER, &info, PATIENCE) == TIMER && info.si_code == SI_TIMER, "it expires when the time is used");
     delete (id);
     EXPECT(create(CLOCK_THREAD_CPUTIME_ID, SIGEV_SIGNAL, TIMER, 2, 0, &id) == 0, "timer of the thread's time");
     set(id, 0, 20 * MS, 20 * MS, NULL);
     for (int i = 0; i < 3; i++) {
-        place_go(i);
+        thread_place_go(i);
         burn(CLOCK_THREAD_CPUTIME_ID, 25 * MS);
         EXPECT(await(TIMER, &info, PATIENCE) == TIMER && info.si_value.sival_int == 2, "signal %d", i);
     }
@@ -464,7 +434,7 @@ static void test_itimers(void)
                "%ld us left of %ld", (long)old.it_value.tv_usec, (long)old.it_interval.tv_usec);
         EXPECT(await(timers[i].signal, &info, 60 * MS) == -1, "nothing comes while nothing runs");
         for (long until = clock_ns(CLOCK_MONOTONIC) + PATIENCE; got < 3 && clock_ns(CLOCK_MONOTONIC) < until;) {
-            place_go(got);
+            thread_place_go(got);
             for (volatile int spin = 0; spin < 100000; spin++)
                 ;
             got += await(timers[i].signal, &info, 0) == timers[i].signal;
@@ -574,7 +544,7 @@ static void test_many(void)
     for (int i = 0; i < 200; i++) {
         if (!EXPECT(create(CLOCK_MONOTONIC, SIGEV_SIGNAL, TIMER, i, 0, &ids[i]) == 0, "timer %d", i))
             return;
-        place_go(i / 10);
+        thread_place_go(i / 10);
         set(ids[i], 0, (1 + i * 37 % 50) * MS, 0, NULL);
     }
     while (left > 0 && EXPECT(await(TIMER, &info, PATIENCE) == TIMER, "%d are missing", left)) {
@@ -606,8 +576,8 @@ static void test_interrupted(void)
 
     sigaction(SIGUSR1, &action, NULL);
     create(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGUSR1, 0, 0, &id);
-    for (int i = 0; i < place_count; i++) {
-        place_go(i);
+    for (int i = 0; i < thread_places(); i++) {
+        thread_place_go(i);
         handled = 0;
         set(id, 0, 20 * MS, 0, NULL);
         EXPECT_ERROR(nanosleep(&long_time, &rest), EINTR);
@@ -710,7 +680,7 @@ int main(int argc, char **argv)
         return exec_self(argv[0]);
     if (argc > 2 && strcmp(argv[1], "executed") == 0)
         return executed(argv[2]);
-    find_places();
+    thread_places_find();
     block(SIG_BLOCK, TIMER);
     return tap_run(tests, TAP_COUNT(tests));
 }

@@ -20,6 +20,7 @@
 #include "userland/tests/machine.h"
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
+#include "userland/tests/thread_place.h"
 
 #define THREADS 8
 #define PASSES 20000
@@ -32,39 +33,6 @@ static clock_function *vdso_gettime, *vdso_getres;
 static int (*vdso_gettimeofday)(struct timeval *time, void *zone);
 static time_t (*vdso_time)(time_t *out);
 static int (*vdso_getcpu)(unsigned *cpu, unsigned *node, void *unused);
-
-/* --- places: kernels, or on Linux CPUs --- */
-
-static int place_count;
-static int places[64];
-static bool kettle;
-
-static void find_places(void)
-{
-    cpu_set_t all;
-
-    kettle = tap_on_kettle();
-    if (kettle) {
-        place_count = tap_kernels(places);
-        return;
-    }
-    sched_getaffinity(0, sizeof(all), &all);
-    for (int cpu = 0; cpu < 64; cpu++) {
-        if (CPU_ISSET(cpu, &all))
-            places[place_count++] = cpu;
-    }
-}
-
-/* The calling thread goes to place I modulo their number; any thread. */
-static void place_go(int i)
-{
-    uint64_t one = 1ull << places[i % place_count];
-
-    if (kettle)
-        thread_move(places[i % place_count]);
-    else
-        machine_call3(SYS_sched_setaffinity, 0, sizeof(one), (long)&one);
-}
 
 /* --- the shared object --- */
 
@@ -254,10 +222,10 @@ static void test_cpu(void)
 {
     int agreed = 0;
 
-    for (int i = 0; i < 4 * place_count; i++) {
+    for (int i = 0; i < 4 * thread_places(); i++) {
         unsigned cpu = 9999, node = 9999, before[2] = {0}, after[2] = {0};
 
-        place_go(i);
+        thread_place_go(i);
         machine_call3(SYS_getcpu, (long)&before[0], (long)&before[1], 0);
         EXPECT(vdso_getcpu(&cpu, &node, NULL) == 0, "getcpu");
         machine_call3(SYS_getcpu, (long)&after[0], (long)&after[1], 0);
@@ -280,7 +248,7 @@ static bool calls; /* every other reading is by system call */
 /* Each takes the latest reading, reads the clock, and hands that on. */
 static void pass_on(struct thread *self)
 {
-    place_go(self->index);
+    thread_place_go(self->index);
     atomic_fetch_add(&ready, 1);
     while (atomic_load(&ready) < THREADS)
         machine_pause();
@@ -338,7 +306,7 @@ static void test_moving(void)
     for (int i = 0; i < MOVES; i++) {
         long now, today;
 
-        place_go(i % 3 == 0 ? i : i + 1);
+        thread_place_go(i % 3 == 0 ? i : i + 1);
         now = i % 2 == 0 ? told(CLOCK_MONOTONIC) : asked(CLOCK_MONOTONIC);
         today = i % 2 == 0 ? asked(CLOCK_REALTIME) : told(CLOCK_REALTIME);
         if (!EXPECT(now >= before && today >= day, "move %d: %ld ns back, %ld of the day", i, before - now,
@@ -358,8 +326,8 @@ static void test_fork(void)
     if (child == 0) {
         bool fine = told(CLOCK_MONOTONIC) >= before;
 
-        for (int i = 0; i < place_count; i++) {
-            place_go(i);
+        for (int i = 0; i < thread_places(); i++) {
+            thread_place_go(i);
             fine = fine && told(CLOCK_MONOTONIC) >= before;
         }
         _exit(fine ? 0 : 1);
@@ -382,10 +350,10 @@ static void test_set(void)
     EXPECT_ERROR(clock_settime(CLOCK_REALTIME, (void *)1), EFAULT);
     if (!EXPECT(clock_settime(CLOCK_REALTIME, &later) == 0, "clock_settime: %s", strerror(errno)))
         return;
-    for (int i = 0; i < place_count; i++) {
+    for (int i = 0; i < thread_places(); i++) {
         long now;
 
-        place_go(i);
+        thread_place_go(i);
         now = told(CLOCK_REALTIME) - day;
         EXPECT(now >= 1000 * SECOND && now < 1600 * SECOND, "at place %d it is %ld ns later", i, now);
         now = asked(CLOCK_REALTIME) - day;
@@ -443,6 +411,6 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "ask") == 0)
         tests[TAP_COUNT(tests) - 1] = (struct tap_test){"counters differ, so the kernel is asked", test_ask};
-    find_places();
+    thread_places_find();
     return tap_run(tests, TAP_COUNT(tests));
 }

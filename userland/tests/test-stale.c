@@ -71,11 +71,12 @@ static void run_watcher(struct thread *thread)
     while (!watch.over) {
         long step = watch.step;
         bool write = watch.writes;
+        long expected = write ? FAULT : watch.expected; /* of this step: the next change has another */
         long found = access_word(watch.word, write);
 
         if (watch.step != step)
             continue; /* one way or the other */
-        if (step % 4 == 2 && found != (write ? FAULT : watch.expected) && self->wrong == 0) {
+        if (step % 4 == 2 && found != expected && self->wrong == 0) {
             self->found = found;
             self->wrong = step;
         }

@@ -8,10 +8,12 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/quiet.h"
+#include "msg/wait_dump.h"
 #include "msg/wire.h"
 
 #define INDEX_BITS 12u
@@ -305,6 +307,27 @@ void msg_take_kept(const struct msg *m)
     answer_failed(failed);
     if (abandoned)
         tell_cancelled(m->ticket.kernel, type, m->ticket.request);
+}
+
+void msg_dump_asked(void)
+{
+    uint32_t left = MSG_DUMP_MAX;
+
+    for (uint32_t i = 0; i < block_count * BLOCK && left > 0; i++) {
+        const struct request *request = request_at(i);
+
+        if (request->state == REQUEST_FREE || request->type >= MSG_QUIET_FIRST)
+            continue;
+        log_event("wait kernel %u has asked kernel %u %s%s", instance.kernel, request->kernel,
+                  msg_type_name(request->type), request->credit ? "" : ", which is kept there");
+        left--;
+    }
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
+            if (!list_empty(&credits[k][class].waiting))
+                log_event("wait kernel %u has questions to kernel %u that wait for a credit", instance.kernel, k);
+        }
+    }
 }
 
 /* A word of cancellation that found no room is said again. */

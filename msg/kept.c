@@ -1,9 +1,12 @@
 /* Answers: at once in the handler, or later for a request that was kept. See msg/channel.h and msg/PROTOCOL.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/completion.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
+#include "msg/quiet.h"
+#include "msg/wait_dump.h"
 #include "msg/wire.h"
 
 static struct spinlock kept_lock; /* before a peer's tx_lock */
@@ -142,6 +145,21 @@ static void handle_cancel(const struct msg *m)
         }
     }
     spin_unlock(&kept_lock);
+}
+
+void msg_dump_kept(void)
+{
+    uint32_t left = MSG_DUMP_MAX;
+
+    list_for_each(node, &kept_requests) {
+        const struct msg_kept *kept = container_of(node, const struct msg_kept, node);
+
+        if (kept->ticket.type < MSG_QUIET_FIRST)
+            log_event("wait kernel %u keeps %s of kernel %u", instance.kernel, msg_type_name(kept->ticket.type),
+                      kept->ticket.kernel);
+        if (--left == 0)
+            break;
+    }
 }
 
 uint64_t msg_kept_count(void)

@@ -6,6 +6,7 @@
 #include "kernel/lib/backtrace.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"
+#include "msg/wait_dump.h"
 #include "tasks/sched_internal.h"
 
 #define DUMP_TRIES 1000000u /* for a run queue's lock, then the dump goes without */
@@ -58,4 +59,6 @@ void wait_dump(const struct trap_frame *frame)
     dump_list(&queue->blocked, clock_now());
     if (locked)
         spin_unlock(&queue->lock);
+    if (cpu_index() == 0)
+        msg_wait_dump();
 }

@@ -17,7 +17,7 @@ INJECT = os.environ.get("KETTLE_INJECT", "")  # as --inject: every machine of th
 # Which of many machines a short run takes for a program: another each hour, said in the first lines of the report.
 TURN = int(os.environ.get("KETTLE_TURN", int(time.time() // 3600) % 100000))
 LONG = 100  # times as many machines in a long run, where not all are taken
-TIMEOUT = 240  # seconds of one boot; far above what any needs, for a busy machine
+TIMEOUT = 480  # seconds of one boot; far above what any needs, for a busy machine
 
 
 @dataclass

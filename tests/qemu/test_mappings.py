@@ -2,10 +2,11 @@
 
 import pytest
 
-from conftest import in_turn, tap_failures
+from conftest import in_turn, long_run, tap_failures
 
 PROGRAMS = ["test-map", "test-remap", "test-break", "test-lease", "test-advise", "test-resident", "test-filemap", "test-zero", "test-crossing",
             "test-membarrier"]
+LONG_ROUNDS = {"test-crossing": ["150"]}
 MACHINES = {
     "late-answers": ("--cpus", "4", "--nodes", "2", "--inject", "seed=11"),
     "members": ("--cpus", "4", "--nodes", "2", "--append", "retrieve=members"),
@@ -29,7 +30,7 @@ def passed(done):
     pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
     for machine in in_turn(MACHINES, index)])
 def test_calls(run, program, machine):
-    passed(run(*MACHINES[machine], "--", program))
+    passed(run(*MACHINES[machine], "--", program, *(LONG_ROUNDS.get(program, []) if long_run() else [])))
 
 
 HUGE = {

@@ -138,6 +138,28 @@ def test_timeout_says_who_waits_for_what(run):
     assert "waits for" in done.stderr
 
 
+def test_timeout_says_what_kernels_have_asked_and_keep(run, musl):
+    text = """
+    #include <sched.h>
+    #include <unistd.h>
+    int main(void)
+    {
+        int ends[2];
+        char byte;
+        cpu_set_t set;
+        pipe(ends);
+        CPU_ZERO(&set);
+        CPU_SET(1, &set);
+        sched_setaffinity(0, sizeof(set), &set);
+        return read(ends[0], &byte, 1) != 1;
+    }
+    """
+    done = run("--cpus", "2", "--timeout", "8", "--", musl("asker", text, "-D_GNU_SOURCE"))
+    assert done.status == 124, done.explain()
+    asked = re.search(r"kernel 1 has asked kernel 0 (\w+), which is kept there", done.stderr)
+    assert asked and f"kernel 0 keeps {asked[1]} of kernel 1" in done.stderr, done.explain()
+
+
 @pytest.mark.parametrize("machine", in_turn([("--cpus", "1"), ("--cpus", "4", "--kernels", "2")], 0))
 def test_a_timeout_while_the_machine_boots_is_a_timeout(run, machine):
     """The word for the wait dump may come before there is anything to write of, on any CPU."""

@@ -18,7 +18,8 @@
 #include "userland/tests/tap.h"
 #include "userland/tests/thread.h"
 
-#define START 16 /* bytes of the file that are looked at */
+#define ROUNDS 20 /* where the number is not said */
+#define START 16  /* bytes of the file that are looked at */
 #define OWNER_DIED 0x40000000
 
 static long rounds;
@@ -341,7 +342,7 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "@ends") == 0)
         return 0;
-    rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 60;
+    rounds = argc > 1 ? strtol(argv[1], NULL, 10) : ROUNDS;
     spread_begin();
     return tap_run(tests, TAP_COUNT(tests));
 }

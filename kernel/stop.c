@@ -85,6 +85,7 @@ static void halt_cpu(void)
     struct boot_page *page = window_boot_page();
     uint32_t number = cpu_self()->number;
 
+    space_load(NULL);
     __atomic_store_n(&page->slots[number].state, SLOT_EMPTY, __ATOMIC_SEQ_CST);
     for (;;)
         cpu_stop();

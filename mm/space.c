@@ -202,6 +202,83 @@ void space_put(struct space *space)
     spin_unlock(&table_lock);
 }
 
+void space_load(struct space *space)
+{
+    struct cpu *cpu = cpu_self();
+    uint64_t root = space != NULL ? space->tables.root : window_tables.root;
+
+    cpu->root_kept = false;
+    if (cpu->root == root)
+        return;
+    cpu->root = root;
+    memory_fence(); /* say which tables we use, then load them: a shootdown looks after it changed them */
+    write_cr3(root);
+}
+
+void space_keep(void)
+{
+    cpu_self()->root_kept = true;
+}
+
+void space_flush_interrupt(void)
+{
+    struct cpu *cpu = cpu_self();
+
+    if (cpu->flush_pending) {
+        if (cpu->root_kept)
+            space_load(NULL); /* so the next shootdown does not come here */
+        else
+            write_cr3(read_cr3());
+        __atomic_store_n(&cpu->flush_pending, false, __ATOMIC_RELEASE);
+    }
+}
+
+void cpu_relax(void)
+{
+    cpu_pause();
+    space_flush_interrupt();
+}
+
+/* Shootdowns of the instance are one at a time: flush_pending is a single word per CPU. */
+static struct spinlock flush_lock;
+
+/* The other CPUs that have the space loaded flush their TLBs, or let go of the tables if they only keep them. */
+static void flush_others(struct space *space)
+{
+    uint32_t self = cpu_index();
+
+    if (cpu_total == 1)
+        return;
+    spin_lock(&flush_lock);
+    memory_fence(); /* the entries have changed: now who uses them? */
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        struct cpu *cpu = cpus[i];
+
+        if (i != self && cpu->online && cpu->root == space->tables.root) {
+            __atomic_store_n(&cpu->flush_pending, true, __ATOMIC_RELEASE);
+            apic_send(cpu->apic_id, VECTOR_FLUSH);
+        }
+    }
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        while (i != self && __atomic_load_n(&cpus[i]->flush_pending, __ATOMIC_ACQUIRE))
+            cpu_relax();
+    }
+    spin_unlock(&flush_lock);
+}
+
+void space_flush(struct space *space, uint64_t start, uint64_t end)
+{
+    if (cpu_self()->root == space->tables.root) {
+        if ((end - start) / PAGE_SIZE <= FLUSH_ONE_BY_ONE) {
+            for (uint64_t va = start; va < end; va += PAGE_SIZE)
+                invlpg(va);
+        } else {
+            write_cr3(read_cr3());
+        }
+    }
+    flush_others(space);
+}
+
 /* Lets go of what the entries of a table hold. A peer that hears of many frames hears of them in few messages; without
  * memory for those, of one after the other. */
 static void release_leaf(void *context, uint64_t *leaf)
@@ -274,6 +351,9 @@ void space_destroy(struct space *space)
     assert(list_empty(&space->gets) && list_empty(&space->deferred));
     space_locking->end(space);
     space_events_tell(space);
+    if (cpu_self()->root == space->tables.root)
+        space_load(NULL);
+    flush_others(space); /* all that have it loaded only keep it, and let go */
     release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);
@@ -345,68 +425,6 @@ int space_lock_once(struct space *space, uint64_t start, uint64_t end)
     if (error == 0)
         space_release(space, range);
     return error;
-}
-
-void space_load(struct space *space)
-{
-    struct cpu *cpu = cpu_self();
-    uint64_t root = space != NULL ? space->tables.root : window_tables.root;
-
-    if (cpu->root == root)
-        return;
-    cpu->root = root;
-    memory_fence(); /* say which tables we use, then load them: a shootdown looks after it changed them */
-    write_cr3(root);
-}
-
-void space_flush_interrupt(void)
-{
-    struct cpu *cpu = cpu_self();
-
-    if (cpu->flush_pending) {
-        write_cr3(read_cr3());
-        __atomic_store_n(&cpu->flush_pending, false, __ATOMIC_RELEASE);
-    }
-}
-
-void cpu_relax(void)
-{
-    cpu_pause();
-    space_flush_interrupt();
-}
-
-/* Shootdowns of the instance are one at a time: flush_pending is a single word per CPU. */
-static struct spinlock flush_lock;
-
-void space_flush(struct space *space, uint64_t start, uint64_t end)
-{
-    uint32_t self = cpu_index();
-
-    if (cpu_self()->root == space->tables.root) {
-        if ((end - start) / PAGE_SIZE <= FLUSH_ONE_BY_ONE) {
-            for (uint64_t va = start; va < end; va += PAGE_SIZE)
-                invlpg(va);
-        } else {
-            write_cr3(read_cr3());
-        }
-    }
-    if (cpu_total == 1)
-        return;
-    spin_lock(&flush_lock);
-    memory_fence(); /* the entries have changed: now who uses them? */
-    for (uint32_t i = 0; i < cpu_total; i++) {
-        struct cpu *cpu = cpus[i];
-
-        if (i != self && cpu->online && cpu->root == space->tables.root) {
-            __atomic_store_n(&cpu->flush_pending, true, __ATOMIC_RELEASE);
-            apic_send(cpu->apic_id, VECTOR_FLUSH);
-        }
-    }
-    for (uint32_t i = 0; i < cpu_total; i++) {
-        while (i != self && __atomic_load_n(&cpus[i]->flush_pending, __ATOMIC_ACQUIRE))
-            cpu_relax();
-    }
-    spin_unlock(&flush_lock);
 }
 
 void space_each(void (*each)(struct space *space, void *context), void *context)

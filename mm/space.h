@@ -262,6 +262,10 @@ void space_flush_interrupt(void);
 
 /* Loads SPACE's page tables on this CPU; NULL: the kernel's own. */
 void space_load(struct space *space);
+/* What runs on this CPU from now on has no program: the tables that are loaded stay, until space_load, a shootdown on
+ * another CPU, or the end of the space. Idling and going on with the same program costs no TLB entry (lazy TLB, as in
+ * Linux). */
+void space_keep(void);
 
 /* Between the files of mm/: apply a change to this kernel's copy alone; free what a settled unmap left (-ENOMEM: part
  * of it, try again). */

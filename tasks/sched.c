@@ -409,7 +409,7 @@ void sched_after_switch(void)
 static inline void restore_user(struct cpu *cpu, struct thread *thread)
 {
     if (thread->fpu == NULL) {
-        space_load(NULL);
+        space_keep();
         return;
     }
     space_load(group_space(thread->group));

@@ -48,6 +48,7 @@ struct cpu {
     const void *fpu_owner;       /* [o] the thread whose FPU state the registers hold, or NULL */
     volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
     volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
+    bool root_kept;              /* [o] nothing here uses the program's half of the tables: see space_keep */
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
     uint64_t interrupts;         /* [o] doorbells taken */
 

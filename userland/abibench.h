@@ -54,5 +54,6 @@ int abibench_run_pipe_pair(const struct abibench_case *bench, uint32_t count);
 /* of a team: abibench_team.c */
 int abibench_run_mutex_team(const struct abibench_case *bench, uint32_t count);
 int abibench_run_barrier(const struct abibench_case *bench, uint32_t count);
+int abibench_run_barrier_asleep(const struct abibench_case *bench, uint32_t count);
 
 #endif

@@ -67,6 +67,24 @@ static void add_pairs(struct table *table, enum bench_where where)
         "pipe_pair.%s", bench_where_word(where));
 }
 
+static void add_teams(struct table *table, int members)
+{
+    static const struct abibench_case teams[] = {
+        {.operation = "mutex", .run = abibench_run_mutex_team},
+        {.operation = "barrier", .run = abibench_run_barrier},
+        {.operation = "barrier_asleep", .run = abibench_run_barrier_asleep},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(teams); i++) {
+        struct abibench_case bench = teams[i];
+
+        bench.where = WHERE_ALL;
+        bench.members = members;
+        bench.row.count = MANY;
+        add(table, bench, "%s.%d", bench.operation, members);
+    }
+}
+
 size_t abibench_cases(struct abibench_case cases[BENCH_ROWS_MAX])
 {
     static const int teams[] = {2, 4, 8, 16};
@@ -79,21 +97,8 @@ size_t abibench_cases(struct abibench_case cases[BENCH_ROWS_MAX])
         add_calls(&table, where);
         add_pairs(&table, where);
     }
-    for (size_t i = 0; i < COUNT_OF(teams); i++) {
-        struct abibench_case mutex = {.operation = "mutex",
-                                      .where = WHERE_ALL,
-                                      .members = teams[i],
-                                      .row.count = MANY,
-                                      .run = abibench_run_mutex_team};
-        struct abibench_case barrier = {.operation = "barrier",
-                                        .where = WHERE_ALL,
-                                        .members = teams[i],
-                                        .row.count = SOME,
-                                        .run = abibench_run_barrier};
-
-        add(&table, mutex, "mutex.%d", teams[i]);
-        add(&table, barrier, "barrier.%d", teams[i]);
-    }
+    for (size_t i = 0; i < COUNT_OF(teams); i++)
+        add_teams(&table, teams[i]);
     return table.count;
 }
 

@@ -34,7 +34,7 @@ PROFILE_MACHINE = ("--cpus", "4", "--nodes", "2")
 PROFILED = ("null.local", "pipe.local", "pipe.other", "read.other", "open_close.other", "stat.other", "futex_wake.local",
             "fork_exec.local", "futex_pair.other", "pipe_pair.other", "barrier.4")
 PROFILED_QUICK = ("null.local", "pipe.other", "futex_pair.other")
-TEAM_CASES = "mutex.2,mutex.4,mutex.8,barrier.*"
+TEAM_CASES = "mutex.2,mutex.4,mutex.8,barrier.*,barrier_asleep.*"
 RUN_LIMIT = 300  # seconds
 
 Json = dict[str, Any]
@@ -83,7 +83,8 @@ CALLS = (("null", "getppid"), ("clock", "clock_gettime"), ("pipe", "write and re
          ("futex_wake", "futex wake, nobody waits"), ("mutex", "pthread mutex, nobody else"),
          ("fork_exec", "fork, exec, exit, wait"))
 PAIRS = (("futex_pair", "futex, there and back"), ("pipe_pair", "pipe, there and back"))
-TEAMS = (("mutex", "pthread mutex, lock and unlock, all want it"), ("barrier", "pthread barrier, one meeting"))
+TEAMS = (("mutex", "pthread mutex, lock and unlock, all want it"), ("barrier", "pthread barrier, one meeting"),
+         ("barrier_asleep", "barrier of futexes, who waits sleeps, one meeting"))
 SIZES = (2, 4, 8, 16)
 PLACES = (("local", "home"), ("same", "same node"), ("other", "other node"))
 
@@ -222,5 +223,7 @@ def _team_plot(data: Json) -> Plot:
     for side in ("kettle", "linux"):
         found = [_compare(data, "team", f"barrier.{size}", median_us)[side == "linux"] for size in SIZES[:3]]
         lines[f"{side.title()}, barrier"] = [item.median if item else None for item in found]
+        found = [_compare(data, "team", f"barrier_asleep.{size}", median_us)[side == "linux"] for size in SIZES[:3]]
+        lines[f"{side.title()}, who waits sleeps"] = [item.median if item else None for item in found]
     return Plot("barrier", "One meeting of threads, one on each kernel or CPU of eight", "threads", "us",
                 [str(size) for size in SIZES[:3]], lines)

@@ -6,17 +6,20 @@
 #include "tasks/group.h"
 #include "tasks/thread.h"
 
-/* What there is to do before the current thread, which has a group, returns to user mode. */
-static inline void thread_before_user(void)
+/* Does what there is to do before the current thread, which has a group, returns to user mode. True: there was nothing.
+ * Who may have been interrupted in a call goes to thread_settle instead. */
+static inline bool thread_before_user(void)
 {
     const struct cpu *cpu = cpu_self();
     const struct thread *thread = cpu->thread;
 
-    if (thread->due != 0 || thread->doomed || group_exiting(thread->group) || cpu->resched ||
-        thread->context.interrupted != 0 || (thread->context.flags & CONTEXT_RESTORE_MASK) != 0)
+    if (thread->due_or_doomed != 0 || __atomic_load_n(&thread->group->exiting, __ATOMIC_SEQ_CST) || cpu->resched ||
+        (thread->context.flags & CONTEXT_RESTORE_MASK) != 0) {
         thread_settle();
-    else
-        cpu_enter_user();
+        return false;
+    }
+    cpu_enter_user();
+    return true;
 }
 
 #endif

@@ -231,7 +231,7 @@ int exit_others(void)
 
         if (thread == self)
             continue;
-        thread->doomed = true;
+        thread->doomed = 1;
         kick_locked(thread);
     }
     spin_unlock(&group->lock);

@@ -14,25 +14,35 @@
 #include "tasks/futex_internal.h"
 #include "tasks/group.h"
 
-int futex_find(uint64_t address, bool shared, struct futex_place *place)
+static __attribute__((noinline)) int find_shared(struct space *space, uint64_t address, struct futex_place *place)
 {
-    struct space *space = group_space(thread_current()->group);
     uint64_t frame;
+    int found = space_shared_frame(space, address, &frame);
+
+    if (found > 0)
+        *place = (struct futex_place){.key = {.space = FUTEX_FRAMES, .word = frame | (address & (PAGE_SIZE - 1))},
+                                      .owner = frame_owner(frame)};
+    return found;
+}
+
+static inline int find(uint64_t address, bool shared, struct futex_place *place)
+{
+    struct space *space = thread_current()->group->space;
     int found;
 
     if ((address & (sizeof(uint32_t) - 1)) != 0)
         return -EINVAL;
-    if (!user_range(address, sizeof(uint32_t)))
+    if (address > USER_END - sizeof(uint32_t))
         return -EFAULT;
-    found = shared ? space_shared_frame(space, address, &frame) : 0;
-    if (found < 0)
-        return found;
-    if (found > 0)
-        *place = (struct futex_place){.key = {.space = FUTEX_FRAMES, .word = frame | (address & (PAGE_SIZE - 1))},
-                                      .owner = frame_owner(frame)};
-    else
-        *place = (struct futex_place){.key = {.space = space->id, .word = address}, .owner = space->home};
+    if (shared && (found = find_shared(space, address, place)) != 0)
+        return found < 0 ? found : 0;
+    *place = (struct futex_place){.key = {.space = space->id, .word = address}, .owner = space->home};
     return 0;
+}
+
+int futex_find(uint64_t address, bool shared, struct futex_place *place)
+{
+    return find(address, shared, place);
 }
 
 int futex_swap(uint64_t address, uint32_t *expected, uint32_t value)
@@ -118,7 +128,7 @@ int64_t futex_wait(const struct futex_expected *expected)
     return interrupted(expected);
 }
 
-int64_t futex_wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset)
+static __attribute__((noinline)) int64_t wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset)
 {
     struct futex_place place;
     int error = futex_find(address, shared, &place);
@@ -126,6 +136,16 @@ int64_t futex_wake(uint64_t address, bool shared, uint32_t count, uint32_t bitse
     if (error != 0)
         return error;
     return futex_wake_at(&place, count, bitset);
+}
+
+/* Most wakes find nobody: that is seen first, where it takes no more than a look. */
+int64_t futex_wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset)
+{
+    struct futex_place place;
+
+    if (!shared && find(address, false, &place) == 0 && place.owner == instance.kernel && futex_queue_empty(&place.key))
+        return 0;
+    return wake(address, shared, count, bitset);
 }
 
 int64_t futex_requeue(uint64_t address, uint64_t to, bool shared, uint32_t wake, uint32_t requeue,

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/lib/completion.h"
 #include "kernel/lib/list.h"
 #include "tasks/futex_wire.h"
@@ -19,7 +21,33 @@ struct futex_place {
     uint32_t owner;
 };
 
-struct futex_bucket;
+#define FUTEX_BUCKETS_SHIFT 10u
+#define FUTEX_BUCKETS (1u << FUTEX_BUCKETS_SHIFT)
+
+struct futex_bucket {
+    struct spinlock lock;
+    struct list waiters; /* [k] */
+    uint64_t numbers;    /* [k] waiters ever queued here */
+};
+
+extern struct futex_bucket futex_buckets[FUTEX_BUCKETS];
+
+static inline struct futex_bucket *futex_bucket_of(const struct futex_key *key)
+{
+    uint64_t hash = (key->word ^ key->space << 40) * 0x9e3779b97f4a7c15ull; /* 2^64 divided by the golden ratio */
+
+    return &futex_buckets[hash >> (64 - FUTEX_BUCKETS_SHIFT)];
+}
+
+/* At the owner, for a waker who has stored: nobody waits who could have missed that. */
+static inline bool futex_queue_empty(const struct futex_key *key)
+{
+    const struct futex_bucket *bucket = futex_bucket_of(key);
+
+    if (cpu_several) /* between the program's store and our look; a handler joins on the kernel's one CPU, in order */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(&bucket->waiters.next, __ATOMIC_RELAXED) == &bucket->waiters;
+}
 
 /* A place in a queue, at the owner. Of the kernel's own threads it is part of struct futex_wait. */
 struct futex_waiter {

@@ -8,23 +8,7 @@
 #include "tasks/futex.h"
 #include "tasks/futex_internal.h"
 
-#define BUCKETS_SHIFT 10u
-#define BUCKETS (1u << BUCKETS_SHIFT)
-
-struct futex_bucket {
-    struct spinlock lock;
-    struct list waiters; /* [k] */
-    uint64_t numbers;    /* [k] waiters ever queued here */
-};
-
-static struct futex_bucket buckets[BUCKETS];
-
-static struct futex_bucket *bucket_of(const struct futex_key *key)
-{
-    uint64_t hash = (key->word ^ key->space << 40) * 0x9e3779b97f4a7c15ull; /* 2^64 divided by the golden ratio */
-
-    return &buckets[hash >> (64 - BUCKETS_SHIFT)];
-}
+struct futex_bucket futex_buckets[FUTEX_BUCKETS];
 
 static bool same_key(const struct futex_key *a, const struct futex_key *b)
 {
@@ -40,7 +24,7 @@ static void append_locked(struct futex_bucket *bucket, struct futex_waiter *wait
 
 void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, uint32_t bitset)
 {
-    struct futex_bucket *bucket = bucket_of(key);
+    struct futex_bucket *bucket = futex_bucket_of(key);
 
     waiter->key = *key;
     waiter->first = *key;
@@ -102,13 +86,11 @@ static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex
 
 uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset)
 {
-    struct futex_bucket *bucket = bucket_of(key);
+    struct futex_bucket *bucket = futex_bucket_of(key);
     struct told told = {.notice = 0};
     uint32_t woken = 0;
 
-    if (cpu_several) /* between the program's store and our look; a handler joins on the kernel's one CPU, in order */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&bucket->waiters.next, __ATOMIC_RELAXED) == &bucket->waiters)
+    if (futex_queue_empty(key))
         return 0;
     spin_lock(&bucket->lock);
     list_init(&told.remote);
@@ -120,7 +102,7 @@ uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t 
 
 uint64_t futex_queue_mark(const struct futex_key *key)
 {
-    struct futex_bucket *bucket = bucket_of(key);
+    struct futex_bucket *bucket = futex_bucket_of(key);
     uint64_t mark;
 
     spin_lock(&bucket->lock);
@@ -145,8 +127,8 @@ static void unlock_two(struct futex_bucket *a, struct futex_bucket *b)
 
 uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
 {
-    struct futex_bucket *from = bucket_of(&request->from);
-    struct futex_bucket *to = bucket_of(&request->to);
+    struct futex_bucket *from = futex_bucket_of(&request->from);
+    struct futex_bucket *to = futex_bucket_of(&request->to);
     uint32_t woken = 0, moved = 0;
     struct told told = {.notice = 0};
     uint64_t mark;
@@ -206,8 +188,8 @@ void futex_queue_pass_on(const struct futex_waiter *waiter)
 
 void futex_init(void)
 {
-    for (uint32_t i = 0; i < BUCKETS; i++)
-        list_init(&buckets[i].waiters);
+    for (uint32_t i = 0; i < FUTEX_BUCKETS; i++)
+        list_init(&futex_buckets[i].waiters);
     futex_remote_init();
 }
 
@@ -215,11 +197,11 @@ uint64_t futex_count(void)
 {
     uint64_t count = 0;
 
-    for (uint32_t i = 0; i < BUCKETS; i++) {
-        spin_lock(&buckets[i].lock);
-        list_for_each(node, &buckets[i].waiters)
+    for (uint32_t i = 0; i < FUTEX_BUCKETS; i++) {
+        spin_lock(&futex_buckets[i].lock);
+        list_for_each(node, &futex_buckets[i].waiters)
             count++;
-        spin_unlock(&buckets[i].lock);
+        spin_unlock(&futex_buckets[i].lock);
     }
     return count;
 }

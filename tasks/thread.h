@@ -130,8 +130,13 @@ struct thread {
     volatile bool frozen;        /* [o] it stands still: see tasks/freeze.h */
     uint32_t target;             /* [g] with THREAD_DUE_MOVE: kernel */
     uint64_t child_tid;          /* [o] a new thread of another process: where it writes its id first, or 0 */
-    volatile uint32_t due;       /* [a] THREAD_DUE_*: to be looked at before it goes back to user mode */
-    volatile bool doomed;        /* [a] dies, though its group goes on (exec) */
+    union {
+        struct {
+            volatile uint32_t due;    /* [a] THREAD_DUE_*: to be looked at before it goes back to user mode */
+            volatile uint32_t doomed; /* [a] bool: it dies, though its group goes on (exec) */
+        };
+        volatile uint64_t due_or_doomed; /* [a] both at one look */
+    };
 
     void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
     struct thread_context context; /* [o] */

@@ -65,7 +65,7 @@ static int64_t refuse(uint64_t number)
     return -ENOSYS;
 }
 
-void syscall_dispatch(struct trap_frame *frame)
+bool syscall_dispatch(struct trap_frame *frame)
 {
     struct call call = {frame->arguments, frame, false};
     call_function function = find(frame->rax);
@@ -73,12 +73,14 @@ void syscall_dispatch(struct trap_frame *frame)
 
     cpu_leave_user();
     result = function != NULL ? function(&call) : refuse(frame->rax);
-    if (!call.replaced) {
-        if ((uint64_t)result >= (uint64_t)-ERESTART_RESTARTBLOCK && (uint64_t)result <= (uint64_t)-ERESTARTSYS) {
-            thread_current()->context.interrupted = (uint16_t)-result;
-            result = -EINTR;
-        }
-        frame->rax = (uint64_t)result;
+    if (__builtin_expect(call.replaced, 0)) /* perhaps by that of an interrupted call: a thread that has moved back */
+        return thread_settle(), false;
+    if (__builtin_expect((uint64_t)result - (uint64_t)-ERESTART_RESTARTBLOCK <= ERESTART_RESTARTBLOCK - ERESTARTSYS,
+                         0)) {
+        thread_current()->context.interrupted = (uint16_t)-result;
+        frame->rax = (uint64_t)-EINTR;
+        return thread_settle(), false;
     }
-    thread_before_user();
+    frame->rax = (uint64_t)result;
+    return thread_before_user();
 }

@@ -106,7 +106,7 @@ static int64_t lock(const struct call *c, bool shared, bool realtime)
     return error != 0 ? error : futex_lock_pi(c->a[0], shared, deadline, false);
 }
 
-int64_t call_futex(struct call *c)
+static __attribute__((noinline)) int64_t futex(const struct call *c)
 {
     uint32_t operation = (uint32_t)c->a[1] & ~(FUTEX_PRIVATE | FUTEX_CLOCK_REALTIME);
     bool shared = (c->a[1] & FUTEX_PRIVATE) == 0;
@@ -144,6 +144,13 @@ int64_t call_futex(struct call *c)
     default:
         return -ENOSYS;
     }
+}
+
+int64_t call_futex(struct call *c)
+{
+    if (c->a[1] == (FUTEX_WAKE | FUTEX_PRIVATE)) /* the most frequent */
+        return futex_wake(c->a[0], false, at_least_one(c->a[2]), FUTEX_ANY);
+    return futex(c);
 }
 
 #define ROBUST_LIST_SIZE 24u /* of struct robust_list_head */

@@ -220,14 +220,14 @@ static inline void load_null_segments(void)
 static inline void *gs_read(size_t offset)
 {
     void *value;
-    __asm__ volatile("movq %%gs:(%1), %0" : "=r"(value) : "r"(offset));
+    __asm__ volatile("movq %%gs:%a1, %0" : "=r"(value) : "ri"(offset));
     return value;
 }
 
 /* Adds to one. */
 static inline void gs_add(size_t offset, uint64_t value)
 {
-    __asm__ volatile("addq %1, %%gs:(%0)" : : "r"(offset), "r"(value) : "memory", "cc");
+    __asm__ volatile("addq %1, %%gs:%a0" : : "ri"(offset), "r"(value) : "memory", "cc");
 }
 
 static inline uint64_t read_frame_pointer(void)

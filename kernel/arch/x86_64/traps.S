@@ -133,20 +133,24 @@ syscall_entry:
     movq %rsp, %rdi
     xorl %ebp, %ebp
     call syscall_dispatch
-    /* SYSRET only when the frame still is what SYSCALL left: another rip or rflags (a migration, an exec) takes IRET */
-    movq 128+8(%rsp), %rcx          /* rip */
-    cmpq %rcx, 56(%rsp)             /* saved rcx */
-    jne 1f
-    movq 152(%rsp), %r11            /* rflags */
-    cmpq %r11, 48(%rsp)             /* saved r11 */
-    jne 1f
-    shrq $47, %rcx                  /* a non-canonical rip would fault in kernel mode */
-    jnz 1f
-    pop_registers
-    movq 40(%rsp), %rsp             /* rsp: behind vector, error, rip, cs, rflags */
+    testb %al, %al
+    jz 1f
+    /* As SYSCALL left it, but for the result: what C functions preserve still is as it was, and below USER_END rip is
+     * canonical, which SYSRET needs. */
+    movq 32(%rsp), %rbp
+    movq 48(%rsp), %r11
+    movq 56(%rsp), %rcx
+    movq 64(%rsp), %rax
+    movq 72(%rsp), %rdi
+    movq 80(%rsp), %rsi
+    movq 88(%rsp), %rdx
+    movq 96(%rsp), %r10
+    movq 104(%rsp), %r8
+    movq 112(%rsp), %r9
+    movq 160(%rsp), %rsp
     swapgs
     sysretq
-1:  movq %rsp, %rdi
+1:  movq %rsp, %rdi                 /* another state: a signal, a move, an exec */
     jmp trap_return
 
     .globl context_switch

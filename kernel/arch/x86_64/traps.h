@@ -65,7 +65,8 @@ void traps_init_cpu(void);
 
 /* Called by traps.S with interrupts off; kernel/trap.c implements them. */
 void trap_dispatch(struct trap_frame *frame);
-void syscall_dispatch(struct trap_frame *frame);
+/* True: FRAME is as the program's SYSCALL left it, but for the result in rax. */
+bool syscall_dispatch(struct trap_frame *frame);
 
 /* Leaves the kernel for the state in FRAME, which must be at the top of the running thread's kernel stack. */
 _Noreturn void trap_return(struct trap_frame *frame);

@@ -45,6 +45,7 @@ static int begin_child(struct group *group, const struct msg_process_begin *begi
                                             .command_size = process->command_size,
                                             .grandparent = process->parent,
                                             .exit_signal = process->exit_signal};
+        memcpy(state->attributes, process->attributes, sizeof(state->attributes));
         memcpy(state->name, process->name, sizeof(state->name));
         memcpy(state->command, process->command, sizeof(state->command));
         memcpy(state->actions, process->actions, sizeof(state->actions));
@@ -239,13 +240,13 @@ int64_t children_event(struct group *group, const struct msg_process_call *call)
 
     spin_lock(&group->lock);
     child = find_child_locked(process, id);
-    if (child == NULL || group->exiting || is_late(child, code, (uint32_t)call->b)) {
-        bool over = code != CLD_STOPPED && code != CLD_CONTINUED;
-
-        if (child != NULL && over)
-            forget_child_locked(child); /* its id may be another's before this process gives its children away */
+    if (child == NULL || is_late(child, code, (uint32_t)call->b)) {
         spin_unlock(&group->lock);
-        return over ? 1 : 0;
+        return code != CLD_STOPPED && code != CLD_CONTINUED ? 1 : 0;
+    }
+    if (group->exiting && code != CHILD_CANCELLED) { /* whoever gets it then is told */
+        spin_unlock(&group->lock);
+        return 0;
     }
     info.signal = SIGCHLD;
     if (code == CHILD_CANCELLED) {
@@ -294,24 +295,96 @@ int64_t children_set_group(struct group *group, const struct msg_process_call *c
     return 0;
 }
 
-/* Every child that is left belongs to init. */
+/* At the home of a process that may be a reaper: the orphan is its child. */
+int64_t children_adopt(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct child *child = heap_alloc(sizeof(*child));
+    struct process *process = group->process;
+    int64_t error = 0;
+
+    spin_lock(&group->lock);
+    result->parent = process->parent;
+    if (group->exiting || process->attributes[ATTRIBUTE_REAPER] == 0)
+        error = -EAGAIN;
+    else if (child == NULL)
+        error = -ENOMEM;
+    if (error == 0) {
+        child->id = (uint32_t)call->a;
+        child->group = (uint32_t)(call->a >> 32);
+        child->exit_signal = SIGCHLD;
+        list_append(&process->children, &child->node);
+    }
+    spin_unlock(&group->lock);
+    if (error != 0)
+        heap_free(child, sizeof(*child));
+    return error;
+}
+
+/* The first process from ID upwards that takes the child; init, if none does. */
+static uint32_t find_reaper(uint32_t id, const struct child *child)
+{
+    while (id != PROCESS_INIT) {
+        struct msg_process_call call = {
+            .id = id, .operation = PROCESS_ADOPT, .a = child->id | (uint64_t)child->group << 32};
+        struct msg_process_result result;
+        int64_t error = process_call_surely(&call, &result);
+
+        if (error == 0)
+            break;
+        id = error == -EAGAIN ? result.parent : PROCESS_INIT;
+    }
+    return id;
+}
+
+/* CHILD is REAPER's, which has entered it. */
+static void give_to(uint32_t reaper, uint32_t from, const struct child *child)
+{
+    struct msg_process_call call = {.id = child->id, .operation = PROCESS_NEW_PARENT, .a = reaper, .b = from};
+    struct msg_process_call event = {.id = reaper, .operation = PROCESS_CHILD_EVENT};
+    struct msg_process_call reaped = {.id = child->id, .operation = PROCESS_REAPED};
+    struct msg_process_result result;
+    /* before our own parent hears of the end: then they have a new one */
+    int64_t ended = process_call_surely(&call, &result);
+
+    if (reaper == PROCESS_INIT || ended == 0)
+        return;
+    event.a = CHILD_EVENT(child->id, CHILD_CANCELLED, 0); /* it is not known (any more) */
+    if (ended > 0) {
+        event.a = CHILD_ENDED(child->id, result.status);
+        event.b = result.user_ns;
+        event.c = result.system_ns;
+    }
+    if (process_call_surely(&event, &result) != 0 && ended > 0)
+        process_call_surely(&reaped, &result); /* nobody will wait for it */
+}
+
+/* Copies the first child to *OUT. False: there is none. */
+static bool first_child(struct group *group, struct child *out)
+{
+    bool found;
+
+    spin_lock(&group->lock);
+    found = !list_empty(&group->process->children);
+    if (found)
+        *out = *container_of(group->process->children.next, struct child, node);
+    spin_unlock(&group->lock);
+    return found;
+}
+
+/* Every child that is left belongs to another. It stays in the list until it knows: so the end of a child is either
+ * told to us, and kept, or to the new parent. */
 void children_give_away(struct group *group)
 {
-    for (;;) {
-        struct msg_process_call call = {.operation = PROCESS_NEW_PARENT, .a = PROCESS_INIT};
-        struct msg_process_result result;
-        struct child *child = NULL;
+    uint32_t reaper = group->process->parent;
+    struct child child, *entry;
 
+    while (first_child(group, &child)) {
+        reaper = find_reaper(reaper, &child);
+        give_to(reaper, group->id, &child);
         spin_lock(&group->lock);
-        if (!list_empty(&group->process->children)) {
-            child = container_of(group->process->children.next, struct child, node);
-            list_remove(&child->node);
-        }
+        entry = find_child_locked(group->process, child.id);
+        if (entry != NULL) /* else it was cancelled meanwhile */
+            forget_child_locked(entry);
         spin_unlock(&group->lock);
-        if (child == NULL)
-            return;
-        call.id = child->id;
-        heap_free(child, sizeof(*child));
-        process_call_surely(&call, &result); /* before our own parent hears of the end: then they have a new one */
     }
 }

@@ -158,6 +158,8 @@ static void send_process(struct sending *s, const struct group *group)
                                      .alarm_interval = process->alarm_interval};
     memcpy(out->actions, process->actions, sizeof(out->actions));
     memcpy(out->limits, process->limits, sizeof(out->limits));
+    memcpy(out->attributes, process->attributes, sizeof(out->attributes));
+    out->umask = process->umask;
     memcpy(out->command, process->command, sizeof(out->command));
     memcpy(out->name, process->name, sizeof(out->name));
     send(s, s->successor, sizeof(*out));

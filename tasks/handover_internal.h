@@ -47,6 +47,9 @@ struct handover_process {
     uint64_t alarm_at, alarm_interval; /* clock_now ns; 0: none */
     struct signal_action actions[SIGNALS];
     struct process_limit limits[PROCESS_LIMITS];
+    uint32_t attributes[PROCESS_ATTRIBUTES];
+    uint32_t umask;
+    uint32_t pad;
     char command[PROCESS_COMMAND_MAX];
     char name[THREAD_NAME_MAX];
 };

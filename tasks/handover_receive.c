@@ -97,6 +97,8 @@ static int take_process(struct laid_out *laid, const struct handover_process *fr
     laid->alarm_interval = from->alarm_interval;
     memcpy(process->actions, from->actions, sizeof(process->actions));
     memcpy(process->limits, from->limits, sizeof(process->limits));
+    memcpy(process->attributes, from->attributes, sizeof(process->attributes));
+    process->umask = from->umask;
     memcpy(process->command, from->command, sizeof(process->command));
     memcpy(process->name, from->name, sizeof(process->name));
     return 0;

@@ -47,6 +47,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
     timer_init(&process->alarm, alarm_fire);
     signal_queue_init(&process->signals);
     process_limits_init(process->limits);
+    process_attributes_init(process->attributes);
     if (inherit != NULL) {
         process->parent = inherit->parent;
         process->process_group = inherit->process_group;
@@ -57,6 +58,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
         memcpy(process->name, inherit->name, sizeof(process->name));
         memcpy(process->actions, inherit->actions, sizeof(process->actions));
         memcpy(process->limits, inherit->limits, sizeof(process->limits));
+        process_attributes_inherit(process->attributes, inherit->attributes);
     }
     group->process = process;
     return 0;
@@ -86,20 +88,41 @@ static int64_t operation_reaped(struct group *group)
     return 0;
 }
 
-static int64_t operation_new_parent(struct group *group, uint32_t parent)
+/* What its parent is to know of its end. */
+static void give_end_locked(struct group *group, struct msg_process_result *result)
 {
-    bool gone;
+    const struct process *process = group->process;
+
+    result->status = process->status;
+    result->user_ns = group->gone_user_ns + process->children_user_ns;
+    result->system_ns = group->gone_system_ns + process->children_system_ns;
+}
+
+static int64_t operation_new_parent(struct group *group, const struct msg_process_call *call,
+                                    struct msg_process_result *result)
+{
+    struct process *process = group->process;
+    uint32_t parent = (uint32_t)call->a;
+    struct signal_info info = {.code = SI_USER, .pid = (uint32_t)call->b};
+    bool ended, gone;
 
     spin_lock(&group->lock);
-    group->process->parent = parent;
-    group->process->exit_signal = SIGCHLD;
-    gone = group->process->zombie && parent == PROCESS_INIT;
+    process->parent = parent;
+    process->exit_signal = SIGCHLD;
+    ended = process->zombie;
+    gone = ended && parent == PROCESS_INIT;
+    if (ended)
+        give_end_locked(group, result);
+    else
+        info.signal = process->attributes[ATTRIBUTE_DEATH_SIGNAL];
     if (gone)
-        group->process->zombie = false;
+        process->zombie = false;
     spin_unlock(&group->lock);
+    if (info.signal != 0)
+        signal_send_group(group, &info);
     if (gone) /* init never waits */
         group_forget(group);
-    return 0;
+    return ended ? 1 : 0;
 }
 
 static int64_t operation_set_group(struct group *group, const struct msg_process_call *call,
@@ -195,7 +218,7 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         signal_retarget(group, call->a);
         return 0;
     case PROCESS_NEW_PARENT:
-        return operation_new_parent(group, (uint32_t)call->a);
+        return operation_new_parent(group, call, result);
     case PROCESS_CHILD_EVENT:
         return children_event(group, call);
     case PROCESS_CHILD_GROUP:
@@ -218,6 +241,10 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         return value;
     case PROCESS_ALARM:
         return alarm_operate(group, call, result);
+    case PROCESS_ADOPT:
+        return children_adopt(group, call, result);
+    case PROCESS_ATTRIBUTE:
+        return process_attribute_operate(group, call);
     case PROCESS_LIMIT:
         return process_limit_operate(group, call, result);
     case PROCESS_TIMER_CREATE:
@@ -312,10 +339,7 @@ void process_tell(const struct msg_process_call *call)
 void process_ended(struct group *group)
 {
     struct process *process = group->process;
-    uint32_t status = process->status;
-    struct msg_process_call call = {
-        .operation = PROCESS_CHILD_EVENT,
-        .a = CHILD_EVENT(group->id, (status & 0x7f) != 0 ? CLD_KILLED : CLD_EXITED, status)};
+    struct msg_process_call call = {.operation = PROCESS_CHILD_EVENT, .a = CHILD_ENDED(group->id, process->status)};
     struct msg_process_result result;
     bool forget;
 
@@ -325,17 +349,20 @@ void process_ended(struct group *group)
     spin_lock(&group->lock);
     process->zombie = true;
     call.id = process->parent;
-    call.b = group->gone_user_ns + process->children_user_ns;
-    call.c = group->gone_system_ns + process->children_system_ns;
+    give_end_locked(group, &result);
+    call.b = result.user_ns;
+    call.c = result.system_ns;
     spin_unlock(&group->lock);
     if (process->first)
-        group_hooks.first_ended(status);
+        group_hooks.first_ended(process->status);
     /* 0: the parent has noted it, and says REAPED later */
     forget = call.id == PROCESS_INIT || process_call_surely(&call, &result) != 0;
     if (forget) {
         spin_lock(&group->lock);
-        forget = process->zombie; /* a NEW_PARENT may have been here before */
-        process->zombie = false;
+        /* a NEW_PARENT may have been here before: then whoever sent it has told the new one */
+        forget = process->zombie && process->parent == call.id;
+        if (forget)
+            process->zombie = false;
         spin_unlock(&group->lock);
     }
     if (forget)

@@ -11,6 +11,7 @@
 #define TASKS_PROCESS_H
 
 #include "tasks/group.h"
+#include "tasks/process_attribute.h"
 #include "tasks/process_limit.h"
 #include "tasks/signal.h"
 #include "tasks/timer.h"
@@ -59,6 +60,7 @@ struct process {
     struct list timers;                            /* [g] tasks/process_timer.c */
     uint32_t timer_count, timer_next;              /* [g] how many there are; id of the next one */
     struct process_limit limits[PROCESS_LIMITS];   /* [g] */
+    uint32_t attributes[PROCESS_ATTRIBUTES];       /* [g] */
     uint32_t umask;                                /* [g] permissions that are not given to what is made by name */
     uint32_t command_size;                         /* [g] */
     char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
@@ -104,7 +106,7 @@ enum process_operation {
     PROCESS_STOP,        /* a: signal, b: continues, or 0: the default action of a stop signal */
     PROCESS_RETARGET,    /* a: signals that a thread elsewhere does not take after all */
     PROCESS_PENDING,     /* -> set of signals pending for the group */
-    PROCESS_NEW_PARENT,  /* a: the new one */
+    PROCESS_NEW_PARENT,  /* a: the new one, b: the one before. -> 1: it has ended; its status and times */
     PROCESS_CHILD_EVENT, /* a: CHILD_EVENT; end: b: user ns, c: system ns, -> 1: nobody will wait for it; else b: stop
                             round */
     PROCESS_CHILD_GROUP, /* of child a: process group b */
@@ -122,7 +124,10 @@ enum process_operation {
     PROCESS_TIMER_OVERRUN, /* -> of the signal that was taken last */
     PROCESS_TIMER_TAKEN,   /* b: sequence: a thread has taken its signal. -> overrun, -1: none */
     PROCESS_TIMER_DELETE,
-    PROCESS_LIMIT, /* a: which, upper half: 1 sets it, to b (soft) and c (hard). -> what it was. EINVAL EPERM */
+    PROCESS_ATTRIBUTE, /* a: enum process_attribute, upper half: 1 sets it to b. -> what it was */
+    PROCESS_ADOPT,     /* a: orphan, upper half: its process group. 0: it is a child now; EAGAIN: this is no reaper, or
+                          ends; -> its parent */
+    PROCESS_LIMIT,     /* a: which, upper half: 1 sets it, to b (soft) and c (hard). -> what it was. EINVAL EPERM */
 };
 #define PROCESS_UMASK_ASK 01000u
 

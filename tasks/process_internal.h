@@ -7,6 +7,7 @@
 
 /* PROCESS_CHILD_EVENT: which child, what (CLD_*), its status. */
 #define CHILD_EVENT(id, code, status) ((uint64_t)(id) | (uint64_t)(code) << 32 | (uint64_t)((status)&0xffffu) << 40)
+#define CHILD_ENDED(id, status) CHILD_EVENT(id, ((status)&0x7fu) != 0 ? CLD_KILLED : CLD_EXITED, status)
 #define CHILD_CANCELLED 255u /* it was never started */
 #define CLOCK_TICK_NS 10000000u
 
@@ -20,6 +21,7 @@ void process_set_init(void);
 /* Operations on GROUP, whose home this kernel is, each in one step: see enum process_operation. */
 int64_t children_wait(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
 int64_t children_event(struct group *group, const struct msg_process_call *call);
+int64_t children_adopt(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
 int64_t children_set_group(struct group *group, const struct msg_process_call *call);
 int64_t process_take_signal(struct group *group, const struct msg_process_call *call,
                             struct msg_process_result *result);
@@ -30,7 +32,8 @@ int64_t alarm_operate(struct group *group, const struct msg_process_call *call, 
 
 /* PROCESS_BEGIN, answered by the home of the parent. */
 void children_handle_begin(const struct msg *m);
-/* Every child that GROUP, which is over, has left belongs to init. In a task; waits. */
+/* Every child that GROUP, which is over, has left belongs to the nearest reaper above it, or to init. In a task; waits.
+ */
 void children_give_away(struct group *group);
 /* The process's timer has come to its end; and: it is over. */
 void alarm_fire(struct timer *timer);

@@ -63,6 +63,7 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     heap_free(state, sizeof(*state));
     if (error == 0) {
         process_reset_actions(group->process);
+        process_attributes_exec(group->process->attributes);
         group->process->first = parent == 0;
         group->process->executed = true;
         name_locked(group->process, thread, program);
@@ -118,6 +119,7 @@ static void reset_thread(struct thread *thread, const struct program_start *star
     context->clear_child_tid = context->robust_list = 0;
     context->rseq = context->rseq_size = context->rseq_signature = 0;
     context->interrupted = 0;
+    context->flags &= ~CONTEXT_KEEP_CAPABILITIES;
     fpu_init_area(thread->fpu);
     thread_reload(thread);
 }
@@ -161,6 +163,7 @@ int spawn_exec(const struct spawn_program *program)
     group->space = space;
     name_locked(group->process, thread, program);
     process_reset_actions(group->process);
+    process_attributes_exec(group->process->attributes);
     group->process->executed = true;
     if (thread->tid != group->id)
         thread_rename(thread, group->id);

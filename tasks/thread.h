@@ -91,6 +91,9 @@ struct thread_context {
     uint32_t rseq_size, rseq_signature;
 };
 #define CONTEXT_RESTORE_MASK 1u
+#define CONTEXT_NO_NEW_PRIVILEGES 2u /* kept and told: prctl(2) */
+#define CONTEXT_KEEP_CAPABILITIES 4u /* the same, until exec */
+#define CONTEXT_INHERITED (CONTEXT_NO_NEW_PRIVILEGES | CONTEXT_KEEP_CAPABILITIES)
 
 struct thread {
     struct list table_node; /* in the table of threads, by tid */

@@ -84,14 +84,15 @@ struct msg_process_call { /* PROCESS_CALL */
 struct msg_process_result {
     int64_t value; /* or a negative errno */
     union {
-        struct { /* PROCESS_WAIT */
+        struct { /* PROCESS_WAIT; of PROCESS_NEW_PARENT: times and status */
             uint64_t user_ns, system_ns;
             uint64_t events; /* of the children, when this was looked up */
             uint32_t child;  /* 0: none yet */
             uint32_t status, code;
             uint32_t reaped; /* 1: the caller has to send PROCESS_REAPED to the child, before it says that it waited */
         };
-        uint32_t parent; /* PROCESS_SET_GROUP, PROCESS_SET_SESSION: the caller has to send it PROCESS_CHILD_GROUP */
+        uint32_t parent; /* PROCESS_ADOPT; PROCESS_SET_GROUP, PROCESS_SET_SESSION: the caller has to send it
+                            PROCESS_CHILD_GROUP */
         struct {         /* PROCESS_TAKE_SIGNAL: value 1 when there was one */
             struct signal_info info;
             uint64_t hint; /* what is left */
@@ -127,6 +128,7 @@ struct msg_process_state { /* its answer: what a child inherits */
     uint32_t grandparent; /* the parent's parent, and what that is sent at the parent's end: for CLONE_PARENT */
     uint32_t exit_signal;
     uint32_t pad;
+    uint32_t attributes[PROCESS_ATTRIBUTES];
     char name[THREAD_NAME_MAX];
     char command[PROCESS_COMMAND_MAX];
     struct signal_action actions[SIGNALS];

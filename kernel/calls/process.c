@@ -16,10 +16,6 @@
 #include "tasks/thread.h"
 #include "tasks/wire.h"
 
-#define PR_SET_NAME 15u
-#define PR_GET_NAME 16u
-#define PR_SET_TIMERSLACK 29u
-#define PR_GET_TIMERSLACK 30u
 #define ARCH_SET_GS 0x1001u
 #define ARCH_SET_FS 0x1002u
 #define ARCH_GET_FS 0x1003u
@@ -223,32 +219,6 @@ int64_t call_arch_prctl(struct call *c)
         return user_write(c->a[1], &thread->context.fs_base, sizeof(thread->context.fs_base));
     case ARCH_GET_GS:
         return user_write(c->a[1], &thread->context.gs_base, sizeof(thread->context.gs_base));
-    default:
-        return -EINVAL;
-    }
-}
-
-int64_t call_prctl(struct call *c)
-{
-    struct thread *thread = thread_current();
-    char name[THREAD_NAME_MAX] = {0};
-    int64_t length;
-
-    switch (c->a[0]) {
-    case PR_SET_NAME:
-        length = user_read_string(name, c->a[1], sizeof(name));
-        if (length < 0 && length != -ENAMETOOLONG)
-            return length;
-        name[THREAD_NAME_MAX - 1] = '\0';
-        memcpy(thread->context.name, name, sizeof(name));
-        return 0;
-    case PR_SET_TIMERSLACK:
-        thread->context.timer_slack = (int64_t)c->a[1] > 0 ? c->a[1] : TIMER_SLACK;
-        return 0;
-    case PR_GET_TIMERSLACK:
-        return (int64_t)thread->context.timer_slack;
-    case PR_GET_NAME:
-        return user_write(c->a[1], thread->context.name, THREAD_NAME_MAX);
     default:
         return -EINVAL;
     }

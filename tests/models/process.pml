@@ -1,6 +1,6 @@
 /* A child that ends, its parent, which may be killed at any time, and two threads of the parent on other kernels that wait
  * for the child; tasks/process.md has the tables. PARENT is the parent's home, CHILD the child's. Init takes no step: what is
- * given to it vanishes when it has ended.
+ * given to it vanishes when it has ended; a reaper that gets the child waits for it.
  *
  * An atomic step is a critical section of one group's lock, or a handler. One FIFO channel per ordered pair of kernels; a
  * task that asks sleeps until the handler of its kernel has the answer. Waiting for an event is taken as given (watch.md).
@@ -9,10 +9,12 @@
  * waiter at most gets the child, and nobody waits for ever (an invalid end state); what is said to a child reaches
  * no later process of the same id.
  *
- * Seeded bugs: 1 a parent that ends says that it keeps a child's end for a wait; 2 a zombie that is given to init stays; 3 the child is a
+ * Seeded bugs: 1 a parent that ends keeps a child's end, and gives the child to nobody; 2 a zombie that is given to init stays; 3 the child is a
  * zombie only after its parent was told; 4 a waiter is killed before it says REAPED; 5 the end does not look whether REAPED or
  * NEW_PARENT was there before; 6 news of a stop that comes late replaces the end; 7 a waiter waits for events after its wait
- * began, not after its look; 8 a parent that ends does not forget a child that has ended. */
+ * began, not after its look; 8 a parent that ends says that it does not keep a
+ * child whose end it is told; 9 the end does not look whether a reaper has been told meanwhile; 10 a reaper is not told of the end of what it gets;
+ * 11 the child is out of the list before it has another parent. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -42,6 +44,9 @@ bool zombie;
 bool orphan;
 bool reborn; /* its id belongs to another process */
 bool told, keep, adopted;
+bool heir;      /* its parent is a reaper now, no init */
+bool heir_told; /* which knows that it has ended */
+bool exempt;    /* and has waited for it */
 byte reaped;
 
 inline forget()
@@ -60,12 +65,10 @@ end:
     :: atomic {
         to_parent?EVENT ->
             if
-            :: gone || !listed || exiting ->
-                if
-                :: BUG != 8 -> listed = false
-                :: else
-                fi;
-                to_child!ANSWER, BUG == 1
+            :: gone || !listed -> to_child!ANSWER, false
+            :: !gone && listed && exiting -> /* whoever gets it is told */
+                listed = (BUG != 1);
+                to_child!ANSWER, BUG != 8
             :: else ->
                 code = END;
                 events++;
@@ -112,8 +115,10 @@ end:
         to_child?NEW_PARENT, value ->
             assert(!reborn);
             orphan = true;
+            heir = value;
             if
-            :: known && zombie && BUG != 2 -> forget()
+            :: known && zombie && heir -> heir_told = (BUG != 10)
+            :: known && zombie && !heir && BUG != 2 -> forget()
             :: else
             fi;
             adopted = true /* its answer */
@@ -139,17 +144,19 @@ end:
 /* process_ended */
 proctype child()
 {
-    bool asks, over;
+    bool asks, over, asks_heir;
 
     atomic {
         zombie = (BUG != 3);
-        asks = !orphan
+        asks = !orphan;
+        asks_heir = heir
     }
     if
     :: asks ->
         to_parent!EVENT;
         atomic { told -> over = !keep }
-    :: else -> atomic { told = true; over = true }
+    :: !asks && asks_heir -> atomic { heir_told = true; told = true }
+    :: !asks && !asks_heir -> atomic { told = true; over = true }
     fi;
     if
     :: BUG == 3 -> zombie = true
@@ -157,7 +164,7 @@ proctype child()
     fi;
     atomic {
         if
-        :: over && (zombie || BUG == 5) -> forget()
+        :: over && (zombie || BUG == 5) && (asks_heir == heir || BUG == 9) -> forget()
         :: else
         fi
     }
@@ -201,20 +208,35 @@ look:
     atomic { seen = 0; waiting-- }
 }
 
+/* A reaper that has got the child: it hears of its end once, and waits for it. */
+proctype reaper()
+{
+end:
+    atomic {
+        heir_told && !exempt ->
+            assert(known && zombie && !reborn);
+            exempt = true;
+            forget()
+    }
+}
+
 /* The parent is killed, or not. */
 proctype killer()
 {
     if
     :: atomic { exiting = true }
        waiting == 0;
-       /* give_children_away: out of the list and on its way in one step, as on an instance with one CPU */
-       atomic {
-            if
-            :: listed -> listed = false; to_child!NEW_PARENT, false
-            :: else -> adopted = true
-            fi
-       }
+       /* children_give_away: out of the list when the child knows */
+       if
+       :: atomic { listed -> listed = (BUG != 11) }
+          if
+          :: to_child!NEW_PARENT, false
+          :: to_child!NEW_PARENT, true
+          fi
+       :: atomic { !listed -> adopted = true }
+       fi;
        adopted;
+       listed = false;
        gone = true
     :: skip
     fi
@@ -229,7 +251,8 @@ init
         run stopper();
         run waiter(0);
         run waiter(1);
-        run killer()
+        run killer();
+        run reaper()
     }
     /* nothing can happen any more */
     timeout ->

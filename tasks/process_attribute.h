@@ -1,0 +1,28 @@
+/* What a process is asked to be: small numbers that its home keeps, set and told by prctl(2) and membarrier(2). */
+#ifndef TASKS_PROCESS_ATTRIBUTE_H
+#define TASKS_PROCESS_ATTRIBUTE_H
+
+#include <stdint.h>
+
+enum process_attribute {
+    ATTRIBUTE_DEATH_SIGNAL, /* sent to it when its parent ends, 0: none. A child begins without, exec keeps it */
+    ATTRIBUTE_REAPER,       /* 1: orphans below it become its children. A child begins without, exec keeps it */
+    ATTRIBUTE_DUMPABLE,     /* 0 to 2: kept and told; a child inherits it, exec makes it 1 */
+    ATTRIBUTE_BARRIERS,     /* MEMBARRIER_CMD_* bits it has registered for; a child inherits them, exec ends them */
+    PROCESS_ATTRIBUTES
+};
+
+struct group;
+struct msg_process_call;
+
+void process_attributes_init(uint32_t attributes[PROCESS_ATTRIBUTES]);
+/* Those of a child, and what exec leaves. */
+void process_attributes_inherit(uint32_t child[PROCESS_ATTRIBUTES], const uint32_t parent[PROCESS_ATTRIBUTES]);
+void process_attributes_exec(uint32_t attributes[PROCESS_ATTRIBUTES]);
+/* PROCESS_ATTRIBUTE on GROUP, whose home this kernel is. */
+int64_t process_attribute_operate(struct group *group, const struct msg_process_call *call);
+/* The attribute WHICH of the current process: asks its home, and waits for it. The second returns what it was. */
+int64_t process_attribute(enum process_attribute which);
+int64_t process_attribute_set(enum process_attribute which, uint32_t value);
+
+#endif

@@ -13,6 +13,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/fs/initramfs.h"
 #include "kernel/fs/move.h"
+#include "kernel/host.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -318,6 +319,7 @@ void kernel_main(void *unused)
         initramfs_init();
     }
     vdso_init();
+    host_init();
     log_line("kernel: runs on %u CPU%s, %lu MiB", cpu_total, cpu_total == 1 ? "" : "s",
              (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 20));
 

@@ -3,9 +3,34 @@
  * kernel.
  *
  * Which kernels host the space is what the grant of a lock says. One that joins later gets its first thread in a
- * message, which is a fence too. The page that is locked is one that nobody maps. */
+ * message, which is a fence too. The page that is locked is one that nobody maps.
+ *
+ * And a fence on every CPU of the machine, whatever it runs: MEMBARRIER_CMD_GLOBAL. A kernel that starts meanwhile runs
+ * no program yet. */
 #include "boot/instance.h"
+#include "kernel/abi/errno.h"
 #include "mm/internal.h"
+#include "msg/channel.h"
+
+static void handle_fence(const struct msg *m)
+{
+    space_flush_all();
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+int space_fence_all(void)
+{
+    int error = 0;
+
+    space_flush_all();
+    msg_multicast(msg_peers_reachable(), MSG_FENCE, NULL, 0, msg_note_error, &error, "memory barrier", 0);
+    return error == -ENOMEM ? -ENOMEM : 0; /* any other: it does not run */
+}
+
+void space_fence_init(void)
+{
+    msg_register(MSG_FENCE, handle_fence, 0, 0);
+}
 
 int space_fence(struct space *space)
 {

@@ -73,6 +73,7 @@ void space_init(void)
     lease_init();
     space_change_init();
     space_cow_init();
+    space_fence_init();
     space_fork_init();
     file_hold_init();
     reference_init();
@@ -242,8 +243,8 @@ void cpu_relax(void)
 /* Shootdowns of the instance are one at a time: flush_pending is a single word per CPU. */
 static struct spinlock flush_lock;
 
-/* The other CPUs that have the space loaded flush their TLBs, or let go of the tables if they only keep them. */
-static void flush_others(struct space *space)
+/* The other CPUs that have ROOT loaded, 0: any, flush their TLBs, or let go of the tables if they only keep them. */
+static void flush_others(uint64_t root)
 {
     uint32_t self = cpu_index();
 
@@ -254,7 +255,7 @@ static void flush_others(struct space *space)
     for (uint32_t i = 0; i < cpu_total; i++) {
         struct cpu *cpu = cpus[i];
 
-        if (i != self && cpu->online && cpu->root == space->tables.root) {
+        if (i != self && cpu->online && (root == 0 || cpu->root == root)) {
             __atomic_store_n(&cpu->flush_pending, true, __ATOMIC_RELEASE);
             apic_send(cpu->apic_id, VECTOR_FLUSH);
         }
@@ -276,7 +277,13 @@ void space_flush(struct space *space, uint64_t start, uint64_t end)
             write_cr3(read_cr3());
         }
     }
-    flush_others(space);
+    flush_others(space->tables.root);
+}
+
+void space_flush_all(void)
+{
+    write_cr3(read_cr3());
+    flush_others(0);
 }
 
 /* Lets go of what the entries of a table hold. A peer that hears of many frames hears of them in few messages; without
@@ -353,7 +360,7 @@ void space_destroy(struct space *space)
     space_events_tell(space);
     if (cpu_self()->root == space->tables.root)
         space_load(NULL);
-    flush_others(space); /* all that have it loaded only keep it, and let go */
+    flush_others(space->tables.root); /* all that have it loaded only keep it, and let go */
     release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);

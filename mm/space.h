@@ -227,6 +227,8 @@ int space_empty(struct space *space, uint64_t start, uint64_t end);
 /* When it returns, each thread that uses SPACE, on any kernel, has executed a full memory fence since it was called.
  * -ENOMEM. Waits. */
 int space_fence(struct space *space);
+/* The same for every thread on any kernel, whatever space it uses. */
+int space_fence_all(void);
 /* As Linux's mremap; all arguments are checked. FLAGS: as there. */
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address);
@@ -257,6 +259,8 @@ uint64_t space_lock_count(void);
 
 /* Flushes [START, END) of SPACE from the TLBs of this instance's CPUs; returns when all have. */
 void space_flush(struct space *space, uint64_t start, uint64_t end);
+/* Every CPU of this instance flushes its TLB; returns when all have. */
+void space_flush_all(void);
 /* The shootdown interrupt, and what a spinning CPU does meanwhile. */
 void space_flush_interrupt(void);
 
@@ -280,6 +284,7 @@ void space_retrieve_chain_init(void);
 void space_retrieve_upfront_init(void);
 void space_change_init(void);
 void space_cow_init(void);
+void space_fence_init(void);
 void space_fork_init(void);
 
 /* Copies to or from the current program; -EFAULT. They may wait for pages. */

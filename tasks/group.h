@@ -34,6 +34,7 @@ struct group {
     struct list arrivals;                  /* [g] threads that wait until this kernel has joined */
     struct watch_source moves;             /* counts arrivals and departures of its threads here */
     uint64_t gone_user_ns, gone_system_ns; /* [g] CPU time of threads that ended here */
+    uint32_t barriers;                     /* [a] away from home: membarrier(2) commands it has registered for */
     uint64_t signal_hint;                  /* [g] signals that may be pending for it at its home: a superset */
 
     /* its end: tasks/exit.c */

@@ -83,6 +83,7 @@ USERLAND_PARTS_test-lock = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-memfd = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-tree = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-names = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-host = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-reaper = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-zero = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-eventfd = tests/tap tests/thread tests/left

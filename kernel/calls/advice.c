@@ -277,23 +277,3 @@ int64_t call_msync(struct call *c)
         return -EBUSY;
     return error > 0 || beyond ? -ENOMEM : error;
 }
-
-/* --- membarrier --- */
-
-int64_t call_membarrier(struct call *c)
-{
-    enum { QUERY = 0, PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
-
-    if ((uint32_t)c->a[1] != 0)
-        return -EINVAL;
-    switch ((int)c->a[0]) {
-    case QUERY:
-        return PRIVATE_EXPEDITED | REGISTER_PRIVATE_EXPEDITED;
-    case PRIVATE_EXPEDITED:
-        return space_fence(own_space());
-    case REGISTER_PRIVATE_EXPEDITED:
-        return 0; /* all are */
-    default:
-        return -EINVAL;
-    }
-}

@@ -240,14 +240,3 @@ int64_t call_rseq(struct call *c)
 {
     return rseq_register(c->a[0], (uint32_t)c->a[1], (uint32_t)c->a[2], (uint32_t)c->a[3]);
 }
-
-int64_t call_uname(struct call *c)
-{
-    static const char *const fields[6] = {"Linux", "kettle", "6.1.0-kettle", "Kettle", "x86_64", "(none)"};
-    char name[6][65];
-
-    memset(name, 0, sizeof(name));
-    for (int i = 0; i < 6; i++)
-        memcpy(name[i], fields[i], strlen(fields[i]));
-    return user_write(c->a[0], name, sizeof(name));
-}

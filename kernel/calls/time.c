@@ -27,12 +27,14 @@ static int64_t clock_offset(uint64_t id)
     switch (id) {
     case CLOCK_REALTIME:
     case CLOCK_REALTIME_COARSE:
-    case CLOCK_TAI: /* nobody has told how far it is from the other */
+    case CLOCK_REALTIME_ALARM: /* nothing sleeps that would have to be woken */
+    case CLOCK_TAI:            /* nobody has told how far it is from the other */
         return (int64_t)clock_epoch();
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_RAW:
     case CLOCK_MONOTONIC_COARSE:
     case CLOCK_BOOTTIME:
+    case CLOCK_BOOTTIME_ALARM:
         return 0;
     default:
         return -EINVAL;

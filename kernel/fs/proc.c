@@ -8,6 +8,7 @@
 #include "kernel/fs/proc_process.h"
 #include "kernel/fs/report.h"
 #include "kernel/fs/sys.h"
+#include "kernel/host.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -232,10 +233,24 @@ static int64_t write_release(const struct proc_at *at, struct text *text)
     return write_constant(text, "6.1.0-kettle");
 }
 
+static int64_t write_name(struct text *text, enum host_name which)
+{
+    struct host_names names;
+    int error = host_names(&names);
+
+    return error != 0 ? error : write_constant(text, names.text[which]);
+}
+
 static int64_t write_host(const struct proc_at *at, struct text *text)
 {
     (void)at;
-    return write_constant(text, "kettle");
+    return write_name(text, HOST_NODE);
+}
+
+static int64_t write_domain(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_name(text, HOST_DOMAIN);
 }
 
 /* One above the highest id: 65536 for each kernel that there may be. */
@@ -253,9 +268,8 @@ static int64_t write_overcommit(const struct proc_at *at, struct text *text)
 }
 
 static const struct proc_row setting_kernel_rows[] = {
-    {.name = "hostname", .write = write_host},
-    {.name = "osrelease", .write = write_release},
-    {.name = "ostype", .write = write_type},
+    {.name = "domainname", .write = write_domain}, {.name = "hostname", .write = write_host},
+    {.name = "osrelease", .write = write_release}, {.name = "ostype", .write = write_type},
     {.name = "pid_max", .write = write_ids},
 };
 static const struct proc_directory setting_kernel = {

@@ -13,6 +13,7 @@
 #include "userland/tests/thread.h"
 
 #define QUERY 0
+#define GLOBAL 1
 #define PRIVATE_EXPEDITED 8
 #define REGISTER 16
 #define ROUNDS 200
@@ -22,6 +23,26 @@
 static long membarrier(long command, long flags)
 {
     return machine_call3(SYS_membarrier, command, flags, 0);
+}
+
+static int unregistered(void *context)
+{
+    (void)context;
+    for (int k = spread_count(); k > 0; k--) {
+        spread_go(k);
+        if (membarrier(PRIVATE_EXPEDITED, 0) != -EPERM)
+            return k;
+        if (membarrier(GLOBAL, 0) != 0)
+            return 100 + k;
+    }
+    return membarrier(REGISTER, 0) == 0 && membarrier(PRIVATE_EXPEDITED, 0) == 0 ? 0 : 99;
+}
+
+static void test_unregistered(void)
+{
+    int status = spread_child(unregistered, NULL);
+
+    EXPECT(status == 0, "it is %d", status);
 }
 
 static void test_query(void)
@@ -126,6 +147,7 @@ static void test_reaches(void)
 }
 
 static const struct tap_test tests[] = {
+    {"who has not registered may not, on any kernel; all may ask for a fence of all", test_unregistered},
     {"membarrier says what it has, and does that on every kernel", test_query},
     {"each call reaches every other kernel", test_reaches},
     {"of a thread that calls membarrier and one without fences at least one sees the other", test_fences},

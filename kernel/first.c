@@ -80,6 +80,7 @@ void first_process_start(void)
 {
     struct exec_strings strings = {
         .argv = DEFAULT_PROGRAM, .argc = 1, .argv_size = sizeof(DEFAULT_PROGRAM), .envp = ""};
+    static const struct credentials root;
     const char *path = DEFAULT_PROGRAM;
     struct cpio_entry run;
     struct file_table *files;
@@ -88,6 +89,7 @@ void first_process_start(void)
     int64_t error;
 
     group_hooks.first_ended = machine_exit;
+    strings.user = &root;
     if (initramfs_find(".kettle/run", &run) == 0 && !parse_run(&run, &path, &strings))
         panic("kernel: .kettle/run of the initramfs is damaged");
     error = file_load(NULL, &(struct name){NAME_FOLDER, path}, &loaded);

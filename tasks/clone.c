@@ -158,6 +158,7 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     }
     if (error == 0) {
         group->process->exit_signal = sibling ? state->exit_signal : (uint32_t)arguments->exit_signal;
+        group->process->credentials = thread_current()->context.credentials;
         if ((arguments->flags & CLONE_CLEAR_SIGHAND) != 0)
             process_reset_actions(group->process);
         error = group_hooks.fork_files(own, &files);

@@ -153,6 +153,7 @@ int facts_process(uint32_t id, struct process_facts *out)
             space_facts_locked(group->space, out);
         out->umask = process->umask;
         out->command_size = process->command_size;
+        memcpy(out->ids, &process->credentials, sizeof(out->ids));
         memcpy(out->name, process->name, sizeof(out->name));
         memcpy(out->command, process->command, sizeof(out->command));
         spin_unlock(&group->lock);

@@ -49,6 +49,7 @@ struct process_facts { /* the home's */
     uint64_t pending, ignored, caught; /* signals: bit s - 1 is signal s */
     uint32_t umask;
     uint32_t command_size;
+    uint32_t ids[8];            /* as struct credentials begins: of the first thread */
     char name[THREAD_NAME_MAX]; /* of the program */
     char command[PROCESS_COMMAND_MAX];
 };

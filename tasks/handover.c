@@ -157,6 +157,7 @@ static void send_process(struct sending *s, const struct group *group)
                                      .alarm_at = process->alarm.at,
                                      .alarm_interval = process->alarm_interval};
     memcpy(out->actions, process->actions, sizeof(out->actions));
+    out->credentials = process->credentials;
     memcpy(out->limits, process->limits, sizeof(out->limits));
     memcpy(out->attributes, process->attributes, sizeof(out->attributes));
     out->umask = process->umask;

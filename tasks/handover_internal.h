@@ -46,6 +46,7 @@ struct handover_process {
     uint64_t children_user_ns, children_system_ns, start_ns;
     uint64_t alarm_at, alarm_interval; /* clock_now ns; 0: none */
     struct signal_action actions[SIGNALS];
+    struct credentials credentials;
     struct process_limit limits[PROCESS_LIMITS];
     uint32_t attributes[PROCESS_ATTRIBUTES];
     uint32_t umask;

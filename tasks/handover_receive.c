@@ -96,6 +96,7 @@ static int take_process(struct laid_out *laid, const struct handover_process *fr
     laid->alarm_at = from->alarm_at;
     laid->alarm_interval = from->alarm_interval;
     memcpy(process->actions, from->actions, sizeof(process->actions));
+    process->credentials = from->credentials;
     memcpy(process->limits, from->limits, sizeof(process->limits));
     memcpy(process->attributes, from->attributes, sizeof(process->attributes));
     process->umask = from->umask;

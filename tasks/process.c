@@ -245,6 +245,10 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         return children_adopt(group, call, result);
     case PROCESS_ATTRIBUTE:
         return process_attribute_operate(group, call);
+    case PROCESS_SET_IDS:
+        return process_set_ids(group, call);
+    case PROCESS_MAY_SIGNAL:
+        return process_may_signal(group, call);
     case PROCESS_LIMIT:
         return process_limit_operate(group, call, result);
     case PROCESS_TIMER_CREATE:
@@ -269,6 +273,8 @@ static int64_t operate_init(const struct msg_process_call *call)
     case PROCESS_PARENT:
     case PROCESS_SIGNAL:
         return 0;
+    case PROCESS_MAY_SIGNAL: /* it is root's */
+        return (uint32_t)call->a == 0 ? 0 : -EPERM;
     default:
         return -ESRCH;
     }

@@ -61,6 +61,7 @@ struct process {
     uint32_t timer_count, timer_next;              /* [g] how many there are; id of the next one */
     struct process_limit limits[PROCESS_LIMITS];   /* [g] */
     uint32_t attributes[PROCESS_ATTRIBUTES];       /* [g] */
+    struct credentials credentials;                /* [g] of its first thread */
     uint32_t umask;                                /* [g] permissions that are not given to what is made by name */
     uint32_t command_size;                         /* [g] */
     char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
@@ -127,9 +128,15 @@ enum process_operation {
     PROCESS_ATTRIBUTE, /* a: enum process_attribute, upper half: 1 sets it to b. -> what it was */
     PROCESS_ADOPT,     /* a: orphan, upper half: its process group. 0: it is a child now; EAGAIN: this is no reaper, or
                           ends; -> its parent */
-    PROCESS_LIMIT,     /* a: which, upper half: 1 sets it, to b (soft) and c (hard). -> what it was. EINVAL EPERM */
+    PROCESS_SET_IDS,    /* ids: of the first thread */
+    PROCESS_MAY_SIGNAL, /* a: effective user of the sender, upper half: the real one, b: signal, c: its session.
+                           EPERM */
+    PROCESS_LIMIT, /* a: which, upper half: PROCESS_LIMIT_SET sets it, to b (soft) and c (hard). -> what it was. EINVAL
+                      EPERM */
 };
 #define PROCESS_UMASK_ASK 01000u
+#define PROCESS_LIMIT_SET 1ull
+#define PROCESS_LIMIT_LOWER 2ull /* the same for who is not root: EPERM if the hard limit rises */
 
 struct msg_process_call;
 struct msg_process_result;
@@ -159,7 +166,12 @@ enum process_select { SELECT_ANY, SELECT_PROCESS, SELECT_GROUP };
 
 /* Does OPERATION to every process of process group GROUP (0: every process), but EXCEPT, on every kernel. FOUND: how
  * many there are, and the session of one. Tasks only; waits. */
-enum process_group_operation { PROCESS_GROUP_FIND, PROCESS_GROUP_SIGNAL };
+enum process_group_operation {
+    PROCESS_GROUP_FIND,
+    PROCESS_GROUP_SIGNAL,
+    PROCESS_GROUP_SIGNAL_AS /* from whom kill(2) holds to permissions: FOUND counts who got it, and its session is not 0
+                               if there was one that did not */
+};
 struct msg_process_group_found;
 void process_group_call(enum process_group_operation operation, uint32_t group, uint32_t except,
                         const struct signal_info *info, struct msg_process_group_found *found);

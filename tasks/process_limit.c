@@ -1,5 +1,5 @@
 /* Resource limits. See the header. Who is limited is told what it may: the address space, the descriptor table, and for
- * CPU time a timer (tasks/process_timer.c). Every process is root's, so hard limits may be raised. */
+ * CPU time a timer (tasks/process_timer.c). Only root raises hard limits. */
 #include "tasks/process_limit.h"
 
 #include "kernel/abi/errno.h"
@@ -44,7 +44,8 @@ int64_t process_limit_operate(struct group *group, const struct msg_process_call
 {
     struct process_limit *limit;
     uint32_t which = (uint32_t)call->a;
-    bool sets = call->a >> 32 != 0;
+    bool sets = call->a >> 32 != 0, lowers = call->a >> 32 == PROCESS_LIMIT_LOWER;
+    int64_t error = 0;
 
     if (which >= PROCESS_LIMITS || (sets && call->b > call->c))
         return -EINVAL;
@@ -53,10 +54,12 @@ int64_t process_limit_operate(struct group *group, const struct msg_process_call
     limit = &group->process->limits[which];
     spin_lock(&group->lock);
     result->limit = *limit;
-    if (sets)
+    if (lowers && call->c > limit->hard)
+        error = -EPERM;
+    else if (sets)
         *limit = (struct process_limit){call->b, call->c};
     spin_unlock(&group->lock);
-    if (sets)
+    if (sets && error == 0)
         process_limits_apply(group);
-    return 0;
+    return error;
 }

@@ -13,6 +13,7 @@
 struct set_walk {
     const struct msg_process_group *asked;
     struct msg_process_group_found found;
+    bool refused;
 };
 
 static bool visit(struct group *group, void *context)
@@ -25,13 +26,24 @@ static bool visit(struct group *group, void *context)
         return true;
     spin_lock(&group->lock);
     fits = asked->group == 0 || group->process->process_group == asked->group;
+    if (fits && asked->operation == PROCESS_GROUP_SIGNAL_AS &&
+        !process_may_signal_locked(group->process, (uint32_t)asked->info.extra, asked->info.uid, asked->info.signal,
+                                   asked->session)) {
+        walk->refused = true;
+        fits = false;
+    }
     if (fits) {
         walk->found.count++;
         walk->found.session = group->process->session;
     }
     spin_unlock(&group->lock);
-    if (fits && asked->operation == PROCESS_GROUP_SIGNAL && asked->info.signal != 0)
-        signal_send_group(group, &asked->info);
+    if (fits && asked->operation != PROCESS_GROUP_FIND && asked->info.signal != 0) {
+        struct signal_info info = asked->info;
+
+        if (asked->operation == PROCESS_GROUP_SIGNAL_AS)
+            info.extra = 0;
+        signal_send_group(group, &info);
+    }
     return true;
 }
 
@@ -41,6 +53,8 @@ static void operate(const struct msg_process_group *asked, struct msg_process_gr
 
     group_each(visit, &walk);
     *found = walk.found;
+    if (asked->operation == PROCESS_GROUP_SIGNAL_AS)
+        found->session = walk.refused ? 1 : 0;
 }
 
 static void handle_set(const struct msg *m)
@@ -66,7 +80,7 @@ static void add_found(void *context, uint32_t kernel, const void *reply, int len
         return; /* a kernel that does not run has no processes */
     memcpy(&part, reply, sizeof(part));
     sum->count += part.count;
-    if (part.count > 0)
+    if (part.count > 0 || part.session != 0)
         sum->session = part.session;
 }
 
@@ -78,6 +92,15 @@ void process_group_call(enum process_group_operation operation, uint32_t group, 
 
     if (info != NULL)
         asked.info = *info;
+    if (operation == PROCESS_GROUP_SIGNAL_AS) {
+        const struct thread *self = thread_current();
+        struct msg_process_call ask = {.id = self->group->id, .operation = PROCESS_GET_SESSION};
+        struct msg_process_result result;
+        int64_t session = process_call(&ask, &result);
+
+        asked.info.extra = self->context.credentials.euid;
+        asked.session = session < 0 ? 0 : (uint32_t)session;
+    }
     *found = (struct msg_process_group_found){0};
     msg_multicast(msg_peers_reachable(), MSG_PROCESS_GROUP, &asked, sizeof(asked), add_found, found,
                   "processes of a group", group);

@@ -7,6 +7,7 @@
 
 #include "kernel/arch/x86_64/layout.h"
 #include "mm/space.h"
+#include "tasks/credentials.h"
 
 #define EXEC_STRINGS_MAX 1048576u /* bytes of arguments and environment together */
 
@@ -22,6 +23,8 @@ struct exec_strings {
     uint32_t envc;
     size_t argv_size; /* bytes with the NULs */
     size_t envp_size;
+    const struct credentials *user; /* who runs it */
+    bool secure;                    /* it runs as another than who started it: AT_SECURE */
 };
 
 struct program_start {

@@ -64,6 +64,8 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     if (error == 0) {
         process_reset_actions(group->process);
         process_attributes_exec(group->process->attributes);
+        thread->context.credentials = *program->strings->user;
+        group->process->credentials = *program->strings->user;
         group->process->first = parent == 0;
         group->process->executed = true;
         name_locked(group->process, thread, program);
@@ -165,6 +167,8 @@ int spawn_exec(const struct spawn_program *program)
     process_reset_actions(group->process);
     process_attributes_exec(group->process->attributes);
     group->process->executed = true;
+    thread->context.credentials = *program->strings->user;
+    group->process->credentials = *program->strings->user;
     if (thread->tid != group->id)
         thread_rename(thread, group->id);
     spin_unlock(&group->lock);

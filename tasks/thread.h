@@ -15,6 +15,7 @@
 #include "kernel/lib/completion.h"
 #include "kernel/lib/list.h"
 #include "msg/call.h"
+#include "tasks/credentials.h"
 #include "tasks/fair.h"
 #include "tasks/signal.h"
 
@@ -89,6 +90,7 @@ struct thread_context {
     uint64_t rseq;                    /* user address of the registered area, or 0 */
     uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
     uint32_t rseq_size, rseq_signature;
+    struct credentials credentials;
 };
 #define CONTEXT_RESTORE_MASK 1u
 #define CONTEXT_NO_NEW_PRIVILEGES 2u /* kept and told: prctl(2) */

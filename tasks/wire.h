@@ -68,6 +68,7 @@ struct msg_process_call { /* PROCESS_CALL */
         struct {
             uint64_t a, b, c;
         };
+        uint32_t ids[8]; /* PROCESS_SET_IDS: as struct credentials begins */
         struct {
             struct signal_info info;
             uint32_t session;
@@ -139,7 +140,7 @@ struct msg_process_group { /* PROCESS_GROUP */
     uint32_t operation;    /* enum process_group_operation */
     uint32_t group;        /* process group, or 0: every process */
     uint32_t except;       /* process */
-    uint32_t session;      /* of the caller */
+    uint32_t session;      /* PROCESS_GROUP_SIGNAL_AS: the sender's; info.extra is its effective user */
     struct signal_info info;
 };
 

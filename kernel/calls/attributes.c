@@ -1,5 +1,4 @@
-/* System calls that change what is known of a file: permissions, owners, times. There is one user, root, so nothing is
- * refused. */
+/* System calls that change what is known of a file: permissions, owners, times. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
@@ -14,12 +13,7 @@
 
 static int64_t change_fd(int64_t fd, const struct node_change *change)
 {
-    struct file_request request = {.operation = FILE_CHANGE, .fd = (int32_t)fd};
-    struct file_answer answer;
-
-    if (fd < 0)
-        return -EBADF;
-    return file_call(thread_current()->group, &request, change, sizeof(*change), NULL, 0, &answer);
+    return fd < 0 ? -EBADF : name_change(NULL, thread_current()->group, (int32_t)fd, change);
 }
 
 /* FLAGS: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */

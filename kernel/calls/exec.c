@@ -7,6 +7,7 @@
 #include "kernel/fs/load.h"
 #include "kernel/fs/name.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
 #include "kernel/fs/script.h"
 #include "kernel/fs/table.h"
@@ -26,7 +27,9 @@
 #define KETTLE_ANY (-1)
 #define PATH_SIZE 4096u
 
-#define STRING_MAX 131072u  /* bytes of one argument, with its NUL, as in Linux */
+#define STRING_MAX 131072u /* bytes of one argument, with its NUL, as in Linux */
+#define MODE_GROUP_RUNS 0010u
+
 #define FIRST_STRINGS 4096u /* bytes of room for strings, at first */
 
 /* What a program is given: path, arguments and environment, these in one buffer. */
@@ -35,6 +38,7 @@ struct given {
     char *strings;
     uint32_t room; /* bytes at STRINGS */
     struct exec_strings list;
+    struct credentials user; /* who the program is */
 };
 
 /* Copies the array of strings at user address ADDRESS to BUFFER, one after another. Returns the bytes used. */
@@ -117,6 +121,21 @@ static void free_given(struct given *given)
     heap_free(given, sizeof(*given));
 }
 
+/* Who runs what was LOADED when OLD starts it: its owner, or group, if the file says so. */
+static void become(const struct credentials *old, const struct loaded *loaded, struct credentials *new,
+                   struct exec_strings *strings)
+{
+    *new = *old;
+    if ((loaded->mode & MODE_SET_USER) != 0)
+        new->euid = loaded->uid;
+    if ((loaded->mode & (MODE_SET_GROUP | MODE_GROUP_RUNS)) == (MODE_SET_GROUP | MODE_GROUP_RUNS))
+        new->egid = loaded->gid;
+    new->suid = new->fsuid = new->euid;
+    new->sgid = new->fsgid = new->egid;
+    strings->user = new;
+    strings->secure = new->euid != old->uid || new->egid != old->gid;
+}
+
 static int64_t exec_loaded(const struct given *given, const struct loaded *loaded, struct exec_strings *strings)
 {
     struct group *group = thread_current()->group;
@@ -154,8 +173,10 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const c
         name.path = given->path;
         error = script_load(thread_current()->group, &name, &given->list, &loaded, &script);
     }
-    if (error == 0)
+    if (error == 0) {
+        become(&thread_current()->context.credentials, &loaded, &given->user, &script.strings);
         error = exec_loaded(given, &loaded, &script.strings);
+    }
     script_free(&script);
     file_unload(&loaded);
     free_given(given);
@@ -243,11 +264,18 @@ static int64_t spawn_here(const struct msg_spawn *message)
     struct file_table *files = NULL;
     struct loaded loaded = {.data = NULL};
     struct script script = {.memory = NULL};
-    int64_t result = script_load(NULL, &(struct name){NAME_FOLDER, path}, &strings, &loaded, &script);
+    struct thread_context *context = &thread_current()->context;
+    struct credentials own = context->credentials, credentials;
+    int64_t result;
+
+    context->credentials = message->attributes.credentials; /* a worker's, while it does this for the parent */
+    result = script_load(NULL, &(struct name){NAME_FOLDER, path}, &strings, &loaded, &script);
 
     program.file = loaded.data;
     program.size = loaded.size;
     program.strings = &script.strings;
+    context->credentials = own;
+    become(&message->attributes.credentials, &loaded, &credentials, &script.strings);
     if (result == 0)
         result = file_table_pick_at(process_home(message->parent), message->parent, all ? NULL : descriptors, listed,
                                     &files);
@@ -312,7 +340,10 @@ static int64_t absolute(const char *path, char out[PATH_SIZE])
     if (path[0] == '\0')
         return -ENOENT;
     if (path[0] != '/') {
-        int64_t length = file_call(thread_current()->group, &request, NULL, 0, out, PATH_SIZE - 1, &answer);
+        int64_t length;
+
+        request.argument = (int64_t)thread_current()->context.credentials.root;
+        length = file_call(thread_current()->group, &request, NULL, 0, out, PATH_SIZE - 1, &answer);
 
         if (length < 0 && length != -EBADF) /* none was set: the root */
             return length;
@@ -352,6 +383,7 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
     cpu_mask_all(message->attributes.affinity);
     message->attributes.signal_mask = self->context.signal_mask;
     message->attributes.nice = self->context.nice;
+    message->attributes.credentials = self->context.credentials;
     at = (uint8_t *)(message + 1) + listed * 4;
     result = listed > 0 && user_read(message + 1, descriptors, listed * 4ull) != 0 ? -EFAULT
                                                                                    : absolute(given->path, (char *)at);

@@ -53,8 +53,10 @@ int64_t call_kettle_node(struct call *c)
 
 int64_t call_kettle_start(struct call *c)
 {
-    int64_t result;
+    int64_t result = credentials_need_root();
 
+    if (result != 0)
+        return result;
     if (c->a[0] >= instance.kernels)
         return -EINVAL;
     for (;;) {
@@ -89,6 +91,8 @@ int64_t call_kettle_stop(struct call *c)
 {
     uint64_t ticket;
 
+    if (credentials_need_root() != 0)
+        return -EPERM;
     if (c->a[0] >= instance.kernels)
         return -EINVAL;
     for (;;) {
@@ -174,7 +178,7 @@ int64_t call_kettle_control(struct call *c)
 
     if (length < 0)
         return length == -ENAMETOOLONG ? -EINVAL : length;
-    return control_everywhere(words);
+    return credentials_need_root() != 0 ? -EPERM : control_everywhere(words);
 }
 
 int64_t call_kettle_retrieve(struct call *c)

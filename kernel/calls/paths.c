@@ -4,6 +4,7 @@
 #include "kernel/calls/files.h"
 #include "kernel/fs/name.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/permission.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -107,23 +108,38 @@ int64_t call_creat(struct call *c)
     return open_at(NAME_FOLDER, c->a[0], 1 | OPEN_CREATE | OPEN_TRUNCATE, (uint32_t)c->a[1]);
 }
 
-/* As root: everything may be read and written but /proc, what has any execute bit run. */
+/* May the current thread do MAY (MAY_*) with what has FACTS? */
+static int64_t check_facts(const struct file_facts *facts, uint32_t may)
+{
+    struct file_user user;
+    size_t size = permission_user(&thread_current()->context.credentials, &user);
+
+    return permission_check(size != 0 ? &user : NULL, facts->mode, facts->uid, facts->gid, may);
+}
+
+/* MODE is as MAY_*. Asks for the real user and group, but with AT_EACCESS. */
 static int64_t access_at(int64_t directory, uint64_t path, uint32_t mode, uint32_t flags)
 {
     struct msg_file_name asked = {.operation = NAME_STAT, .flags = files_flags(flags)};
+    struct credentials *credentials = &thread_current()->context.credentials;
+    uint32_t fsuid = credentials->fsuid, fsgid = credentials->fsgid;
     struct name_result result;
     int64_t error;
 
     if ((mode & ~7u) != 0 || (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
         return -EINVAL;
+    if ((flags & AT_EACCESS) == 0) { /* the user of files is another for a while */
+        credentials->fsuid = credentials->uid;
+        credentials->fsgid = credentials->gid;
+    }
     error = files_name(&asked, directory, path, &result);
-    if (error < 0)
-        return error;
-    if ((mode & 2) != 0 && result.facts.device == PROC_DEVICE)
-        return -EROFS;
-    if ((mode & 1) == 0 || (result.facts.mode & 0111) != 0 || (result.facts.mode & FILE_TYPE_MASK) == FILE_DIRECTORY)
-        return 0;
-    return -EACCES;
+    if (error == 0 && (mode & MAY_WRITE) != 0 && result.facts.device == PROC_DEVICE)
+        error = -EROFS;
+    if (error == 0)
+        error = check_facts(&result.facts, mode);
+    credentials->fsuid = fsuid;
+    credentials->fsgid = fsgid;
+    return error;
 }
 
 int64_t call_access(struct call *c)
@@ -141,6 +157,20 @@ int64_t call_faccessat2(struct call *c)
     return access_at((int32_t)c->a[0], c->a[1], (uint32_t)c->a[2], (uint32_t)c->a[3]);
 }
 
+/* May the current thread look for names in the directory that is open as PLACE? Root may. */
+static int64_t may_enter(const struct file_place *place)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_facts facts = {0};
+    struct file_answer answer;
+    int64_t error;
+
+    if (thread_current()->context.credentials.fsuid == 0)
+        return 0;
+    error = file_call_at(place, &request, NULL, 0, &facts, sizeof(facts), &answer);
+    return error < 0 ? error : check_facts(&facts, MAY_EXECUTE);
+}
+
 int64_t call_chdir(struct call *c)
 {
     struct name name = {.directory = NAME_FOLDER};
@@ -154,6 +184,11 @@ int64_t call_chdir(struct call *c)
     error = name_open(thread_current()->group, &name, OPEN_PATH | OPEN_DIRECTORY, 0, &opened);
     name_result_free(&opened);
     heap_free(text, PATH_MAX);
+    if (error == 0) {
+        error = may_enter(&opened.place);
+        if (error != 0)
+            file_drop(opened.place.kernel, opened.place.id);
+    }
     if (error == 0)
         error = files_simple(FILE_SET_FOLDER, -1, (int64_t)opened.place.id, opened.place.kernel);
     if (error == -ENOSPC) {
@@ -175,7 +210,10 @@ int64_t call_fchdir(struct call *c)
     error = file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts), &answer);
     if (error < 0)
         return error;
-    return (facts.mode & FILE_TYPE_MASK) != FILE_DIRECTORY ? -ENOTDIR : files_simple(FILE_SET_FOLDER, request.fd, 0, 0);
+    if ((facts.mode & FILE_TYPE_MASK) != FILE_DIRECTORY)
+        return -ENOTDIR;
+    error = check_facts(&facts, MAY_EXECUTE);
+    return error != 0 ? error : files_simple(FILE_SET_FOLDER, request.fd, 0, 0);
 }
 
 int64_t call_getcwd(struct call *c)
@@ -187,6 +225,7 @@ int64_t call_getcwd(struct call *c)
 
     if (text == NULL)
         return -ENOMEM;
+    request.argument = (int64_t)thread_current()->context.credentials.root;
     result = file_call(thread_current()->group, &request, NULL, 0, text, PATH_MAX, &answer);
     if (result == -EBADF) { /* none was set: the root */
         memcpy(text, "/", 2);

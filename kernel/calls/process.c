@@ -186,12 +186,6 @@ int64_t call_setsid(struct call *c)
     return value;
 }
 
-int64_t call_get_root_id(struct call *c)
-{
-    (void)c;
-    return 0; /* there is one user */
-}
-
 int64_t call_set_tid_address(struct call *c)
 {
     thread_current()->context.clear_child_tid = c->a[0];

@@ -262,6 +262,8 @@ int64_t call_setpriority(struct call *c)
         nice = FAIR_NICE_MIN;
     if (nice > FAIR_NICE_MAX)
         nice = FAIR_NICE_MAX;
+    if (credentials_need_root() != 0 && nice < thread_current()->context.nice)
+        return -EACCES;
     call.words[0] = (uint32_t)(nice + 20);
     return with_thread((uint32_t)c->a[1], &call, &result);
 }

@@ -18,7 +18,10 @@
 
 static struct signal_info user_info(uint64_t signal, int32_t code)
 {
-    return (struct signal_info){.signal = (uint32_t)signal, .code = code, .pid = thread_current()->group->id};
+    return (struct signal_info){.signal = (uint32_t)signal,
+                                .code = code,
+                                .pid = thread_current()->group->id,
+                                .uid = thread_current()->context.credentials.uid};
 }
 
 /* To the process ID. */
@@ -26,8 +29,9 @@ static int64_t send_process(uint32_t id, const struct signal_info *info)
 {
     struct msg_process_call call = {.id = id, .operation = PROCESS_SIGNAL, .info = *info};
     struct msg_process_result result;
+    int64_t error = credentials_may_signal(id, info->signal);
 
-    return process_call(&call, &result);
+    return error != 0 ? error : process_call(&call, &result);
 }
 
 int64_t call_kill(struct call *c)
@@ -38,6 +42,7 @@ int64_t call_kill(struct call *c)
     struct msg_process_call ask = {.id = self, .operation = PROCESS_GET_GROUP};
     struct msg_process_group_found found;
     struct msg_process_result result;
+    enum process_group_operation operation = PROCESS_GROUP_SIGNAL;
     uint32_t group = (uint32_t)-pid;
 
     if ((uint32_t)c->a[1] > SIGNALS)
@@ -48,10 +53,14 @@ int64_t call_kill(struct call *c)
         return -ESRCH;
     if (pid == 0)
         group = (uint32_t)process_call(&ask, &result);
+    if (!credentials_root(&thread_current()->context.credentials))
+        operation = PROCESS_GROUP_SIGNAL_AS;
     if (pid == -1)
-        process_group_call(PROCESS_GROUP_SIGNAL, 0, self, &info, &found);
+        process_group_call(operation, 0, self, &info, &found);
     else
-        process_group_call(PROCESS_GROUP_SIGNAL, group, 0, &info, &found);
+        process_group_call(operation, group, 0, &info, &found);
+    if (found.count == 0 && operation == PROCESS_GROUP_SIGNAL_AS && found.session != 0)
+        return -EPERM;
     return found.count > 0 ? 0 : -ESRCH;
 }
 
@@ -59,7 +68,17 @@ static int64_t send_thread(uint32_t group, uint32_t tid, const struct signal_inf
 {
     struct msg_thread_call call = {.thread = tid, .operation = THREAD_SIGNAL, .info = *info, .group = group};
     struct msg_thread_result result;
+    int64_t error;
 
+    if (!credentials_root(&thread_current()->context.credentials)) { /* whose is it? */
+        call.info.signal = 0;
+        error = thread_call(&call, &result, NULL);
+        if (error == 0)
+            error = credentials_may_signal(result.group, info->signal);
+        if (error != 0)
+            return error;
+        call.info.signal = info->signal;
+    }
     return thread_call(&call, &result, NULL);
 }
 

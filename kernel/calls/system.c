@@ -60,7 +60,7 @@ static int64_t limit_call(uint32_t id, uint64_t which, const struct process_limi
     int64_t error;
 
     if (new != NULL) {
-        call.a |= 1ull << 32;
+        call.a |= (credentials_need_root() == 0 ? PROCESS_LIMIT_SET : PROCESS_LIMIT_LOWER) << 32;
         call.b = new->soft;
         call.c = new->hard;
     }

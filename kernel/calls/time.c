@@ -213,6 +213,8 @@ static int64_t set_time(uint64_t time)
 {
     uint64_t now = clock_read();
 
+    if (credentials_need_root() != 0)
+        return -EPERM;
     if (time < now || time > TIME_MAX)
         return -EINVAL;
     return time_set(time - now);

@@ -41,6 +41,7 @@ struct file_answer;
 #define OPEN_LARGE 0100000u
 #define OPEN_DIRECTORY 0200000u
 #define OPEN_NO_FOLLOW 0400000u
+#define OPEN_NO_ATIME 01000000u
 #define OPEN_CLOEXEC 02000000u
 #define OPEN_PATH 010000000u
 #define OPEN_TEMPORARY 020000000u                   /* O_TMPFILE without O_DIRECTORY, which it has, too */

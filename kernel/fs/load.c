@@ -207,6 +207,9 @@ int file_load(struct group *group, const struct name *name, struct loaded *out)
     if (error != 0)
         return (int)error;
     out->place = opened.place;
+    out->mode = opened.facts.mode;
+    out->uid = opened.facts.uid;
+    out->gid = opened.facts.gid;
     return load(&opened, out);
 }
 

@@ -14,6 +14,7 @@ struct loaded {
     size_t size;
     void *held;              /* what is kept of it, or NULL */
     struct file_place place; /* the file, of which there is an open; id 0: none */
+    uint32_t mode, uid, gid; /* as stat tells */
     char *path;              /* its absolute name when it was opened, heap, PATH_MAX bytes, perhaps "" */
 };
 

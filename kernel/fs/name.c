@@ -7,6 +7,7 @@
 #include "kernel/fs/name_proc.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
 #include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
@@ -76,15 +77,27 @@ static bool are_names(const char *text, size_t size)
 
 static void handle_name(const struct msg *m)
 {
-    const struct msg_file_name *asked = m->data;
-    const char *names = (const char *)(asked + 1);
+    const struct msg_file_name *message = m->data;
+    struct msg_file_name own;
+    const struct msg_file_name *asked = message;
+    const char *names = (const char *)(message + 1);
+    size_t size = m->length - sizeof(*message), user_size = 0;
     struct tree_result result;
+    struct file_user user;
+    bool as_user = (message->operation & NAME_FOR_USER) != 0;
 
-    if (instance.kernel != 0 || !are_names(names, m->length - sizeof(*asked))) {
+    if (as_user) {
+        own = *message;
+        own.operation &= ~NAME_FOR_USER;
+        asked = &own;
+        user_size = permission_take(names, size, &user);
+    }
+    names += user_size;
+    if (instance.kernel != 0 || as_user != (user_size != 0) || !are_names(names, size - user_size)) {
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
-    tree_do(asked, names, names + strlen(names) + 1, &result);
+    tree_do(asked, as_user ? &user : NULL, names, names + strlen(names) + 1, &result);
     if (result.answer.facts != 0 || result.text != NULL)
         answer_long(m, &result);
     else
@@ -127,19 +140,26 @@ static int64_t ask_tree(const struct msg_file_name *asked, const char *first, co
                         struct tree_result *result)
 {
     size_t lengths[2] = {strlen(first) + 1, strlen(second) + 1};
-    size_t size = sizeof(*asked) + lengths[0] + lengths[1];
-    uint8_t *memory;
+    struct file_user user;
+    size_t user_size = permission_user(&thread_current()->context.credentials, &user);
+    size_t size = sizeof(*asked) + user_size + lengths[0] + lengths[1];
+    uint8_t *memory, *names;
     int64_t value;
 
     if (instance.kernel == 0)
-        return tree_do(asked, first, second, result);
+        return tree_do(asked, user_size != 0 ? &user : NULL, first, second, result);
     *result = (struct tree_result){.text = NULL};
     memory = heap_alloc_unset(size + ANSWER_MAX);
     if (memory == NULL)
         return -ENOMEM;
     memcpy(memory, asked, sizeof(*asked));
-    memcpy(memory + sizeof(*asked), first, lengths[0]);
-    memcpy(memory + sizeof(*asked) + lengths[0], second, lengths[1]);
+    names = memory + sizeof(*asked) + user_size;
+    if (user_size != 0) {
+        ((struct msg_file_name *)(void *)memory)->operation |= NAME_FOR_USER;
+        memcpy(memory + sizeof(*asked), &user, user_size);
+    }
+    memcpy(names, first, lengths[0]);
+    memcpy(names + lengths[0], second, lengths[1]);
     value = msg_call(0, MSG_FILE_NAME, memory, (uint32_t)size, memory + size, (uint32_t)ANSWER_MAX, "file by name", 0);
     if (value >= 0)
         value = unpack(memory + size, (size_t)value, result);
@@ -249,6 +269,20 @@ static int64_t check_run(const struct file_place *place, struct name_result *res
     return (result->facts.mode & FILE_TYPE_MASK) == FILE_REGULAR && (result->facts.mode & 0111) != 0 ? 0 : -EACCES;
 }
 
+int64_t name_change(const struct file_place *place, struct group *group, int32_t fd, const struct node_change *change)
+{
+    struct file_request request = {.operation = FILE_CHANGE, .fd = fd};
+    struct {
+        struct node_change change;
+        struct file_user user;
+    } data = {.change = *change};
+    struct file_answer answer;
+    size_t size = sizeof(data.change) + permission_user(&thread_current()->context.credentials, &data.user);
+
+    return place != NULL ? file_call_at(place, &request, &data, size, NULL, 0, &answer)
+                         : file_call(group, &request, &data, size, NULL, 0, &answer);
+}
+
 /* What is open as PLACE, and has no name, is opened once more, or asked. */
 static int64_t do_magic(const struct msg_file_name *asked, const struct file_place *place, struct name_result *result)
 {
@@ -261,8 +295,7 @@ static int64_t do_magic(const struct msg_file_name *asked, const struct file_pla
         error = file_call_at(place, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
         return error < 0 ? error : 0;
     case NAME_CHANGE:
-        request.operation = FILE_CHANGE;
-        return file_call_at(place, &request, &asked->change, sizeof(asked->change), NULL, 0, &answer);
+        return name_change(place, NULL, -1, &asked->change);
     case NAME_OPEN:
         if ((asked->flags & OPEN_RUN) != 0)
             error = check_run(place, result);

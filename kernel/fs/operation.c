@@ -2,6 +2,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
+#include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
 #include "kernel/fs/signalfd.h"
 #include "kernel/fs/terminal.h"
@@ -145,13 +146,19 @@ static int64_t control(struct file *file, uint32_t command, const void *data, si
     return file->kind->control != NULL ? file->kind->control(file, command, result) : -ENOTTY;
 }
 
-/* With a slash before it. */
-static int64_t give_path(const struct file *file, char *result, size_t room)
+/* With a slash before it. ROOT: the directory from where on, 0: the root. */
+static int64_t give_path(const struct file *file, uint64_t root, char *result, size_t room)
 {
     size_t length = file->path != NULL ? strlen(file->path) + 1 : 1;
 
-    if (file_node(file) != NULL)
-        return tree_name(file_node(file), result, room);
+    if (file_node(file) != NULL) {
+        struct file *from = root != 0 ? file_find(root) : NULL;
+        int64_t length = tree_name(file_node(file), from != NULL ? file_node(from) : NULL, result, room);
+
+        if (from != NULL)
+            file_unpin(from);
+        return length;
+    }
     if (!file->kind->directory)
         return -ENOTDIR;
     if (length >= room)
@@ -176,27 +183,37 @@ static int64_t give_facts(struct file *file, struct file_facts *facts, size_t ro
 }
 
 /* What has no node of its own here keeps the change as long as it is open. */
-static int64_t change_facts(struct file *file, const struct node_change *change, size_t size)
+static int64_t change_facts(struct file *file, const void *data, size_t size)
 {
-    if (size != sizeof(*change))
+    struct file_user user;
+    bool as_user = size > sizeof(struct node_change);
+    struct node_change change;
+    int error;
+
+    if (size < sizeof(change) ||
+        (as_user && permission_take((const uint8_t *)data + sizeof(change), size - sizeof(change), &user) == 0))
         return -EPROTO;
+    memcpy(&change, data, sizeof(change));
     if ((file->flags & OPEN_PATH) != 0)
         return -EBADF;
     if (file_node(file) != NULL)
-        return tree_change(file_node(file), change);
+        return tree_change(file_node(file), as_user ? &user : NULL, &change);
     spin_lock(&file->lock);
-    if ((change->what & CHANGE_MODE) != 0)
-        file->facts.mode = (file->facts.mode & FILE_TYPE_MASK) | (change->mode & 07777);
-    if ((change->what & CHANGE_UID) != 0)
-        file->facts.uid = change->uid;
-    if ((change->what & CHANGE_GID) != 0)
-        file->facts.gid = change->gid;
-    if ((change->what & CHANGE_ATIME) != 0)
-        file->facts.atime = change->atime;
-    if ((change->what & CHANGE_MTIME) != 0)
-        file->facts.mtime = change->mtime;
+    error = permission_change(as_user ? &user : NULL, file->facts.mode, file->facts.uid, file->facts.gid, &change);
+    if (error == 0) {
+        if ((change.what & CHANGE_MODE) != 0)
+            file->facts.mode = (file->facts.mode & FILE_TYPE_MASK) | (change.mode & 07777);
+        if ((change.what & CHANGE_UID) != 0)
+            file->facts.uid = change.uid;
+        if ((change.what & CHANGE_GID) != 0)
+            file->facts.gid = change.gid;
+        if ((change.what & CHANGE_ATIME) != 0)
+            file->facts.atime = change.atime;
+        if ((change.what & CHANGE_MTIME) != 0)
+            file->facts.mtime = change.mtime;
+    }
     spin_unlock(&file->lock);
-    return 0;
+    return error;
 }
 
 static int64_t give_space(const struct file *file, struct file_space *space, size_t room)
@@ -272,7 +289,7 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     case FILE_ENTRIES:
         return read_entries(file, result, asked < room ? asked : room);
     case FILE_PATH:
-        return give_path(file, result, room);
+        return give_path(file, asked, result, room);
     case FILE_MAP:
         return map_file(file, asked != 0, asked == 2);
     case FILE_CONTROL:

@@ -155,7 +155,8 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text)
         text_put(text, "Name:\t%s\nUmask:\t0%u%u%u\nState:\t%c (%s)\nTgid:\t%u\nNgid:\t0\nPid:\t%u\nPPid:\t%u\n",
                  t->name, p->umask >> 6 & 7, p->umask >> 3 & 7, p->umask & 7, (char)t->state, state_name(t->state),
                  p->id, s.id, p->parent);
-        text_put(text, "TracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t64\nGroups:\t\n");
+        text_put(text, "TracerPid:\t0\nUid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t64\nGroups:\t\n", p->ids[0],
+                 p->ids[1], p->ids[2], p->ids[3], p->ids[4], p->ids[5], p->ids[6], p->ids[7]);
         if (p->condition != PROCESS_ENDED && p->space != 0)
             text_put(text, "VmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", (unsigned long)(p->size / 1024),
                      (unsigned long)(s.survey->resident * PAGE_KB));

@@ -124,11 +124,31 @@ void tree_facts(struct node *node, struct file_facts *facts)
     facts->device = TREE_DEVICE;
 }
 
-int64_t tree_change(struct node *node, const struct node_change *change)
+void tree_own(const struct walk *walk, const struct node *folder, struct node *node)
+{
+    if (walk->user != NULL) {
+        node->uid = walk->user->uid;
+        node->gid = walk->user->gid;
+    }
+    if ((folder->mode & MODE_SET_GROUP) != 0) { /* what is below it is of its group, too */
+        node->gid = folder->gid;
+        if (tree_is(node, FILE_DIRECTORY))
+            node->mode |= MODE_SET_GROUP;
+    }
+}
+
+int64_t tree_change(struct node *node, const struct file_user *user, const struct node_change *asked)
 {
     uint64_t now = node_now();
+    struct node_change own = *asked, *change = &own;
+    int error;
 
     spin_lock(&node->lock);
+    error = permission_change(user, node->mode, node->uid, node->gid, change);
+    if (error != 0) {
+        spin_unlock(&node->lock);
+        return error;
+    }
     if ((change->what & CHANGE_MODE) != 0)
         node->mode = (node->mode & FILE_TYPE_MASK) | (change->mode & 07777);
     if ((change->what & CHANGE_UID) != 0)
@@ -149,19 +169,40 @@ int64_t tree_change(struct node *node, const struct node_change *change)
     return 0;
 }
 
-int64_t tree_name_locked(const struct node *node, char *out, size_t size)
+/* The name in OUT, which begins at AT and ends the buffer, is from the tree's root on, and who asks has another. */
+static int64_t put_unreachable(char *out, size_t size, size_t at)
+{
+    static const char prefix[] = "(unreachable)";
+    size_t length;
+
+    if (at == size) /* the root itself */
+        out[at -= 2] = '/';
+    length = size - 1 - at;
+    if (length + sizeof(prefix) > size)
+        return -ENAMETOOLONG;
+    memmove(out + sizeof(prefix) - 1, out + at, length);
+    memcpy(out, prefix, sizeof(prefix) - 1);
+    out[sizeof(prefix) - 1 + length] = '\0';
+    return (int64_t)(sizeof(prefix) - 1 + length);
+}
+
+int64_t tree_name_locked(const struct node *node, const struct node *root, char *out, size_t size)
 {
     size_t at = size, length;
 
-    if (node == tree_root) {
+    if (root == NULL)
+        root = tree_root;
+    if (node == root) {
         if (size < 2)
             return -ENAMETOOLONG;
         memcpy(out, "/", 2);
         return 1;
     }
-    while (node != tree_root) {
+    while (node != root) {
         const struct entry *entry;
 
+        if (node == tree_root) /* ROOT is not above it */
+            return put_unreachable(out, size, at);
         if (tree_of(node) == NULL || list_empty(&tree_of(node)->names))
             return -ENOENT;
         entry = container_of(tree_of(node)->names.next, struct entry, of_node);
@@ -180,12 +221,12 @@ int64_t tree_name_locked(const struct node *node, char *out, size_t size)
     return (int64_t)length;
 }
 
-int64_t tree_name(struct node *node, char *out, size_t size)
+int64_t tree_name(struct node *node, const struct node *root, char *out, size_t size)
 {
     int64_t length;
 
     spin_lock(&tree_lock);
-    length = tree_name_locked(node, out, size);
+    length = tree_name_locked(node, root, out, size);
     spin_unlock(&tree_lock);
     return length;
 }
@@ -240,16 +281,21 @@ static int64_t away_from(const struct file *file, const char *path, struct tree_
 }
 
 /* A path that is empty, where that is allowed, is what it would begin at. */
-static int begin(struct walk *walk, struct node *start, const char *path, const struct msg_file_name *asked)
+static int begin(struct walk *walk, const struct walker *walker, struct node *start, const char *path,
+                 const struct msg_file_name *asked)
 {
     if (*path == '\0' && (asked->flags & NAME_EMPTY) != 0 && asked->operation != NAME_OPEN) {
-        *walk = (struct walk){.at = start != NULL ? start : tree_root, .rest = "", .links = asked->links};
+        *walk = (struct walk){.user = walker->user,
+                              .root = walker->root,
+                              .at = start != NULL ? start : walker->root,
+                              .rest = "",
+                              .links = asked->links};
         walk->node = walk->at;
         walk->last = WALK_ROOT;
         walk->name = "";
         return 0;
     }
-    return walk_begin(walk, start, path, asked->links);
+    return walk_begin(walk, walker, start, path, asked->links);
 }
 
 /* To the last part of the name, which has to exist. Of a name that is empty the node is there. */
@@ -281,7 +327,7 @@ static int64_t with_node(struct walk *walk, const struct msg_file_name *asked, s
     case NAME_CHANGE:
         if ((asked->change.what & CHANGE_MODE) != 0 && tree_is(walk->node, FILE_LINK))
             return -EOPNOTSUPP;
-        return tree_change(walk->node, &asked->change);
+        return tree_change(walk->node, walk->user, &asked->change);
     case NAME_READ_LINK:
         if (!tree_is(walk->node, FILE_LINK))
             return empty ? -ENOENT : -EINVAL;
@@ -355,15 +401,15 @@ static int64_t open_fifo(struct tree_result *result, uint32_t flags)
     return error;
 }
 
-static int64_t do_one(const struct msg_file_name *asked, struct node *start, const char *path, const char *text,
-                      struct tree_result *result)
+static int64_t do_one(const struct msg_file_name *asked, const struct walker *walker, struct node *start,
+                      const char *path, const char *text, struct tree_result *result)
 {
     struct node *gone = NULL;
     struct walk walk = {.at = NULL};
     int64_t error;
 
     spin_lock(&tree_lock);
-    error = begin(&walk, start, path, asked);
+    error = begin(&walk, walker, start, path, asked);
     if (error == 0)
         error = with_one(asked, text, &walk, result, &gone);
     if (error == WALK_AWAY)
@@ -379,17 +425,17 @@ static int64_t do_one(const struct msg_file_name *asked, struct node *start, con
     return error;
 }
 
-static int64_t do_two(const struct msg_file_name *asked, struct node *const starts[2], const char *first,
-                      const char *second, struct tree_result *result)
+static int64_t do_two(const struct msg_file_name *asked, const struct walker *walker, struct node *const starts[2],
+                      const char *first, const char *second, struct tree_result *result)
 {
     struct walk from = {.at = NULL}, to = {.at = NULL};
     struct node *gone = NULL;
     int64_t error;
 
     spin_lock(&tree_lock);
-    error = begin(&from, starts[0], first, asked);
+    error = begin(&from, walker, starts[0], first, asked);
     if (error == 0)
-        error = walk_begin(&to, starts[1], second, asked->links);
+        error = walk_begin(&to, walker, starts[1], second, asked->links);
     if (error == 0 && *from.rest != '\0')
         error = walk_to_parent(&from);
     if (error == WALK_AWAY) {
@@ -421,7 +467,7 @@ static int64_t find_mapped(uint64_t object, struct tree_result *result)
         return -ENOENT;
     result->text = heap_alloc_unset(PATH_MAX);
     if (result->text != NULL) {
-        if (tree_of(node) == NULL || tree_name(node, result->text, PATH_MAX) < 0)
+        if (tree_of(node) == NULL || tree_name(node, NULL, result->text, PATH_MAX) < 0)
             memcpy(result->text, "", 1);
         tree_facts(node, &result->facts);
         result->answer.facts = 1;
@@ -430,11 +476,27 @@ static int64_t find_mapped(uint64_t object, struct tree_result *result)
     return result->text != NULL ? 0 : -ENOMEM;
 }
 
-int64_t tree_do(const struct msg_file_name *asked, const char *first, const char *second, struct tree_result *result)
+/* The root of USER. *FILE is pinned meanwhile. 0 or -ESRCH. */
+static int64_t find_root(const struct file_user *user, struct file **file, struct node **root)
 {
+    *file = NULL;
+    *root = tree_root;
+    if (user == NULL || user->root == 0)
+        return 0;
+    *file = file_find(user->root);
+    if (*file == NULL || file_node(*file) == NULL || !tree_is(file_node(*file), FILE_DIRECTORY))
+        return -ESRCH;
+    *root = file_node(*file);
+    return 0;
+}
+
+int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user, const char *first, const char *second,
+                struct tree_result *result)
+{
+    struct walker walker = {.user = user};
     bool two = asked->operation == NAME_LINK || asked->operation == NAME_RENAME;
     struct node *starts[2];
-    struct file *files[2] = {NULL, NULL};
+    struct file *files[3] = {NULL, NULL, NULL};
     int64_t error;
 
     *result = (struct tree_result){.text = NULL};
@@ -442,8 +504,10 @@ int64_t tree_do(const struct msg_file_name *asked, const char *first, const char
         result->answer.value = find_mapped(asked->number, result);
         return result->answer.value;
     }
-    error = find_start(asked->start, &files[0], &starts[0]);
-    if (error == 1 && *first != '/') {
+    error = find_root(user, &files[2], &walker.root);
+    if (error != 0) {
+        /* closed: asked again */
+    } else if ((error = find_start(asked->start, &files[0], &starts[0])) == 1 && *first != '/') {
         result->answer.what = NAMED_ON;
         error = away_from(files[0], first, result);
     } else if (error >= 0 || *first == '/') {
@@ -452,11 +516,11 @@ int64_t tree_do(const struct msg_file_name *asked, const char *first, const char
             result->answer.what = NAMED_SECOND_ON;
             error = away_from(files[1], second, result);
         } else if (error >= 0 || *second == '/') {
-            error = two ? do_two(asked, starts, first, second, result)
-                        : do_one(asked, starts[0], first, second, result);
+            error = two ? do_two(asked, &walker, starts, first, second, result)
+                        : do_one(asked, &walker, starts[0], first, second, result);
         }
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         if (files[i] != NULL)
             file_unpin(files[i]);
     }

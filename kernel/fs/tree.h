@@ -43,16 +43,19 @@ int tree_seed(const struct tree_seed *seed);
 /* Makes /dev, /proc, /tmp and what is in them, as far as it is not there. */
 void tree_seed_rest(void);
 
-/* Does ASKED with the names FIRST and SECOND (or ""); RESULT->text, if not NULL, is the caller's to free. Any context
- * of kernel 0. Returns answer.value. */
-int64_t tree_do(const struct msg_file_name *asked, const char *first, const char *second, struct tree_result *result);
+/* Does ASKED for USER (NULL: root) with the names FIRST and SECOND (or ""); RESULT->text, if not NULL, is the caller's
+ * to free. Any context of kernel 0. Returns answer.value. */
+int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user, const char *first, const char *second,
+                struct tree_result *result);
 
 /* For open files with a node. */
 void tree_facts(struct node *node, struct file_facts *facts);
-int64_t tree_change(struct node *node, const struct node_change *change);
-/* The name of NODE from the root on, with a slash before it; of one with several, one of them. Returns its length;
- * -ENOENT: it has none any more; -ENAMETOOLONG. */
-int64_t tree_name(struct node *node, char *out, size_t size);
+/* -EPERM, -EACCES: USER (NULL: root) may not. */
+int64_t tree_change(struct node *node, const struct file_user *user, const struct node_change *asked);
+/* The name of NODE from the root on, with a slash before it; of one with several, one of them. ROOT, if not NULL, is
+ * the root of who asks; what is not below it has "(unreachable)" before its name. Returns its length; -ENOENT: it has
+ * none any more; -ENAMETOOLONG. */
+int64_t tree_name(struct node *node, const struct node *root, char *out, size_t size);
 void tree_statfs(struct file_space *space);
 
 #endif

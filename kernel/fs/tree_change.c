@@ -21,6 +21,8 @@ static int new_entry(struct walk *walk, bool directory, struct entry **out)
         return error;
     if ((slash && !directory) || walk->at->links == 0)
         return -ENOENT; /* also: the directory was removed */
+    if (tree_may(walk, walk->at, MAY_WRITE | MAY_EXECUTE) != 0)
+        return -EACCES;
     *out = entry_new(walk->name, walk->length);
     return *out == NULL ? -ENOSPC : 0;
 }
@@ -37,6 +39,11 @@ int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const 
         size++;
     if (error == 0)
         error = new_entry(walk, type == FILE_DIRECTORY, &entry);
+    if (error == 0 && ((type == FILE_CHARACTER && asked->number != 0) || type == FILE_BLOCK) &&
+        !permission_root(walk->user)) { /* character device 0 is nothing, which anyone may make */
+        entry_free(entry);
+        error = -EPERM;
+    }
     if (error != 0)
         return error;
     error = tree_make(asked->mode, asked->number, text, size, &node);
@@ -44,6 +51,7 @@ int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const 
         entry_free(entry);
         return error;
     }
+    tree_own(walk, walk->at, node);
     tree_put(walk->at, entry, node);
     node_put(node); /* the entry has it */
     return 0;
@@ -73,6 +81,18 @@ static void remove(struct entry *entry, struct node **gone)
     tree_touch(*gone, false);
 }
 
+/* May the walk's user take the name away that it has come to? */
+static int may_remove(const struct walk *walk)
+{
+    const struct node *folder = walk->at;
+
+    if (walk->user == NULL)
+        return 0;
+    if (tree_may(walk, folder, MAY_WRITE | MAY_EXECUTE) != 0)
+        return -EACCES;
+    return permission_remove(walk->user, folder->mode, folder->uid, walk->node->uid) ? 0 : -EPERM;
+}
+
 int64_t tree_unlink(struct walk *walk, bool directory, struct node **gone)
 {
     bool slash;
@@ -93,12 +113,15 @@ int64_t tree_unlink(struct walk *walk, bool directory, struct node **gone)
         return error;
     if (walk->node == NULL)
         return -ENOENT;
+    if (!directory && slash)
+        return tree_is(walk->node, FILE_DIRECTORY) ? -EISDIR : -ENOTDIR;
+    error = may_remove(walk);
+    if (error != 0)
+        return error;
     if (directory && !tree_is(walk->node, FILE_DIRECTORY))
         return -ENOTDIR;
     if (!directory && tree_is(walk->node, FILE_DIRECTORY))
         return -EISDIR;
-    if (!directory && slash)
-        return -ENOTDIR;
     if (directory && !is_empty(walk->node))
         return -ENOTEMPTY;
     remove(walk->entry, gone);
@@ -140,12 +163,26 @@ static bool is_above(const struct node *above, const struct node *node)
     return node == above;
 }
 
+static int may_rename(const struct walk *from, const struct walk *to, uint32_t flags)
+{
+    int error = may_remove(from);
+
+    if (error == 0)
+        error = to->node != NULL ? may_remove(to) : tree_may(to, to->at, MAY_WRITE | MAY_EXECUTE);
+    if (error == 0 && from->at != to->at && tree_is(from->node, FILE_DIRECTORY)) /* its ".." becomes another */
+        error = tree_may(from, from->node, MAY_WRITE);
+    if (error == 0 && (flags & NAME_EXCHANGE) != 0 && from->at != to->at && tree_is(to->node, FILE_DIRECTORY))
+        error = tree_may(to, to->node, MAY_WRITE);
+    return error;
+}
+
 /* May OLD be renamed to what stands at TO, if anything? Both walks have come to the last part; SLASHES were behind
  * their names. */
 static int check_rename(const struct walk *from, const struct walk *to, const bool slashes[2], uint32_t flags)
 {
     bool exchange = (flags & NAME_EXCHANGE) != 0;
     bool folder;
+    int error;
 
     if (from->node == NULL)
         return -ENOENT;
@@ -164,8 +201,13 @@ static int check_rename(const struct walk *from, const struct walk *to, const bo
         return exchange ? -EINVAL : -ENOTEMPTY;
     if (from->node == to->node)
         return 0;
+    if (to->node == NULL && to->at->links == 0)
+        return -ENOENT;
+    error = may_rename(from, to, flags);
+    if (error != 0)
+        return error;
     if (to->node == NULL)
-        return to->at->links == 0 ? -ENOENT : 0;
+        return 0;
     if (exchange)
         return 0;
     if (folder && !tree_is(to->node, FILE_DIRECTORY))

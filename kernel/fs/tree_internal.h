@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/fs/folder.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/permission.h"
 #include "kernel/fs/tree.h"
 
 extern struct spinlock tree_lock;
@@ -46,10 +47,12 @@ static inline bool tree_is(const struct node *node, uint32_t type)
 enum walk_last { WALK_NAME, WALK_DOT, WALK_DOT_DOT, WALK_ROOT };
 
 struct walk {
-    struct node *at;  /* the directory where it stands */
-    const char *rest; /* what is to be walked */
-    uint32_t links;   /* followed so far */
-    char *text;       /* heap, PATH_MAX: where REST is once a link was followed, or NULL */
+    const struct file_user *user; /* for whom; NULL: root */
+    struct node *root;            /* of that user */
+    struct node *at;              /* the directory where it stands */
+    const char *rest;             /* what is to be walked */
+    uint32_t links;               /* followed so far */
+    char *text;                   /* heap, PATH_MAX: where REST is once a link was followed, or NULL */
     /* what walk_to_parent has found: */
     const char *name; /* the last part */
     size_t length;
@@ -60,9 +63,15 @@ struct walk {
     struct node *node;   /* NULL: no such name */
 };
 
+/* Who walks, and from which root on. */
+struct walker {
+    const struct file_user *user; /* NULL: root */
+    struct node *root;
+};
+
 /* Begins at START (NULL: the root), which is a directory unless PATH begins with a slash. -ENOENT: PATH is empty;
  * -ENOTDIR. */
-int walk_begin(struct walk *walk, struct node *start, const char *path, uint32_t links);
+int walk_begin(struct walk *walk, const struct walker *walker, struct node *start, const char *path, uint32_t links);
 /* To the directory of the last part. 0 or a negative errno; WALK_AWAY: PATH goes on at a mount, as TEXT says, which
  * begins at the root. */
 #define WALK_AWAY 1
@@ -86,7 +95,17 @@ void tree_take(struct entry *entry);
 /* NODE's entries, links or facts have changed now. */
 void tree_touch(struct node *node, bool content);
 /* As tree_name. */
-int64_t tree_name_locked(const struct node *node, char *out, size_t size);
+int64_t tree_name_locked(const struct node *node, const struct node *root, char *out, size_t size);
+
+/* 0 or -EACCES: may the walk's user do MAY (MAY_*) with NODE? */
+static inline int tree_may(const struct walk *walk, const struct node *node, uint32_t may)
+{
+    if (walk->user == NULL && may != MAY_EXECUTE)
+        return 0;
+    return permission_check(walk->user, node->mode, node->uid, node->gid, may);
+}
+/* NODE, made just now, and the directory it comes into: whose it is. */
+void tree_own(const struct walk *walk, const struct node *folder, struct node *node);
 
 /* --- operations; they lock --- */
 

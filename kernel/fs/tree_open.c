@@ -15,6 +15,8 @@ static int make_here(struct walk *walk, uint32_t mode)
 
     if (walk->at->links == 0)
         return -ENOENT; /* the directory was removed */
+    if (tree_may(walk, walk->at, MAY_WRITE | MAY_EXECUTE) != 0)
+        return -EACCES;
     entry = entry_new(walk->name, walk->length);
     if (entry == NULL)
         return -ENOSPC;
@@ -23,6 +25,7 @@ static int make_here(struct walk *walk, uint32_t mode)
         entry_free(entry);
         return error;
     }
+    tree_own(walk, walk->at, node);
     tree_put(walk->at, entry, node);
     node_put(node);
     walk->node = node;
@@ -68,8 +71,11 @@ static int make_nameless(struct walk *walk, const struct msg_file_name *asked, s
         return -ENOTDIR;
     if (walk->node->links == 0)
         return -ENOENT;
+    if (tree_may(walk, walk->node, MAY_WRITE | MAY_EXECUTE) != 0)
+        return -EACCES;
     error = tree_make(FILE_REGULAR | (asked->mode & 07777), 0, NULL, 0, made);
     if (error == 0) {
+        tree_own(walk, walk->node, *made);
         tree_of(*made)->temporary = (asked->flags & OPEN_EXCLUSIVE) == 0;
         walk->node = *made;
     }
@@ -77,8 +83,9 @@ static int make_nameless(struct walk *walk, const struct msg_file_name *asked, s
 }
 
 /* What the flags ask for that NODE, which was there, does not give. */
-static int check(const struct node *node, uint32_t flags)
+static int check(const struct walk *walk, const struct node *node, uint32_t flags)
 {
+    static const uint32_t may[4] = {MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE};
     bool writing = (flags & OPEN_ACCESS) != 0 || (flags & OPEN_TRUNCATE) != 0;
     bool folder = tree_is(node, FILE_DIRECTORY);
 
@@ -93,9 +100,15 @@ static int check(const struct node *node, uint32_t flags)
     if (tree_is(node, FILE_LINK))
         return -ELOOP;
     if ((flags & OPEN_RUN) != 0)
-        return tree_is(node, FILE_REGULAR) && (node->mode & 0111) != 0 ? 0 : -EACCES;
+        return tree_is(node, FILE_REGULAR) ? tree_may(walk, node, MAY_EXECUTE) : -EACCES;
     if (folder && writing)
         return -EISDIR;
+    if (walk->user != NULL) {
+        if (tree_may(walk, node, may[flags & OPEN_ACCESS] | ((flags & OPEN_TRUNCATE) != 0 ? MAY_WRITE : 0)) != 0)
+            return -EACCES;
+        if ((flags & OPEN_NO_ATIME) != 0 && !permission_owner(walk->user, node->uid))
+            return -EPERM;
+    }
     return tree_is(node, FILE_BLOCK) || tree_is(node, FILE_SOCKET) ? -ENXIO : 0;
 }
 
@@ -120,7 +133,7 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
         result->text = heap_alloc_unset(PATH_MAX);
         if (result->text == NULL)
             return -ENOMEM;
-        if (tree_name_locked(node, result->text, PATH_MAX) < 0)
+        if (tree_name_locked(node, NULL, result->text, PATH_MAX) < 0)
             result->text[0] = '\0';
         tree_facts(node, &result->facts);
         result->answer.facts = 1;
@@ -168,6 +181,6 @@ int64_t tree_open(struct walk *walk, const struct msg_file_name *asked, struct t
     if (error == 0 && walk->node == NULL)
         error = -ENOENT;
     if (error == 0 && !is_new)
-        error = check(walk->node, flags);
+        error = check(walk, walk->node, flags);
     return error != 0 ? error : open_node(walk->node, flags, is_new, result);
 }

@@ -5,9 +5,13 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 
-int walk_begin(struct walk *walk, struct node *start, const char *path, uint32_t links)
+int walk_begin(struct walk *walk, const struct walker *walker, struct node *start, const char *path, uint32_t links)
 {
-    *walk = (struct walk){.at = *path == '/' || start == NULL ? tree_root : start, .rest = path, .links = links};
+    *walk = (struct walk){.user = walker->user,
+                          .root = walker->root,
+                          .at = *path == '/' || start == NULL ? walker->root : start,
+                          .rest = path,
+                          .links = links};
     if (*path == '\0')
         return -ENOENT;
     return tree_is(walk->at, FILE_DIRECTORY) ? 0 : -ENOTDIR;
@@ -46,14 +50,14 @@ static int follow_link(struct walk *walk, const struct node *link, const char *a
     if (++walk->links > LINKS_MAX)
         return -ELOOP;
     if (*target == '/')
-        walk->at = tree_root;
+        walk->at = walk->root;
     return replace(walk, target, strlen(target), after);
 }
 
 static int go_away(struct walk *walk, const struct node *mount, const char *after)
 {
     char name[NAME_MAX + 2];
-    int64_t length = tree_name_locked(mount, name, sizeof(name));
+    int64_t length = tree_name_locked(mount, NULL, name, sizeof(name));
     int error = length < 0 ? (int)length : replace(walk, name, (size_t)length, after);
 
     return error != 0 ? error : WALK_AWAY;
@@ -64,6 +68,12 @@ static const char *skip_slashes(const char *text)
     while (*text == '/')
         text++;
     return text;
+}
+
+/* The directory above: the root is its own. */
+static struct node *above(const struct walk *walk)
+{
+    return walk->at == walk->root ? walk->root : tree_of(walk->at)->parent;
 }
 
 /* Takes one part that is not the last, AFTER is behind it. */
@@ -77,7 +87,7 @@ static int step(struct walk *walk, size_t length, const char *after)
         return 0;
     }
     if (length == 2 && name[0] == '.' && name[1] == '.') {
-        walk->at = tree_of(walk->at)->parent;
+        walk->at = above(walk);
         walk->rest = skip_slashes(after);
         return 0;
     }
@@ -103,6 +113,8 @@ int walk_to_parent(struct walk *walk)
         const char *name = skip_slashes(walk->rest);
         size_t length = 0;
 
+        if (walk->user != NULL && *name != '\0' && tree_may(walk, walk->at, MAY_EXECUTE) != 0)
+            return -EACCES;
         while (name[length] != '\0' && name[length] != '/')
             length++;
         if (length > NAME_MAX)
@@ -142,7 +154,7 @@ int walk_to_last(struct walk *walk, bool follow)
         walk->entry = NULL;
         walk->node = walk->at;
         if (walk->last == WALK_DOT_DOT)
-            walk->node = tree_of(walk->at)->parent;
+            walk->node = above(walk);
         if (walk->last != WALK_NAME)
             return 0;
         walk->entry = folder_find(&tree_of(walk->at)->entries, walk->name, walk->length);

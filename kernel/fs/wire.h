@@ -36,12 +36,13 @@ enum file_operation {
     FILE_GET_FLAGS,   /* fd */
     FILE_SET_FLAGS,   /* fd, argument: flags of open */
     FILE_ENTRIES,     /* fd, argument: bytes of room; result data: as getdents64 */
-    FILE_PATH,        /* fd; result data: a directory's name. -ENOTDIR */
+    FILE_PATH,        /* fd, argument: a directory of this kernel from which on, 0: the root; result data: a directory's
+                         name. -ENOTDIR */
     FILE_MAP,         /* fd, argument: 1 to share, 2 to share and write, else 0; extra: the space's home; the result is
                          the object on the file's kernel, granted to that home (mm/file_hold.h), 0: no file, but zeros */
     FILE_CONTROL,     /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
     FILE_OPERATE,     /* fd, extra: enum file_special, argument; data; result data: as many bytes as the value says */
-    FILE_CHANGE,      /* fd, data: struct node_change */
+    FILE_CHANGE,      /* fd, data: struct node_change, and struct file_user unless it is root */
     FILE_SPACE,       /* fd; result data: struct file_space */
     FILE_OPENED,      /* fd: an end of a FIFO. -EAGAIN until the other one has been opened */
     FILE_RESIZE = 40, /* fd, argument: bytes. Its answer, as FILE_ALLOCATE's, may have FILE_SETTLES */
@@ -150,8 +151,21 @@ struct node_change {
     uint64_t atime, mtime; /* ns since 1970 */
 };
 
+#define FILE_USER_GROUPS 32u
+
+struct file_user { /* for whom something is done that is not root in the root of the tree; as many groups as COUNT says
+                      follow, an even number of places */
+    uint32_t uid, gid;
+    uint64_t root; /* a directory of kernel 0 where absolute names begin; 0: the root */
+    uint32_t count;
+    uint32_t pad;
+    uint32_t groups[FILE_USER_GROUPS];
+};
+
+#define NAME_FOR_USER 0x80000000u /* in operation: struct file_user follows, before the names */
+
 struct msg_file_name {      /* FILE_NAME, to kernel 0; two names follow, the second perhaps empty, each with its NUL */
-    uint32_t operation;     /* enum name_operation */
+    uint32_t operation;     /* enum name_operation, and NAME_FOR_USER */
     uint32_t flags;         /* NAME_*, or as said there */
     uint64_t start, second; /* files of kernel 0 where names begin that are not absolute; 0: the root */
     uint64_t number;

@@ -1,0 +1,460 @@
+/* test-users: users, groups and permissions (credentials(7), path_resolution(7)), from every kernel. Each test is done
+ * by a child that gives up being root, in a directory of its own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userland/tests/machine.h"
+#include "userland/tests/spread.h"
+#include "userland/tests/tap.h"
+
+#define USER 1000
+#define OTHER 1001
+#define GROUP 100
+#define OTHER_GROUP 101
+
+static char folder[] = "/tmp/test-users-XXXXXX";
+
+/* Does BODY in a child; it holds what BODY says. */
+static void in_child(int (*body)(void *), void *context)
+{
+    EXPECT(spread_child(body, context) == 0, "the child says why");
+}
+
+/* In a child: WHAT must hold. */
+#define HOLDS(what)                                                                                                    \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            printf("# line %d: %s (errno %d)\n", __LINE__, #what, errno);                                              \
+            fflush(stdout);                                                                                            \
+            return 1;                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+#define FAILS(call, error) HOLDS((call) == -1 && errno == (error))
+
+static int become(uid_t user, gid_t group)
+{
+    HOLDS(setgroups(0, NULL) == 0 && setresgid(group, group, group) == 0 && setresuid(user, user, user) == 0);
+    return 0;
+}
+
+static int make(const char *name, mode_t mode)
+{
+    int fd = open(name, O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+    HOLDS(fd >= 0 && fchmod(fd, mode) == 0 && close(fd) == 0);
+    return 0;
+}
+
+static bool are(uid_t real, uid_t effective, uid_t saved)
+{
+    uid_t r, e, s;
+
+    return getresuid(&r, &e, &s) == 0 && r == real && e == effective && s == saved && getuid() == real &&
+           geteuid() == effective;
+}
+
+static int ids(void *context)
+{
+    (void)context;
+    HOLDS(are(0, 0, 0));
+    HOLDS(setresuid(USER, (uid_t)-1, OTHER) == 0 && are(USER, 0, OTHER));
+    HOLDS(setreuid((uid_t)-1, OTHER) == 0 && are(USER, OTHER, OTHER));
+    FAILS(setuid(0), EPERM);
+    FAILS(setresuid(0, (uid_t)-1, (uid_t)-1), EPERM);
+    HOLDS(setuid(USER) == 0 && are(USER, USER, OTHER));
+    HOLDS(seteuid(OTHER) == 0 && are(USER, OTHER, OTHER));
+    HOLDS(setreuid(OTHER, USER) == 0 && are(OTHER, USER, USER));
+    FAILS(setgid(GROUP), EPERM);
+    HOLDS(setgid(0) == 0);
+    FAILS(machine_call1(SYS_setuid, -1) == -EINVAL ? (errno = EINVAL, -1) : 0, EINVAL);
+    FAILS(setgroups(0, NULL), EPERM);
+    return 0;
+}
+
+static void test_ids(void)
+{
+    in_child(ids, NULL);
+}
+
+static int groups(void *context)
+{
+    gid_t some[4] = {9, 7, 8, 7}, got[4] = {0};
+
+    (void)context;
+    HOLDS(setgroups(4, some) == 0);
+    HOLDS(getgroups(0, NULL) == 4 && getgroups(4, got) == 4);
+    HOLDS(got[0] == 7 && got[1] == 7 && got[2] == 8 && got[3] == 9);
+    FAILS(getgroups(3, got), EINVAL);
+    HOLDS(setgroups(0, NULL) == 0 && getgroups(0, NULL) == 0);
+    return 0;
+}
+
+static void test_groups(void)
+{
+    in_child(groups, NULL);
+}
+
+/* A thread's users are its own, and go along. */
+static void *other_thread(void *context)
+{
+    long *failed = context;
+
+    for (int k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        if (machine_call0(SYS_geteuid) != USER || machine_call0(SYS_getuid) != 0 || access("private", R_OK) != 0 ||
+            open("private", O_RDONLY) != -1 || errno != EACCES)
+            (*failed)++;
+    }
+    return NULL;
+}
+
+static int threads(void *context)
+{
+    pthread_t thread;
+    long failed = 0;
+
+    (void)context;
+    HOLDS(make("private", 0600) == 0);
+    HOLDS(machine_call3(SYS_setresuid, -1, USER, -1) == 0);
+    HOLDS(pthread_create(&thread, NULL, other_thread, &failed) == 0);
+    HOLDS(machine_call3(SYS_setresuid, -1, 0, -1) == 0);
+    HOLDS(pthread_join(thread, NULL) == 0 && failed == 0);
+    HOLDS(geteuid() == 0 && unlink("private") == 0);
+    return 0;
+}
+
+static void test_threads(void)
+{
+    in_child(threads, NULL);
+}
+
+static int open_close(const char *name, int flags)
+{
+    int fd = open(name, flags);
+
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? -1 : 0;
+}
+
+static int permissions(void *context)
+{
+    const gid_t group = GROUP;
+    long kernel = (long)context;
+    struct stat facts;
+
+    HOLDS(make("owner", 0400) == 0 && chown("owner", USER, GROUP) == 0);
+    HOLDS(make("group", 0040) == 0 && chown("group", OTHER, GROUP) == 0);
+    HOLDS(make("others", 0004) == 0);
+    HOLDS(make("not-owner", 0077) == 0 && chown("not-owner", USER, GROUP) == 0);
+    HOLDS(mkdir("closed", 0700) == 0 && make("closed/in", 0777) == 0);
+    HOLDS(mkdir("seen", 0711) == 0 && make("seen/in", 0644) == 0);
+    HOLDS(mkdir("own", 0755) == 0 && chown("own", USER, OTHER_GROUP) == 0);
+    HOLDS(setgroups(1, &group) == 0 && setresgid(OTHER_GROUP, OTHER_GROUP, OTHER_GROUP) == 0 &&
+          setresuid(USER, USER, USER) == 0);
+    spread_go(kernel);
+    HOLDS(open_close("owner", O_RDONLY) == 0);
+    FAILS(open_close("owner", O_RDWR), EACCES);
+    HOLDS(open_close("group", O_RDONLY) == 0 && open_close("others", O_RDONLY) == 0);
+    FAILS(open_close("group", O_WRONLY), EACCES);
+    FAILS(open_close("not-owner", O_RDONLY), EACCES);
+    FAILS(open_close("others", O_RDONLY | O_TRUNC), EACCES);
+    FAILS(open_close("closed/in", O_RDONLY), EACCES);
+    FAILS(stat("closed/in", &facts), EACCES);
+    FAILS(chdir("closed"), EACCES);
+    HOLDS(open_close("seen/in", O_RDONLY) == 0 && open_close("seen", O_PATH) == 0);
+    FAILS(open_close("seen", O_RDONLY | O_DIRECTORY), EACCES);
+    FAILS(mkdir("new", 0700), EACCES);
+    FAILS(symlink("x", "new"), EACCES);
+    FAILS(link("owner", "new"), EACCES);
+    FAILS(unlink("owner"), EACCES);
+    FAILS(rename("owner", "new"), EACCES);
+    FAILS(rename("owner", "own/new"), EACCES);
+    FAILS(mkdir("own", 0700), EEXIST);
+    HOLDS(mkdir("own/new", 0777) == 0 && stat("own/new", &facts) == 0);
+    HOLDS(facts.st_uid == USER && facts.st_gid == OTHER_GROUP);
+    HOLDS(rename("own/new", "own/newer") == 0 && rmdir("own/newer") == 0);
+    FAILS(mknod("own/node", S_IFCHR | 0600, makedev(1, 3)), EPERM);
+    HOLDS(mknod("own/fifo", S_IFIFO | 0600, 0) == 0 && unlink("own/fifo") == 0);
+    FAILS(truncate("others", 0), EACCES);
+    FAILS(access("others", W_OK), EACCES);
+    HOLDS(access("others", R_OK) == 0);
+    FAILS(execl("others", "others", NULL), EACCES);
+    return 0;
+}
+
+static int clean(void *context)
+{
+    (void)context;
+    HOLDS(unlink("owner") == 0 && unlink("group") == 0 && unlink("others") == 0 && unlink("not-owner") == 0);
+    HOLDS(unlink("closed/in") == 0 && rmdir("closed") == 0 && unlink("seen/in") == 0 && rmdir("seen") == 0);
+    HOLDS(rmdir("own") == 0);
+    return 0;
+}
+
+static void test_permissions(void)
+{
+    for (long k = 0; k < spread_count(); k++) {
+        in_child(permissions, (void *)k);
+        in_child(clean, NULL);
+    }
+}
+
+static int changes(void *context)
+{
+    const gid_t group = GROUP;
+    struct timespec times[2] = {{1, 0}, {1, 0}};
+    struct stat facts;
+    int fd;
+
+    HOLDS(make("own", 0644) == 0 && chown("own", USER, OTHER_GROUP) == 0);
+    HOLDS(make("roots", 0666) == 0);
+    fd = open("roots", O_RDWR);
+    HOLDS(fd >= 0 && setgroups(1, &group) == 0 && setresgid(group, group, group) == 0 &&
+          setresuid(USER, USER, USER) == 0);
+    spread_go((long)context);
+    FAILS(chmod("roots", 0644), EPERM);
+    FAILS(fchmod(fd, 0644), EPERM);
+    FAILS(fchown(fd, USER, (gid_t)-1), EPERM);
+    FAILS(utimensat(AT_FDCWD, "roots", times, 0), EPERM);
+    HOLDS(utimensat(AT_FDCWD, "roots", NULL, 0) == 0);
+    HOLDS(chmod("own", 02755) == 0 && stat("own", &facts) == 0 && (facts.st_mode & 07777) == 0755);
+    FAILS(chown("own", OTHER, (gid_t)-1), EPERM);
+    FAILS(chown("own", (uid_t)-1, 5), EPERM);
+    HOLDS(chown("own", USER, GROUP) == 0 && chmod("own", 06755) == 0);
+    HOLDS(stat("own", &facts) == 0 && (facts.st_mode & 07777) == 06755 && facts.st_gid == GROUP);
+    HOLDS(chown("own", (uid_t)-1, GROUP) == 0 && stat("own", &facts) == 0 && (facts.st_mode & 07777) == 0755);
+    return 0;
+}
+
+static void test_changes(void)
+{
+    for (long k = 0; k < spread_count(); k++) {
+        in_child(changes, (void *)k);
+        EXPECT(unlink("own") == 0 && unlink("roots") == 0, "%s", strerror(errno));
+    }
+}
+
+static int sticky(void *context)
+{
+    (void)context;
+    HOLDS(become(OTHER, GROUP) == 0);
+    FAILS(unlink("sticky/theirs"), EPERM);
+    FAILS(rename("sticky/theirs", "sticky/x"), EPERM);
+    HOLDS(make("sticky/ours", 0600) == 0);
+    FAILS(rename("sticky/ours", "sticky/theirs"), EPERM);
+    HOLDS(unlink("sticky/ours") == 0);
+    return 0;
+}
+
+static int inherits(void *context)
+{
+    struct stat facts;
+
+    (void)context;
+    HOLDS(become(USER, GROUP) == 0);
+    HOLDS(mkdir("grouped/sub", 0755) == 0 && stat("grouped/sub", &facts) == 0);
+    HOLDS(facts.st_gid == OTHER_GROUP && (facts.st_mode & S_ISGID) != 0 && facts.st_uid == USER);
+    HOLDS(make("grouped/sub/file", 0644) == 0 && stat("grouped/sub/file", &facts) == 0);
+    HOLDS(facts.st_gid == OTHER_GROUP && (facts.st_mode & S_ISGID) == 0);
+    return 0;
+}
+
+static void test_folders(void)
+{
+    EXPECT(mkdir("sticky", 0777) == 0 && chmod("sticky", 01777) == 0, "%s", strerror(errno));
+    EXPECT(make("sticky/theirs", 0666) == 0 && chown("sticky/theirs", USER, GROUP) == 0, "%s", strerror(errno));
+    in_child(sticky, NULL);
+    EXPECT(unlink("sticky/theirs") == 0 && rmdir("sticky") == 0, "%s", strerror(errno));
+    EXPECT(mkdir("grouped", 0777) == 0 && chown("grouped", 0, OTHER_GROUP) == 0 && chmod("grouped", 02777) == 0, "%s",
+           strerror(errno));
+    in_child(inherits, NULL);
+    EXPECT(unlink("grouped/sub/file") == 0 && rmdir("grouped/sub") == 0 && rmdir("grouped") == 0, "%s",
+           strerror(errno));
+}
+
+/* access(2) asks for the real user, opening for that of files. */
+static int accessing(void *context)
+{
+    (void)context;
+    HOLDS(make("secret", 0600) == 0);
+    HOLDS(setresuid(USER, 0, 0) == 0);
+    FAILS(access("secret", R_OK), EACCES);
+    HOLDS(faccessat(AT_FDCWD, "secret", R_OK, AT_EACCESS) == 0);
+    HOLDS(open_close("secret", O_RDONLY) == 0);
+    HOLDS(setfsuid(USER) == 0 && setfsuid((uid_t)-1) == USER);
+    FAILS(open_close("secret", O_RDONLY), EACCES);
+    HOLDS(setfsuid(0) == USER && open_close("secret", O_RDONLY) == 0);
+    HOLDS(unlink("secret") == 0);
+    return 0;
+}
+
+static void test_access(void)
+{
+    in_child(accessing, NULL);
+}
+
+static int tell_ids(void)
+{
+    printf("%d %d %d %d %ld\n", (int)getuid(), (int)geteuid(), (int)getgid(), (int)getegid(),
+           (long)getauxval(AT_SECURE));
+    fflush(stdout);
+    return getauxval(AT_UID) == getuid() && getauxval(AT_EUID) == geteuid() ? 0 : 1;
+}
+
+/* Copies this program to NAME. */
+static int copy_self(const char *name)
+{
+    char bytes[16384];
+    int from = open("/proc/self/exe", O_RDONLY), to = open(name, O_CREAT | O_WRONLY, 0700);
+    ssize_t count;
+
+    HOLDS(from >= 0 && to >= 0);
+    while ((count = read(from, bytes, sizeof(bytes))) > 0)
+        HOLDS(write(to, bytes, (size_t)count) == count);
+    HOLDS(close(from) == 0 && close(to) == 0);
+    return 0;
+}
+
+struct runs {
+    mode_t mode;
+    const char *says;
+};
+
+static int runs(void *context)
+{
+    const struct runs *want = context;
+    char text[64] = "";
+    int ends[2], status;
+    pid_t child;
+
+    HOLDS(chown("program", OTHER, OTHER_GROUP) == 0 && chmod("program", want->mode) == 0);
+    HOLDS(pipe(ends) == 0 && become(USER, GROUP) == 0);
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], 1);
+        execl("program", "program", "ids", NULL);
+        _exit(9);
+    }
+    HOLDS(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    HOLDS(read(ends[0], text, sizeof(text) - 1) > 0);
+    if (strcmp(text, want->says) != 0)
+        printf("# it says '%s', not '%s'\n", text, want->says);
+    HOLDS(strcmp(text, want->says) == 0);
+    return 0;
+}
+
+static void test_exec(void)
+{
+    static struct runs want[] = {{0755, "1000 1000 100 100 0\n"},
+                                 {04755, "1000 1001 100 100 1\n"},
+                                 {02755, "1000 1000 100 101 1\n"},
+                                 {02745, "1000 1000 100 100 0\n"},
+                                 {06755, "1000 1001 100 101 1\n"}};
+
+    EXPECT(copy_self("program") == 0, "a copy");
+    for (size_t i = 0; i < TAP_COUNT(want); i++)
+        in_child(runs, &want[i]);
+    EXPECT(unlink("program") == 0, "%s", strerror(errno));
+}
+
+/* A child of another user, on kernel NUMBER, that sleeps. */
+static pid_t sleeper(long number, uid_t user)
+{
+    int ends[2];
+    char byte;
+    pid_t child;
+
+    if (pipe(ends) != 0)
+        return -1;
+    child = fork();
+    if (child == 0) {
+        spread_go(number);
+        if (setpgid(0, 0) != 0 || setresuid(user, user, user) != 0 || write(ends[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    if (read(ends[0], &byte, 1) != 1)
+        return -1;
+    close(ends[0]);
+    close(ends[1]);
+    return child;
+}
+
+static int kills(void *context)
+{
+    const pid_t *ids = context;
+
+    HOLDS(setresuid(USER, USER, USER) == 0);
+    FAILS(kill(ids[0], SIGTERM), EPERM);
+    FAILS(kill(ids[0], 0), EPERM);
+    FAILS(kill(-ids[0], SIGTERM), EPERM);
+    FAILS(kill(1, 0), EPERM);
+    FAILS((long)syscall(SYS_tkill, ids[0], SIGTERM), EPERM);
+    FAILS((long)syscall(SYS_tgkill, ids[0], ids[0], SIGTERM), EPERM);
+    HOLDS(kill(ids[0], SIGCONT) == 0); /* of the same session */
+    HOLDS(kill(ids[1], 0) == 0 && kill(-ids[1], 0) == 0 && syscall(SYS_tkill, ids[1], SIGTERM) == 0);
+    return 0;
+}
+
+static void test_kill(void)
+{
+    for (long k = 0; k < spread_count(); k++) {
+        pid_t children[2] = {sleeper(k, OTHER), sleeper(k, USER)};
+        int status;
+
+        EXPECT(children[0] > 0 && children[1] > 0, "%s", strerror(errno));
+        in_child(kills, children);
+        EXPECT(waitpid(children[1], &status, 0) == children[1] && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM,
+               "status %x", status);
+        EXPECT(waitpid(children[0], &status, WNOHANG) == 0, "it lives");
+        kill(children[0], SIGKILL);
+        waitpid(children[0], &status, 0);
+    }
+}
+
+static const struct tap_test tests[] = {
+    {"ids of users are set as setresuid(2) and its kin say", test_ids},
+    {"further groups are kept in order", test_groups},
+    {"a thread's users are its own on every kernel", test_threads},
+    {"permissions hold for names, from every kernel", test_permissions},
+    {"permissions, owners and times are changed by owners only", test_changes},
+    {"sticky directories, and those that give their group", test_folders},
+    {"access asks for the real user, open for that of files", test_access},
+    {"a program may run as its owner or group, and is told so", test_exec},
+    {"signals go to processes of the same user, on every kernel", test_kill},
+};
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    if (argc == 2 && strcmp(argv[1], "ids") == 0)
+        return tell_ids();
+    spread_begin();
+    umask(0);
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0 || chmod(folder, 0755) != 0) {
+        perror(folder);
+        return 1;
+    }
+    status = tap_run(tests, TAP_COUNT(tests));
+    if (rmdir(folder) != 0) {
+        printf("# %s is not empty\n", folder);
+        status = 1;
+    }
+    return status;
+}

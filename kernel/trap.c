@@ -6,6 +6,7 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/dev/serial.h"
+#include "kernel/dev/virtio_9p.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/printf.h"
@@ -187,6 +188,9 @@ static void interrupt(const struct trap_frame *frame)
         break;
     case VECTOR_SERIAL:
         serial_interrupt();
+        break;
+    case VECTOR_VIRTIO:
+        virtio_9p_interrupt();
         break;
     case VECTOR_SPURIOUS:
         return; /* has no end of interrupt */

@@ -37,6 +37,7 @@ struct trap_frame {
 #define TRAP_SYSCALL 256
 
 #define VECTOR_SERIAL 0x24 /* COM1, through the I/O APIC */
+#define VECTOR_VIRTIO 0x25 /* answers of a virtio device, by MSI-X */
 #define VECTOR_TIMER 0x40
 #define VECTOR_DOORBELL 0x41 /* a peer has messages for us */
 #define VECTOR_WAKE 0x42     /* another CPU of this instance: look at the run queue */

@@ -1,0 +1,301 @@
+/* virtio on PCI. See the header. */
+#include "kernel/dev/virtio.h"
+
+#include "boot/window.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "mm/heap.h"
+
+/* capabilities (4.1.4) */
+#define CAPABILITY_VENDOR 0x09
+#define CAPABILITY_MSIX 0x11
+#define TYPE_COMMON 1u
+#define TYPE_NOTIFY 2u
+#define TYPE_DEVICE 4u
+/* struct virtio_pci_common_cfg (4.1.4.3) */
+#define COMMON_SIZE 56u
+#define DEVICE_FEATURE_SELECT 0
+#define DEVICE_FEATURE 4
+#define DRIVER_FEATURE_SELECT 8
+#define DRIVER_FEATURE 12
+#define CONFIG_VECTOR 16
+#define QUEUES 18
+#define STATUS 20
+#define QUEUE_SELECT 22
+#define QUEUE_SIZE 24
+#define QUEUE_VECTOR 26
+#define QUEUE_ENABLE 28
+#define QUEUE_NOTIFY 30
+#define QUEUE_DESCRIPTORS 32
+#define QUEUE_AVAILABLE 40
+#define QUEUE_USED 48
+#define STATUS_SEEN 1u
+#define STATUS_DRIVER 2u
+#define STATUS_READY 4u
+#define STATUS_FEATURES 8u
+#define STATUS_RESET 64u  /* DEVICE_NEEDS_RESET */
+#define STATUS_GONE 0xffu /* no device answers there any more */
+#define FEATURE_VERSION_1 (1ull << 32)
+#define NO_VECTOR 0xffffu
+/* MSI-X (PCI Local Bus Specification 3.0, 6.8.2) and what an interrupt is as a write to memory (Intel SDM 3A, 10.11) */
+#define MSIX_ENABLE 0x80000000u
+#define MSIX_MASK_ALL 0x40000000u
+#define MSIX_ENTRY 16u
+#define MESSAGE_ADDRESS 0xfee00000u
+#define RESET_TURNS 1000000u
+
+#define WRITES 2u /* flags of a descriptor: the device writes it */
+#define NEXT 1u
+#define RING_SIZE (2 * VIRTIO_SLOTS)
+
+struct virtio_descriptor {
+    uint64_t address;
+    uint32_t size;
+    uint16_t flags, next;
+};
+
+struct virtio_available {
+    uint16_t flags, index;
+    uint16_t ring[RING_SIZE];
+};
+
+struct virtio_used {
+    uint16_t flags, index;
+    struct {
+        uint32_t first, written;
+    } ring[RING_SIZE];
+};
+
+struct rings { /* one page; all as aligned as 2.4 wants */
+    struct virtio_descriptor descriptors[RING_SIZE];
+    struct virtio_available available;
+    uint32_t pad;
+    struct virtio_used used;
+};
+
+_Static_assert(sizeof(struct rings) <= PAGE_SIZE && offsetof(struct rings, used) % 4 == 0, "one frame");
+
+static uint64_t physical(const void *object)
+{
+    return (uint64_t)(uintptr_t)object - (uint64_t)(uintptr_t)window_direct(0);
+}
+
+static uint16_t get16(const struct virtio *device, uint32_t at)
+{
+    return *(volatile uint16_t *)(device->common + at);
+}
+
+static void set16(const struct virtio *device, uint32_t at, uint16_t value)
+{
+    *(volatile uint16_t *)(device->common + at) = value;
+}
+
+static void set32(const struct virtio *device, uint32_t at, uint32_t value)
+{
+    *(volatile uint32_t *)(device->common + at) = value;
+}
+
+/* 64-bit registers are written in halves (4.1.3.1). */
+static void set_address(const struct virtio *device, uint32_t at, const void *object)
+{
+    set32(device, at, (uint32_t)physical(object));
+    set32(device, at + 4, (uint32_t)(physical(object) >> 32));
+}
+
+/* Maps SIZE bytes from OFFSET on of region INDEX, or NULL: they are not there. */
+static volatile uint8_t *map_part(const struct pci_function *function, uint32_t index, uint32_t offset, uint32_t size)
+{
+    uint64_t whole, base = pci_region(function, index, &whole);
+
+    return base == 0 || size == 0 || offset > whole || size > whole - offset ? NULL
+                                                                             : window_map_device(base + offset, size);
+}
+
+/* The registers of TYPE, or NULL; AT: the capability. */
+static volatile uint8_t *map_type(const struct pci_function *function, uint32_t type, uint32_t least, uint32_t *at,
+                                  uint32_t *size)
+{
+    for (*at = pci_capability(function, CAPABILITY_VENDOR, 0); *at != 0;
+         *at = pci_capability(function, CAPABILITY_VENDOR, *at)) {
+        *size = pci_read(function, *at + 12, 4);
+        if (pci_read(function, *at + 3, 1) == type && *size >= least)
+            return map_part(function, pci_read(function, *at + 4, 1), pci_read(function, *at + 8, 4), *size);
+    }
+    return NULL;
+}
+
+/* Entry 0 of the table is VECTOR_VIRTIO on the kernel's first CPU. */
+static int route_interrupts(const struct pci_function *function)
+{
+    uint32_t at = pci_capability(function, CAPABILITY_MSIX, 0), place;
+    volatile uint32_t *entry;
+
+    if (at == 0)
+        return -ENODEV;
+    place = pci_read(function, at + 4, 4);
+    entry = (volatile uint32_t *)map_part(function, place & 7, place & ~7u, MSIX_ENTRY);
+    if (entry == NULL)
+        return -ENODEV;
+    entry[0] = MESSAGE_ADDRESS | (cpus[0]->apic_id & 0xff) << 12;
+    entry[1] = 0;
+    entry[2] = VECTOR_VIRTIO;
+    entry[3] = 0; /* not masked */
+    pci_write(function, at, (pci_read(function, at, 4) & ~MSIX_MASK_ALL) | MSIX_ENABLE);
+    return 0;
+}
+
+static int agree(const struct virtio *device, uint64_t features)
+{
+    uint64_t offered = 0;
+
+    for (uint32_t half = 0; half < 2; half++) {
+        set32(device, DEVICE_FEATURE_SELECT, half);
+        offered |= (uint64_t) * (volatile uint32_t *)(device->common + DEVICE_FEATURE) << half * 32;
+    }
+    if ((offered & FEATURE_VERSION_1) == 0)
+        return -ENODEV;
+    offered &= features | FEATURE_VERSION_1;
+    for (uint32_t half = 0; half < 2; half++) {
+        set32(device, DRIVER_FEATURE_SELECT, half);
+        set32(device, DRIVER_FEATURE, (uint32_t)(offered >> half * 32));
+    }
+    device->common[STATUS] = STATUS_SEEN | STATUS_DRIVER | STATUS_FEATURES;
+    return (device->common[STATUS] & STATUS_FEATURES) != 0 ? 0 : -EIO;
+}
+
+/* Queue 0. REGISTERS: where doorbells are, STEP bytes from one to the next. */
+static int start_queue(struct virtio *device, volatile uint8_t *registers, uint32_t size, uint32_t step)
+{
+    struct rings *rings;
+    uint32_t length, place;
+
+    set16(device, QUEUE_SELECT, 0);
+    length = get16(device, QUEUE_SIZE);
+    place = get16(device, QUEUE_NOTIFY) * step;
+    if (get16(device, QUEUES) == 0 || length < 2 || (length & (length - 1)) != 0 || place + 2 > size)
+        return -ENODEV;
+    rings = heap_alloc(PAGE_SIZE);
+    if (rings == NULL)
+        return -ENOMEM;
+    if (length > RING_SIZE)
+        length = RING_SIZE;
+    device->slots = length / 2;
+    device->free = device->slots == 64 ? UINT64_MAX : (1ull << device->slots) - 1;
+    device->descriptors = rings->descriptors;
+    device->available = &rings->available;
+    device->used = &rings->used;
+    device->doorbell = (volatile uint16_t *)(registers + place);
+    set16(device, QUEUE_SIZE, (uint16_t)length);
+    set16(device, CONFIG_VECTOR, 0);
+    set16(device, QUEUE_VECTOR, 0);
+    if (get16(device, CONFIG_VECTOR) == NO_VECTOR || get16(device, QUEUE_VECTOR) == NO_VECTOR) {
+        heap_free(rings, PAGE_SIZE);
+        return -EIO;
+    }
+    set_address(device, QUEUE_DESCRIPTORS, rings->descriptors);
+    set_address(device, QUEUE_AVAILABLE, &rings->available);
+    set_address(device, QUEUE_USED, &rings->used);
+    set16(device, QUEUE_ENABLE, 1);
+    device->common[STATUS] = STATUS_SEEN | STATUS_DRIVER | STATUS_FEATURES | STATUS_READY;
+    return 0;
+}
+
+static int reset(const struct virtio *device)
+{
+    device->common[STATUS] = 0;
+    for (uint32_t turn = 0; turn < RESET_TURNS; turn++) {
+        if (device->common[STATUS] == 0)
+            return 0;
+        cpu_pause();
+    }
+    return -EIO;
+}
+
+int virtio_start(const struct pci_function *function, uint64_t features, struct virtio *out)
+{
+    uint32_t at, size, unused;
+    volatile uint8_t *doorbells;
+    int error;
+
+    *out = (struct virtio){.broken = false};
+    pci_enable(function);
+    out->common = map_type(function, TYPE_COMMON, COMMON_SIZE, &unused, &size);
+    out->config = map_type(function, TYPE_DEVICE, 1, &unused, &out->config_size);
+    doorbells = map_type(function, TYPE_NOTIFY, 2, &at, &size);
+    if (out->common == NULL || doorbells == NULL || out->config == NULL)
+        return -ENODEV;
+    error = reset(out);
+    if (error == 0) {
+        out->common[STATUS] = STATUS_SEEN | STATUS_DRIVER;
+        error = agree(out, features);
+    }
+    if (error == 0)
+        error = route_interrupts(function);
+    if (error == 0)
+        error = start_queue(out, doorbells, size, pci_read(function, at + 16, 4));
+    if (error != 0)
+        out->common[STATUS] = 0;
+    return error;
+}
+
+uint32_t virtio_next(const struct virtio *device)
+{
+    return device->broken || device->free == 0 ? VIRTIO_NONE : (uint32_t)__builtin_ctzll(device->free);
+}
+
+uint32_t virtio_put(struct virtio *device, uint64_t out, uint32_t size, uint64_t in, uint32_t room)
+{
+    uint32_t slot = virtio_next(device);
+    struct virtio_descriptor *pair;
+
+    if (slot == VIRTIO_NONE)
+        return slot;
+    pair = &device->descriptors[2 * slot];
+    device->free &= ~(1ull << slot);
+    device->waiting |= 1ull << slot;
+    pair[0] = (struct virtio_descriptor){.address = out, .size = size, .flags = NEXT, .next = (uint16_t)(2 * slot + 1)};
+    pair[1] = (struct virtio_descriptor){.address = in, .size = room, .flags = WRITES};
+    device->available->ring[device->put++ % (2 * device->slots)] = (uint16_t)(2 * slot);
+    /* What it says comes before the count that says it is there: stores are not reordered, but by the compiler. */
+    __atomic_store_n(&device->available->index, device->put, __ATOMIC_RELEASE);
+    return slot;
+}
+
+void virtio_ring(struct virtio *device)
+{
+    /* We do not use the device's wish to be left alone, so no fence is needed between the count and this. */
+    *device->doorbell = 0;
+}
+
+uint32_t virtio_take(struct virtio *device, uint32_t *written)
+{
+    uint16_t index = __atomic_load_n(&device->used->index, __ATOMIC_ACQUIRE);
+    uint32_t first, slot;
+
+    if (device->broken || index == device->taken)
+        return VIRTIO_NONE;
+    first = device->used->ring[device->taken % (2 * device->slots)].first;
+    *written = device->used->ring[device->taken % (2 * device->slots)].written;
+    slot = first / 2;
+    if (first % 2 != 0 || slot >= device->slots || (device->waiting & 1ull << slot) == 0) {
+        device->broken = true;
+        return VIRTIO_NONE;
+    }
+    device->taken++;
+    device->waiting &= ~(1ull << slot);
+    device->free |= 1ull << slot;
+    return slot;
+}
+
+bool virtio_check(struct virtio *device)
+{
+    uint8_t status = device->common[STATUS];
+
+    if (status == STATUS_GONE || (status & STATUS_RESET) != 0)
+        device->broken = true;
+    if (device->broken)
+        device->common[STATUS] = 0; /* it writes to no memory any more */
+    return device->broken;
+}

@@ -129,9 +129,28 @@ def plan():
             yield bytes([choice]) + bytes([source.randrange(6), source.randrange(12)]) + source.randbytes(size)
 
 
+def p9_message():
+    """Answers of a 9P server, each behind the number of what was asked in p9_message_fuzz.c."""
+    def answer(asked, kind, body):
+        return bytes([asked]) + struct.pack("<IBH", 7 + len(body), kind, 0) + body
+
+    qid = struct.pack("<BIQ", 0x80, 1, 4711)
+    entry = qid + struct.pack("<QBH", 1, 4, 3) + b"one"
+    attributes = struct.pack("<Q", 0x7ff) + qid + struct.pack("<III15Q", 0o100644, 0, 0, 1, *[0] * 14)
+    yield answer(0, 111, struct.pack("<H", 2) + 2 * qid)
+    yield answer(1, 117, struct.pack("<I", 5) + b"bytes")
+    yield answer(2, 41, struct.pack("<I", 2 * len(entry)) + 2 * entry)
+    yield answer(3, 25, attributes)
+    yield answer(4, 23, struct.pack("<H", 4) + b"name")
+    yield answer(5, 9, struct.pack("<II6QI", 1, 4096, 1, 2, 3, 4, 5, 6, 255))
+    yield answer(6, 101, struct.pack("<IH", 65536, 8) + b"9P2000.L")
+    yield answer(7, 121, b"")
+    yield answer(0, 7, struct.pack("<I", 2))
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for generate in (acpi, multiboot2, pvh, cpio, elf, plan):
+    for generate in (acpi, multiboot2, pvh, cpio, elf, plan, p9_message):
         target = folder / generate.__name__
         target.mkdir(parents=True, exist_ok=True)
         for number, data in enumerate(generate()):

@@ -96,7 +96,7 @@ void first_process_start(void)
     files = file_table_create();
     if (error == 0 && (files == NULL || file_table_set_program(files, loaded.path) != 0))
         error = -ENOMEM;
-    program = (struct spawn_program){.file = loaded.data, .size = loaded.size, .path = path, .strings = &strings};
+    program = (struct spawn_program){.file = &loaded.file, .path = path, .strings = &strings};
     log_event("user");
     if (error == 0)
         error = spawn_process(0, &program, files, NULL);

@@ -151,16 +151,69 @@ static uint64_t find_header_address(const struct elf_image *image, uint64_t offs
     return 0;
 }
 
-int elf_parse(const void *file, size_t size, struct elf_image *out)
+const uint8_t *elf_file_at(const struct elf_file *file, uint64_t offset, size_t size, size_t *count)
 {
-    const uint8_t *bytes = file;
+    size_t within = offset % file->piece_size;
+
+    *count = size < file->piece_size - within ? size : file->piece_size - within;
+    return file->pieces[offset / file->piece_size] + within;
+}
+
+void elf_file_read(const struct elf_file *file, uint64_t offset, void *out, size_t size)
+{
+    uint8_t *to = out;
+    size_t count;
+
+    for (; size > 0; size -= count) {
+        const uint8_t *from = elf_file_at(file, offset, size, &count);
+
+        memcpy(to, from, count);
+        to += count;
+        offset += count;
+    }
+}
+
+static int read_header(const struct elf_file *file, struct elf_header *header)
+{
+    if (file->size < sizeof(*header))
+        return -ENOEXEC;
+    elf_file_read(file, 0, header, sizeof(*header));
+    return check_header(header, file->size);
+}
+
+static void read_program(const struct elf_file *file, const struct elf_header *header, uint32_t number,
+                         struct elf_program_header *program)
+{
+    elf_file_read(file, header->program_offset + number * sizeof(*program), program, sizeof(*program));
+}
+
+size_t elf_file_used(const struct elf_file *file)
+{
+    size_t first = file->size < file->piece_size ? file->size : file->piece_size;
     struct elf_header header;
+    struct elf_program_header program;
+    size_t used = first;
+
+    if (first < sizeof(header) || read_header(file, &header) != 0)
+        return first; /* it is refused for what is there */
+    if (header.program_offset > first || header.program_count * sizeof(program) > first - header.program_offset)
+        return file->size;
+    for (uint32_t i = 0; i < header.program_count; i++) {
+        read_program(file, &header, i, &program);
+        if (program.type != PT_LOAD || program.offset > file->size || program.file_size > file->size - program.offset)
+            continue;
+        if (program.offset + program.file_size > used)
+            used = program.offset + program.file_size;
+    }
+    return used;
+}
+
+int elf_parse(const struct elf_file *file, struct elf_image *out)
+{
+    struct elf_header header;
+    int error = read_header(file, &header);
 
     memset(out, 0, sizeof(*out));
-    if (size < sizeof(header))
-        return -ENOEXEC;
-    memcpy(&header, bytes, sizeof(header));
-    int error = check_header(&header, size);
     if (error)
         return error;
     out->position_independent = header.type == ELF_TYPE_DYN;
@@ -170,14 +223,14 @@ int elf_parse(const void *file, size_t size, struct elf_image *out)
 
     for (uint32_t i = 0; i < header.program_count; i++) {
         struct elf_program_header program;
-        memcpy(&program, bytes + header.program_offset + i * sizeof(program), sizeof(program));
+        read_program(file, &header, i, &program);
         if (program.type == PT_INTERP)
             return -ENOEXEC;
         if (program.type == PT_GNU_STACK)
             out->executable_stack = program.flags & ELF_EXEC;
         if (program.type != PT_LOAD)
             continue;
-        error = add_segment(&program, size, out);
+        error = add_segment(&program, file->size, out);
         if (error)
             return error;
     }

@@ -8,7 +8,6 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
-#include "tasks/elf.h"
 
 #define STACK_TOP PROGRAM_STACK_TOP
 #define STACK_SLACK (4 * PAGE_SIZE) /* mapped at once below what the loader writes */
@@ -39,9 +38,21 @@ enum {
     AT_SYSINFO_EHDR = 33
 };
 
+static void write_segment(struct space *space, const struct elf_file *file, const struct elf_segment *segment,
+                          uint64_t address)
+{
+    size_t count;
+
+    for (uint64_t done = 0; done < segment->file_size; done += count) {
+        const uint8_t *from = elf_file_at(file, segment->file_offset + done, segment->file_size - done, &count);
+
+        space_write(space, address + done, from, count);
+    }
+}
+
 /* Makes one segment's pages and fills them. Two segments may share a page only with equal protection (elf_parse). */
-static int load_segment(struct space *space, const uint8_t *file, const struct elf_segment *segment, uint64_t bias,
-                        uint64_t *mapped_end)
+static int load_segment(struct space *space, const struct elf_file *file, const struct elf_segment *segment,
+                        uint64_t bias, uint64_t *mapped_end)
 {
     uint64_t address = segment->address + bias;
     uint64_t start = address & ~(PAGE_SIZE - 1);
@@ -56,7 +67,7 @@ static int load_segment(struct space *space, const uint8_t *file, const struct e
     if (start < end)
         error = space_populate(space, start, end, prot);
     if (error == 0) {
-        space_write(space, address, file + segment->file_offset, segment->file_size);
+        write_segment(space, file, segment, address);
         if (end > *mapped_end)
             *mapped_end = end;
     }
@@ -184,8 +195,8 @@ static int map_vdso(struct space *space)
     return error;
 }
 
-int program_load(struct space *space, const void *file, size_t size, const char *path,
-                 const struct exec_strings *strings, struct program_start *start)
+int program_load(struct space *space, const struct elf_file *file, const char *path, const struct exec_strings *strings,
+                 struct program_start *start)
 {
     struct elf_image *image = heap_alloc(sizeof(*image));
     uint64_t bias = 0, mapped_end = 0;
@@ -193,7 +204,7 @@ int program_load(struct space *space, const void *file, size_t size, const char 
 
     if (image == NULL)
         return -ENOMEM;
-    error = elf_parse(file, size, image);
+    error = elf_parse(file, image);
     if (error == 0 && image->position_independent)
         bias = PIE_BASE - image->low;
     for (uint32_t i = 0; i < image->segment_count && error == 0; i++)
@@ -209,10 +220,10 @@ int program_load(struct space *space, const void *file, size_t size, const char 
     return error;
 }
 
-int program_check(const void *file, size_t size, const char *path, const struct exec_strings *strings)
+int program_check(const struct elf_file *file, const char *path, const struct exec_strings *strings)
 {
     struct elf_image *image = heap_alloc(sizeof(*image));
-    int error = image != NULL ? elf_parse(file, size, image) : -ENOMEM;
+    int error = image != NULL ? elf_parse(file, image) : -ENOMEM;
 
     heap_free(image, sizeof(*image));
     if (error == 0 && strings->argv_size + strings->envp_size + strlen(path) + 1 > EXEC_STRINGS_MAX)

@@ -8,6 +8,7 @@
 #include "kernel/arch/x86_64/layout.h"
 #include "mm/space.h"
 #include "tasks/credentials.h"
+#include "tasks/elf.h"
 
 #define EXEC_STRINGS_MAX 1048576u /* bytes of arguments and environment together */
 
@@ -31,12 +32,12 @@ struct program_start {
     uint64_t entry, stack; /* user addresses */
 };
 
-/* Fills SPACE, which is new and this kernel's alone, with the executable FILE (SIZE bytes), known as PATH. -ENOEXEC:
+/* Fills SPACE, which is new and this kernel's alone, with the executable FILE, known as PATH. -ENOEXEC:
  * not a static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
-int program_load(struct space *space, const void *file, size_t size, const char *path,
-                 const struct exec_strings *strings, struct program_start *start);
+int program_load(struct space *space, const struct elf_file *file, const char *path, const struct exec_strings *strings,
+                 struct program_start *start);
 /* 0 when program_load would not refuse FILE, PATH and STRINGS for what they are. */
-int program_check(const void *file, size_t size, const char *path, const struct exec_strings *strings);
+int program_check(const struct elf_file *file, const char *path, const struct exec_strings *strings);
 /* The last component of PATH. */
 const char *program_name(const char *path);
 

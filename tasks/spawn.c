@@ -53,7 +53,7 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     int error = thread != NULL && (parent == 0 || state != NULL) ? 0 : -ENOMEM;
 
     if (error == 0)
-        error = program_load(space, program->file, program->size, program->path, program->strings, &start);
+        error = program_load(space, program->file, program->path, program->strings, &start);
     if (error == 0 && parent != 0) {
         error = process_begin_child(parent, tid, SIGCHLD, state);
         begun = error == 0;
@@ -150,7 +150,7 @@ int spawn_exec(const struct spawn_program *program)
     int error = space == NULL ? -ENOMEM : 0;
 
     if (error == 0)
-        error = program_load(space, program->file, program->size, program->path, program->strings, &start);
+        error = program_load(space, program->file, program->path, program->strings, &start);
     if (error == 0)
         error = exit_others();
     if (error != 0) {

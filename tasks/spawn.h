@@ -7,8 +7,7 @@
 #include "tasks/program.h"
 
 struct spawn_program {
-    const void *file; /* its content */
-    size_t size;
+    const struct elf_file *file;
     const char *path;
     const struct exec_strings *strings;
 };

@@ -139,11 +139,10 @@ static void become(const struct credentials *old, const struct loaded *loaded, s
 static int64_t exec_loaded(const struct given *given, const struct loaded *loaded, struct exec_strings *strings)
 {
     struct group *group = thread_current()->group;
-    struct spawn_program program = {
-        .file = loaded->data, .size = loaded->size, .path = given->path, .strings = strings};
+    struct spawn_program program = {.file = &loaded->file, .path = given->path, .strings = strings};
     int64_t error;
 
-    error = program_check(loaded->data, loaded->size, given->path, strings);
+    error = program_check(&loaded->file, given->path, strings);
     if (error != 0)
         return error;
     if (group->home != instance.kernel) { /* a process changes its program at home; there this call begins again */
@@ -163,7 +162,7 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const c
 {
     struct given *given = heap_alloc(sizeof(*given));
     struct name name = {.directory = directory};
-    struct loaded loaded = {.data = NULL};
+    struct loaded loaded = {.held = NULL};
     struct script script = {.memory = NULL};
     int64_t error = -ENOMEM;
 
@@ -262,7 +261,7 @@ static int64_t spawn_here(const struct msg_spawn *message)
                                    .envp_size = message->envp_size};
     struct spawn_program program = {.path = path};
     struct file_table *files = NULL;
-    struct loaded loaded = {.data = NULL};
+    struct loaded loaded = {.held = NULL};
     struct script script = {.memory = NULL};
     struct thread_context *context = &thread_current()->context;
     struct credentials own = context->credentials, credentials;
@@ -271,8 +270,7 @@ static int64_t spawn_here(const struct msg_spawn *message)
     context->credentials = message->attributes.credentials; /* a worker's, while it does this for the parent */
     result = script_load(NULL, &(struct name){NAME_FOLDER, path}, &strings, &loaded, &script);
 
-    program.file = loaded.data;
-    program.size = loaded.size;
+    program.file = &loaded.file;
     program.strings = &script.strings;
     context->credentials = own;
     become(&message->attributes.credentials, &loaded, &credentials, &script.strings);

@@ -10,15 +10,17 @@
 #include "mm/heap.h"
 
 #define KEPT_MAX (8u << 20) /* bytes of files that nobody uses just now */
-#define FILE_MAX (4u << 20)
+#define PIECE (256u << 10)
 
 struct kept_file {
     struct list node;               /* [k] lock: in order of use, the last one first */
     uint32_t users;                 /* [k] lock */
     bool passing;                   /* [k] lock: it goes with its last user: a script, or the file has changed since */
     uint64_t inode, version, ctime; /* [i] what it was when it was read: as name_open and stat tell */
-    uint8_t *data;                  /* [i] heap */
-    size_t size;                    /* [i] */
+    struct elf_file file;           /* [i] pieces that do not count are missing */
+    uint8_t **pieces;               /* [i] heap, each PIECE bytes; NULL: missing */
+    size_t count;                   /* [i] of pieces */
+    size_t bytes;                   /* [i] of memory in them */
 };
 
 static struct spinlock lock;
@@ -32,8 +34,9 @@ void load_init(void)
 
 static void kept_free(struct kept_file *file)
 {
-    if (file->data != NULL)
-        heap_free(file->data, file->size);
+    for (size_t i = 0; i < file->count; i++)
+        heap_free(file->pieces[i], PIECE);
+    heap_free(file->pieces, file->count * sizeof(*file->pieces));
     heap_free(file, sizeof(*file));
 }
 
@@ -50,7 +53,7 @@ static void evict_locked(struct list *out)
         if (file->users != 0 || (!file->passing && kept_bytes <= KEPT_MAX))
             continue;
         list_remove(&file->node);
-        kept_bytes -= file->size;
+        kept_bytes -= file->bytes;
         list_append(out, &file->node);
     }
 }
@@ -103,9 +106,9 @@ static struct kept_file *keep(struct kept_file *file)
     if (other == NULL) {
         replace_locked(file->inode);
         file->users = 1;
-        file->passing = file->size >= 2 && file->data[0] == '#' && file->data[1] == '!';
+        file->passing = file->pieces[0][0] == '#' && file->pieces[0][1] == '!';
         list_prepend(&kept_files, &file->node);
-        kept_bytes += file->size;
+        kept_bytes += file->bytes;
         evict_locked(&evicted);
     }
     spin_unlock(&lock);
@@ -116,25 +119,25 @@ static struct kept_file *keep(struct kept_file *file)
     return other;
 }
 
-/* Reads the file at PLACE. */
-static int fetch(const struct file_place *place, uint64_t size, struct kept_file *file)
+/* Reads piece NUMBER of the file at PLACE. */
+static int fetch_piece(const struct file_place *place, struct kept_file *file, size_t number)
 {
     struct file_request request = {.operation = FILE_READ_AT, .fd = -1};
+    uint64_t begin = (uint64_t)number * PIECE;
+    uint64_t size = file->file.size - begin < PIECE ? file->file.size - begin : PIECE;
     struct file_answer answer;
     uint64_t done = 0;
 
-    if (size > FILE_MAX)
+    file->pieces[number] = heap_alloc(PIECE);
+    if (file->pieces[number] == NULL)
         return -ENOMEM;
-    file->size = size > 0 ? size : 1;
-    file->data = heap_alloc(file->size);
-    if (file->data == NULL)
-        return -ENOMEM;
+    file->bytes += PIECE;
     while (done < size) {
         uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
         int64_t count;
 
-        request.argument = (int64_t)done;
-        count = file_call_at(place, &request, NULL, 0, file->data + done, part, &answer);
+        request.argument = (int64_t)(begin + done);
+        count = file_call_at(place, &request, NULL, 0, file->pieces[number] + done, part, &answer);
         if (count < 0)
             return (int)count;
         if (count == 0) /* it is shorter by now: zeros, which no program begins with */
@@ -142,6 +145,25 @@ static int fetch(const struct file_place *place, uint64_t size, struct kept_file
         done += (uint64_t)count;
     }
     return 0;
+}
+
+/* Reads what counts of the file at PLACE, whose size is SIZE. */
+static int fetch(const struct file_place *place, uint64_t size, struct kept_file *file)
+{
+    size_t used = size, count = size > 0 ? (size + PIECE - 1) / PIECE : 1;
+    int error = 0;
+
+    file->pieces = heap_alloc(count * sizeof(*file->pieces));
+    if (file->pieces == NULL)
+        return -ENOMEM;
+    file->count = count;
+    file->file = (struct elf_file){.pieces = (const uint8_t *const *)file->pieces, .piece_size = PIECE, .size = size};
+    for (size_t i = 0; i < count && (i == 0 || i * PIECE < used) && error == 0; i++) {
+        error = fetch_piece(place, file, i);
+        if (i == 0 && error == 0)
+            used = elf_file_used(&file->file);
+    }
+    return error;
 }
 
 /* On kernel 0 the bytes of the boot image itself, if the file, whose VERSION was 0, was never written. */
@@ -155,8 +177,10 @@ static bool find_archive(uint64_t version, struct loaded *loaded)
         spin_lock(&node->lock);
         found = node->version == 0 && node->content.archive_size == node->content.size;
         if (found) { /* these bytes stay, whatever is written to the file from now on */
-            loaded->data = node->content.archive;
-            loaded->size = node->content.size;
+            loaded->archive = node->content.archive;
+            loaded->file = (struct elf_file){.pieces = &loaded->archive,
+                                             .piece_size = node->content.size > 0 ? node->content.size : 1,
+                                             .size = node->content.size};
         }
         spin_unlock(&node->lock);
     }
@@ -190,8 +214,7 @@ static int load(const struct name_result *opened, struct loaded *out)
         }
         file = keep(file);
     }
-    out->data = file->data;
-    out->size = file->size;
+    out->file = file->file;
     out->held = file;
     return 0;
 }
@@ -201,7 +224,7 @@ int file_load(struct group *group, const struct name *name, struct loaded *out)
     struct name_result opened;
     int64_t error;
 
-    *out = (struct loaded){.data = NULL};
+    *out = (struct loaded){.held = NULL};
     error = name_open(group, name, OPEN_RUN, 0, &opened);
     out->path = opened.text;
     if (error != 0)
@@ -229,5 +252,5 @@ void file_unload(struct loaded *loaded)
     if (loaded->place.id != 0)
         file_drop(loaded->place.kernel, loaded->place.id);
     heap_free(loaded->path, PATH_MAX);
-    *loaded = (struct loaded){.data = NULL};
+    *loaded = (struct loaded){.held = NULL};
 }

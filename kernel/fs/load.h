@@ -1,17 +1,18 @@
-/* Whole executables in one piece of memory, on any kernel. One that is as the boot image has it is read there on kernel
- * 0; any other is read once and kept, up to a bound, as long as it does not change. */
+/* Executables in memory, on any kernel, as far as they are needed to run them. One that is as the boot image has it is
+ * read there on kernel 0; any other is read once and kept, up to a bound, as long as it does not change. */
 #ifndef KERNEL_FS_LOAD_H
 #define KERNEL_FS_LOAD_H
 
 #include <stddef.h>
 
 #include "kernel/fs/name.h"
+#include "tasks/elf.h"
 
 struct group;
 
 struct loaded {
-    const void *data;
-    size_t size;
+    struct elf_file file;    /* its bytes; points into this struct, which is not to be moved */
+    const uint8_t *archive;  /* the boot image's copy, or NULL */
     void *held;              /* what is kept of it, or NULL */
     struct file_place place; /* the file, of which there is an open; id 0: none */
     uint32_t mode, uid, gid; /* as stat tells */
@@ -20,8 +21,8 @@ struct loaded {
 
 void load_init(void);
 /* The content of the executable NAME (GROUP NULL: it begins at the root), until file_unload, also after an error.
- * Errors as execve: -ENOENT, -ENOTDIR, -EACCES (a directory, or not executable), -ELOOP, -ENAMETOOLONG, -ENOMEM (also:
- * larger than 4 MiB and not as in the boot image, or this is not kernel 0). Tasks only. */
+ * Errors as execve: -ENOENT, -ENOTDIR, -EACCES (a directory, or not executable), -ELOOP, -ENAMETOOLONG, -ENOMEM.
+ * Tasks only. */
 int file_load(struct group *group, const struct name *name, struct loaded *out);
 void file_unload(struct loaded *loaded);
 

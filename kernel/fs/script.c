@@ -79,11 +79,23 @@ static int rewrite(const struct line *line, const char *path, struct script *scr
     return 0;
 }
 
+static int parse_first(const struct elf_file *file, struct line *line)
+{
+    char text[LINE_MAX];
+    size_t size = file->size < sizeof(text) ? file->size : sizeof(text);
+
+    elf_file_read(file, 0, text, size);
+    return parse(text, size, line);
+}
+
 static bool is_script(const struct loaded *loaded)
 {
-    const char *data = loaded->data;
+    char begin[2];
 
-    return loaded->size >= 2 && data[0] == '#' && data[1] == '!';
+    if (loaded->file.size < sizeof(begin))
+        return false;
+    elf_file_read(&loaded->file, 0, begin, sizeof(begin));
+    return begin[0] == '#' && begin[1] == '!';
 }
 
 int script_load(struct group *group, const struct name *name, const struct exec_strings *strings, struct loaded *loaded,
@@ -102,7 +114,7 @@ int script_load(struct group *group, const struct name *name, const struct exec_
         else if (depth == NESTED_MAX)
             error = -ELOOP;
         else
-            error = parse(loaded->data, loaded->size, line);
+            error = parse_first(&loaded->file, line);
         if (error == 0)
             error = rewrite(line, depth == 0 ? name->path : path, script);
         if (error != 0)

@@ -28,7 +28,7 @@ static void check_segment(const struct elf_image *image, uint32_t number, size_t
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct elf_image image;
-    int error = elf_parse(data, size, &image);
+    int error = elf_parse(&(struct elf_file){&data, size > 0 ? size : 1, size}, &image);
 
     REQUIRE(error == 0 || error == -ENOEXEC || error == -E2BIG);
     if (error)

@@ -55,16 +55,33 @@ static void begin(void)
     file_size = 0x2000;
 }
 
-/* Parses from an allocation of exactly the file's size. */
+/* Parses from allocations of exactly the file's size, in pieces of PIECE bytes but the last; what is behind the last
+ * that counts is not there. */
+static int parse_pieces(size_t piece)
+{
+    uint8_t *pieces[sizeof(file) / 512 + 1] = {NULL};
+    struct elf_file whole = {(const uint8_t *const *)pieces, piece, file_size};
+    size_t used = piece;
+    int error;
+
+    for (size_t i = 0; i * piece < used; i++) {
+        size_t size = file_size - i * piece < piece ? file_size - i * piece : piece;
+
+        pieces[i] = malloc(size > 0 ? size : 1);
+        memcpy(pieces[i], (uint8_t *)&file + i * piece, size);
+        if (i == 0)
+            used = elf_file_used(&whole);
+    }
+    memset(&image, 0xa5, sizeof(image));
+    error = elf_parse(&whole, &image);
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
+        free(pieces[i]);
+    return error;
+}
+
 static int parse(void)
 {
-    char *copy = malloc(file_size > 0 ? file_size : 1);
-
-    memcpy(copy, &file, file_size);
-    memset(&image, 0xa5, sizeof(image));
-    int error = elf_parse(copy, file_size, &image);
-    free(copy);
-    return error;
+    return parse_pieces(file_size > 0 ? file_size : 1);
 }
 
 /* What a loader relies on, whatever the file was. */
@@ -106,6 +123,47 @@ TEST(plain, "a fixed executable: its segments, entry, span, and where its progra
     CHECK_EQ(image.header_address, 0x400040);
     CHECK_EQ(image.header_count, 3);
     CHECK_EQ(image.header_entry_size, 56);
+}
+
+TEST(pieces, "a file may be in pieces, and those behind what a loader reads may be missing")
+{
+    static const size_t sizes[] = {512, 4096, 1000};
+    struct elf_image whole;
+
+    begin();
+    CHECK_EQ(parse(), 0);
+    whole = image;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        CHECK_EQ(parse_pieces(sizes[i]), 0);
+        CHECK(memcmp(&image, &whole, sizeof(image)) == 0);
+    }
+    begin();
+    memcpy(file.content + 0x1800, file.programs, sizeof(file.programs)); /* behind the segments, across pieces */
+    file.header.e_phoff = (uint64_t)(file.content + 0x1800 - (char *)&file);
+    CHECK_EQ(parse(), 0);
+    whole = image;
+    CHECK_EQ(parse_pieces(512), 0);
+    CHECK(memcmp(&image, &whole, sizeof(image)) == 0);
+    begin();
+    file.header.e_ident[EI_CLASS] = ELFCLASS32;
+    CHECK_EQ(parse_pieces(512), -ENOEXEC);
+    file_size = 20;
+    CHECK_EQ(parse_pieces(512), -ENOEXEC);
+}
+
+TEST(bytes, "bytes of a file come from as many pieces as they lie in")
+{
+    const uint8_t *pieces[] = {(const uint8_t *)"abc", (const uint8_t *)"def", (const uint8_t *)"g"};
+    struct elf_file text = {pieces, 3, 7};
+    char out[8] = "";
+    size_t count;
+
+    elf_file_read(&text, 1, out, 6);
+    CHECK(memcmp(out, "bcdefg", 6) == 0);
+    CHECK_EQ(*elf_file_at(&text, 4, 3, &count), 'e');
+    CHECK_EQ(count, 2);
+    elf_file_at(&text, 4, 1, &count);
+    CHECK_EQ(count, 1);
 }
 
 TEST(pie, "a static PIE may start at address 0 and is marked; a fixed executable may not use page 0")
@@ -341,7 +399,8 @@ static int parse_built(const char *command)
     snprintf(text, sizeof(text), "%s/p.c", folder);
     unlink(text);
     rmdir(folder);
-    return built ? elf_parse(program, file_size, &image) : -1;
+    const uint8_t *bytes = program;
+    return built ? elf_parse(&(struct elf_file){&bytes, sizeof(program), file_size}, &image) : -1;
 }
 
 TEST(compilers, "static programs of musl and glibc are taken, fixed and PIE; dynamic ones are refused")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hosttools import abi, abi_build, abi_report
+from hosttools import abi, abi_build, abi_report, guest_runs
 from hosttools.abi_build import Program
 from hosttools.errors import UsageError
 
@@ -12,7 +12,7 @@ TWO = Program("glibc", "memory", "brk")
 
 def read(text):
     results = {}
-    reader = abi.Reader({(program.file, program.name): program for program in (ONE, TWO)}, results, lambda text: None)
+    reader = guest_runs.Reader({(program.file, program.name): program for program in (ONE, TWO)}, results, lambda text: None)
     for byte in text:  # in the smallest pieces
         reader.feed(bytes([byte]))
     return reader, results
@@ -20,7 +20,7 @@ def read(text):
 
 def test_output_and_end_of_a_program():
     reader, results = read(b"@begin /abi/musl-memory brk\r\n|one\r\n||two\r\n@end /abi/musl-memory brk signal 11\r\n@all\r\n")
-    assert results == {ONE: abi.Result("signal", 11, ["one", "|two"])}
+    assert results == {ONE: guest_runs.Result("signal", 11, ["one", "|two"])}
     assert reader.done and reader.running is None
 
 

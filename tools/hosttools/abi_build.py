@@ -82,9 +82,17 @@ def build(programs: Sequence[Program], say: Callable[[str], None]) -> Path:
     with ThreadPoolExecutor(JOBS) as pool:
         list(pool.map(_run, jobs))
         list(pool.map(lambda pair: _link(out, *pair), wanted))
-    if _older(out / "bin" / "runner", [RUNNER]):
-        _run(["musl-gcc", "-static", "-O1", "-Wall", "-Wextra", "-o", str(out / "bin" / "runner"), str(RUNNER)])
+    runner()
     return out / "bin"
+
+
+def runner() -> Path:
+    """The program that runs cases one after another in the guest, built."""
+    target = build_dir() / "abi" / "bin" / "runner"
+    if _older(target, [RUNNER]):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _run(["musl-gcc", "-static", "-O1", "-Wall", "-Wextra", "-o", str(target), str(RUNNER)])
+    return target
 
 
 def _precompile(out: Path, library: str) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import sys
 from typing import NoReturn, Sequence
 
-from hosttools import abi, bench, debug, run, space_events
+from hosttools import abi, bench, debug, programs, run, space_events
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError
 
 EPILOG = """\
@@ -67,7 +67,7 @@ def make_parser() -> Parser:
     """The parser of the whole command."""
     parser = Parser(prog="kettle", description="Boots the Kettle multikernel in an emulator and runs one program on it.",
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench|events|abi")
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench|events|abi|programs")
     for name, text in (("run", "run a program and give back its output and exit status"),
                        ("shell", "an interactive console"),
                        ("debug", "run a program with gdb on one of the kernels")):
@@ -92,6 +92,8 @@ def make_parser() -> Parser:
     space_events.add_options(command, natural)
     command = commands.add_parser("abi", help="compare programs on Linux and on Kettle", allow_abbrev=False)
     abi.add_options(command, natural)
+    command = commands.add_parser("programs", help="real programs' own checks on Linux and on Kettle", allow_abbrev=False)
+    programs.add_options(command, natural)
     return parser
 
 
@@ -145,7 +147,7 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line. Raises UsageError."""
     options = make_parser().parse_args(list(arguments))
-    if options.subcommand not in ("bench", "events", "abi"):
+    if options.subcommand not in ("bench", "events", "abi", "programs"):
         if options.arguments[:1] == ["--"]:
             del options.arguments[0]
         if options.program is None:
@@ -163,6 +165,8 @@ def main(arguments: Sequence[str]) -> int:
             return space_events.main(options)
         if options.subcommand == "abi":
             return abi.main(options)
+        if options.subcommand == "programs":
+            return programs.main(options)
         if options.subcommand == "debug":
             return debug.main(options)
         return asyncio.run(run.main(options, interactive=options.subcommand == "shell"))

@@ -200,12 +200,32 @@ size_t elf_file_used(const struct elf_file *file)
         return file->size;
     for (uint32_t i = 0; i < header.program_count; i++) {
         read_program(file, &header, i, &program);
-        if (program.type != PT_LOAD || program.offset > file->size || program.file_size > file->size - program.offset)
+        if ((program.type != PT_LOAD && program.type != PT_INTERP) || program.offset > file->size ||
+            program.file_size > file->size - program.offset)
             continue;
         if (program.offset + program.file_size > used)
             used = program.offset + program.file_size;
     }
     return used;
+}
+
+int elf_interpreter(const struct elf_file *file, char *name, size_t room)
+{
+    struct elf_header header;
+    struct elf_program_header program;
+    int error = read_header(file, &header);
+
+    for (uint32_t i = 0; error == 0 && i < header.program_count; i++) {
+        read_program(file, &header, i, &program);
+        if (program.type != PT_INTERP)
+            continue;
+        if (program.file_size < 2 || program.file_size > room || program.offset > file->size ||
+            program.file_size > file->size - program.offset)
+            return -ENOEXEC;
+        elf_file_read(file, program.offset, name, program.file_size);
+        return name[program.file_size - 1] == '\0' ? 0 : -ENOEXEC;
+    }
+    return error != 0 ? error : -ENOENT;
 }
 
 int elf_parse(const struct elf_file *file, struct elf_image *out)

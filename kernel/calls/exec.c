@@ -136,6 +136,23 @@ static void become(const struct credentials *old, const struct loaded *loaded, s
     strings->secure = new->euid != old->uid || new->egid != old->gid;
 }
 
+/* Why LOADED, which asks for an interpreter (what loads shared libraries), is not run: as Linux when that is not there.
+ */
+static int64_t without_interpreter(const struct loaded *loaded)
+{
+    char *path = heap_alloc(PATH_MAX);
+    struct loaded interpreter = {.held = NULL};
+    int64_t error = path != NULL ? elf_interpreter(&loaded->file, path, PATH_MAX) : -ENOMEM;
+
+    if (error == 0)
+        error = file_load(thread_current()->group, &(struct name){NAME_FOLDER, path}, &interpreter);
+    else if (error == -ENOENT)
+        error = -ENOEXEC;
+    file_unload(&interpreter);
+    heap_free(path, PATH_MAX);
+    return error != 0 ? error : -ENOEXEC;
+}
+
 static int64_t exec_loaded(const struct given *given, const struct loaded *loaded, struct exec_strings *strings)
 {
     struct group *group = thread_current()->group;
@@ -143,6 +160,8 @@ static int64_t exec_loaded(const struct given *given, const struct loaded *loade
     int64_t error;
 
     error = program_check(&loaded->file, given->path, strings);
+    if (error == -ENOEXEC)
+        return without_interpreter(loaded);
     if (error != 0)
         return error;
     if (group->home != instance.kernel) { /* a process changes its program at home; there this call begins again */

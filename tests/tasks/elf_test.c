@@ -257,6 +257,29 @@ TEST(interpreter, "a program that needs an interpreter is refused")
     CHECK_EQ(parse(), -ENOEXEC);
 }
 
+TEST(interpreter_name, "the interpreter's name is read when it is whole")
+{
+    const uint8_t *bytes = (const uint8_t *)&file;
+    struct elf_file whole = {&bytes, sizeof(file), 0x2000};
+    Elf64_Phdr *program = &file.programs[3];
+    char name[16];
+
+    begin();
+    CHECK_EQ(elf_interpreter(&whole, name, sizeof(name)), -ENOENT);
+    file.header.e_phnum = 4;
+    *program = (Elf64_Phdr){.p_type = PT_INTERP, .p_offset = 0x1ff6, .p_filesz = 10};
+    memcpy((char *)&file + 0x1ff6, "/lib/ld.so", 11);
+    CHECK_EQ(elf_interpreter(&whole, name, sizeof(name)), -ENOEXEC);
+    memcpy((char *)&file + 0x1ff6, "/lib/l.so", 10);
+    CHECK_EQ(elf_interpreter(&whole, name, sizeof(name)), 0);
+    CHECK(strcmp(name, "/lib/l.so") == 0);
+    CHECK_EQ(elf_interpreter(&whole, name, 9), -ENOEXEC);
+    program->p_offset++;
+    CHECK_EQ(elf_interpreter(&whole, name, sizeof(name)), -ENOEXEC);
+    program->p_offset = UINT64_MAX;
+    CHECK_EQ(elf_interpreter(&whole, name, sizeof(name)), -ENOEXEC);
+}
+
 TEST(header_bounds, "program headers that end outside the file are refused, at its very end taken")
 {
     begin();

@@ -1,11 +1,11 @@
 /* Runs the programs of tests/abi one after another inside the machine, and tells the host how each went.
  *
- *   runner SECONDS LIST    LIST is a file of lines "FILE NAME": the program NAME of the executable FILE
+ *   runner SECONDS LIST [session]    LIST is a file of lines "FILE NAME": the program NAME of the executable FILE
  *
  * It writes lines: "@begin FILE NAME", then "|LINE" for each line of the program's output, then "@end FILE NAME HOW N":
  * HOW is exit (N its status), signal (N its number), hang (it was killed after SECONDS) or stuck (it could not be
- * killed). Each program has a process group of its own, an empty folder to work in, where there can be one, and
- * /dev/null as its input; what it leaves running is killed. */
+ * killed). Each program has a process group of its own (session: a session, without a terminal), an empty folder to
+ * work in, where there can be one, and /dev/null as its input; what it leaves running is killed. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
@@ -39,13 +39,16 @@ static int64_t now_ms(void)
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-static void start(const char *file, const char *name, int number, int out)
+static void start(const char *file, const char *name, int number, bool session, int out)
 {
     static char folder[64];
     char *const arguments[] = {(char *)name, NULL};
     char *const environment[] = {(char *)"PATH=/bin", (char *)"HOME=/", (char *)"LANG=C", NULL};
 
-    setpgid(0, 0);
+    if (session)
+        setsid();
+    else
+        setpgid(0, 0);
     snprintf(folder, sizeof(folder), "/tmp/abi%d", number);
     if (mkdir(folder, 0755) == 0)
         (void)!chdir(folder);
@@ -88,7 +91,7 @@ static void tell_output(void)
         putchar('\n');
 }
 
-static void run(const char *file, const char *name, int number, int64_t limit_ms)
+static void run(const char *file, const char *name, int number, bool session, int64_t limit_ms)
 {
     const char *how = "exit";
     int status = 0, value, channel[2];
@@ -104,8 +107,9 @@ static void run(const char *file, const char *name, int number, int64_t limit_ms
         exit(1);
     }
     if (child == 0)
-        start(file, name, number, channel[1]);
-    setpgid(child, child);
+        start(file, name, number, session, channel[1]);
+    if (!session)
+        setpgid(child, child);
     close(channel[1]);
     while (!ended && now_ms() < limit) {
         if (open)
@@ -147,10 +151,11 @@ static void mount_all(void)
 int main(int argc, char **argv)
 {
     char line[512], *name;
-    FILE *list = argc == 3 ? fopen(argv[2], "re") : NULL;
+    bool session = argc == 4 && strcmp(argv[3], "session") == 0;
+    FILE *list = argc == 3 || session ? fopen(argv[2], "re") : NULL;
 
     if (list == NULL) {
-        fprintf(stderr, "usage: runner SECONDS LIST\n");
+        fprintf(stderr, "usage: runner SECONDS LIST [session]\n");
         return 2;
     }
     mount_all();
@@ -160,7 +165,7 @@ int main(int argc, char **argv)
         if (name == NULL)
             continue;
         *name++ = '\0';
-        run(line, name, number, atol(argv[1]) * 1000);
+        run(line, name, number, session, atol(argv[1]) * 1000);
     }
     printf("@all\n");
     return 0;

@@ -78,3 +78,9 @@ def test_lists_of_apt_name_sources():
     assert program_sources.with_sources("# x\nTypes: deb\nURIs: http://h\n", ".sources") == "# x\nTypes: deb deb-src\nURIs: http://h\n"
     assert program_sources.with_sources("deb [a=b] http://h s main\n# deb x\n", ".list") == (
         "deb [a=b] http://h s main\ndeb-src [a=b] http://h s main\n")
+
+
+def test_a_recipe_whose_checks_all_fail_is_no_success():
+    assert programs_report.passes(entry(good=["passed"] * 4, bad=["status 1"] * 4))
+    broken = entry(bad=["status 127"] * 4)
+    assert not programs_report.passes(broken) and "is its recipe right" in programs_report.differences([broken], False)

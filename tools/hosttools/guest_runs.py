@@ -47,9 +47,9 @@ class Result:
 
 
 def run_all(cases: Sequence[Case], arguments: Sequence[str], runner: Path, limit: int,
-            say: Callable[[str], None]) -> dict[Case, Result]:
+            say: Callable[[str], None], session: bool = False) -> dict[Case, Result]:
     """Runs CASES on machines of `kettle run ARGUMENTS`, as many as it takes, each for LIMIT seconds at most. RUNNER is the
-    built runner; SAY is told every step."""
+    built runner; SAY is told every step; SESSION: each case has a session of its own, without a terminal."""
     results: dict[Case, Result] = {}
     machines = 0
     while left := [case for case in cases if case not in results]:
@@ -57,17 +57,18 @@ def run_all(cases: Sequence[Case], arguments: Sequence[str], runner: Path, limit
             results.update({case: Result("lost") for case in left})
             break
         machines += 1
-        _run_machine(left, arguments, runner, limit, results, say)
+        _run_machine(left, arguments, [str(runner), str(limit), GUEST_LIST, *(["session"] if session else [])], limit,
+                     results, say)
     return results
 
 
-def _run_machine(cases: Sequence[Case], arguments: Sequence[str], runner: Path, limit: int,
+def _run_machine(cases: Sequence[Case], arguments: Sequence[str], runner: Sequence[str], limit: int,
                  results: dict[Case, Result], say: Callable[[str], None]) -> None:
     """Runs CASES until the machine ends; there is a result more at least."""
     with tempfile.TemporaryDirectory(prefix="kettle-cases-") as folder, open(f"{folder}/errors", "w+") as errors:
         Path(folder, "list").write_text("".join(f"{case.file} {case.name}\n" for case in cases))
         command = [sys.executable, "-m", "hosttools", "run", *arguments, "--file", f"{folder}/list:{GUEST_LIST}",
-                   "--", str(runner), str(limit), GUEST_LIST]
+                   "--", *runner]
         with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as process:
             reader = Reader({(case.file, case.name): case for case in cases}, results, say)
             try:

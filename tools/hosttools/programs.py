@@ -108,7 +108,7 @@ def main(options: argparse.Namespace) -> int:
         print(problem, file=sys.stderr)
     if problems:
         return STATUS_USAGE
-    return 1 if any(programs_report.unexpected(entry) for entry in ran) else 0
+    return 1 if any(programs_report.unexpected(entry) or not programs_report.passes(entry) for entry in ran) else 0
 
 
 def _build(recipe: Recipe, known: dict[str, Recipe], debian: Debian, say: Callable[[str], None]) -> Built:
@@ -143,7 +143,8 @@ def _run_program(built: Built, options: argparse.Namespace, known: dict[str, Rec
         for name, arguments in configurations:
             began = time.monotonic()
             entry["machines"][name] = shlex.join(arguments)
-            results = run_all(checks, [*arguments, *files], runner, recipe.limit, lambda text: say(f"{name}: {text}"))
+            results = run_all(checks, [*arguments, *files], runner, recipe.limit, lambda text: say(f"{name}: {text}"),
+                              session=True)
             entry["seconds"][name] = round(time.monotonic() - began)
             for check in checks:
                 state = judge(results[check])

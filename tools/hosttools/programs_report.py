@@ -41,6 +41,12 @@ def unexpected(entry: Json) -> list[str]:
     return [name for name in failing(entry) if name not in entry["differs"]]
 
 
+def passes(entry: Json) -> bool:
+    """True when the first system that ran them passes a check: where all fail, the recipe is wrong."""
+    where = next(iter(entry["machines"]))
+    return any(states[where] == "passed" for states in entry["checks"].values())
+
+
 def _count(entry: Json, where: str) -> str:
     states = [states[where] for states in entry["checks"].values() if where in states]
     if not states:
@@ -72,6 +78,8 @@ def differences(entries: Sequence[Json], verbose: bool) -> str:
             if verbose:
                 where = next(iter(wrong))
                 lines += [f"    {line}" for line in entry["output"].get(name, {}).get(where, [])[-LINES_MAX:]]
+        if not passes(entry):
+            lines.append(f"{entry['name']}: no check passes at all: is its recipe right?")
         lines += [f"{entry['name']} {name}: passes now, though the recipe says that it differs" for name in outdated(entry)]
     return "".join(f"{line}\n" for line in lines)
 

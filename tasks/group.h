@@ -58,10 +58,11 @@ struct group {
 
 /* What the parts above are told. */
 struct group_hooks {
-    void (*ending)(void);                             /* some group here is to end: end waits on its behalf */
-    void (*release_files)(void *files);               /* the group is over */
-    void (*exec_files)(void *files);                  /* it runs another program: what is closed then */
-    void (*limit_files)(void *files, uint64_t count); /* descriptors are below COUNT from now on; a lock is held */
+    void (*ending)(void);               /* some group here is to end: end waits on its behalf */
+    void (*release_files)(void *files); /* the group is over */
+    void (*exec_files)(void *files);    /* it runs another program: what is closed then */
+    /* Descriptors are below COUNT from now on, and files get no longer than BYTES; a lock is held. */
+    void (*limit_files)(void *files, uint64_t count, uint64_t bytes);
     /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is. Waits. */
     int (*fork_files)(struct group *parent, void **out);
     void (*first_ended)(uint32_t status); /* the machine's first process is over */

@@ -34,7 +34,7 @@ void process_limits_apply(struct group *group)
     if (group->space != NULL && group->host == NULL)
         space_set_limits(group->space, &space);
     if (group->files != NULL)
-        group_hooks.limit_files(group->files, limits[LIMIT_NOFILE].soft);
+        group_hooks.limit_files(group->files, limits[LIMIT_NOFILE].soft, limits[LIMIT_FSIZE].soft);
     spin_unlock(&group->lock);
     process_timer_limit(group, cpu.soft, cpu.hard);
 }

@@ -7,6 +7,7 @@
 
 #define PROCESS_LIMITS 16u
 #define LIMIT_CPU 0u
+#define LIMIT_FSIZE 1u
 #define LIMIT_DATA 2u
 #define LIMIT_STACK 3u
 #define LIMIT_CORE 4u

@@ -25,6 +25,7 @@
 #define SIGTTOU 22
 #define SIGURG 23
 #define SIGXCPU 24
+#define SIGXFSZ 25
 #define SIGVTALRM 26
 #define SIGPROF 27
 #define SIGWINCH 28

@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
+#include "kernel/fs/limit.h"
 #include "kernel/fs/regular.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -24,6 +25,7 @@ static int64_t change_file(const struct file_request *request, const void *data,
     struct file_answer answer;
     int64_t result = file_call(thread_current()->group, request, data, size, NULL, 0, &answer);
 
+    file_limit_tell(result, &answer);
     files_settle(&answer);
     return result;
 }
@@ -74,6 +76,26 @@ int64_t call_fsync(struct call *c)
 int64_t call_fdatasync(struct call *c)
 {
     return call_fsync(c);
+}
+
+/* All of it is in memory. */
+int64_t call_sync_file_range(struct call *c)
+{
+    int64_t offset = (int64_t)c->a[1], count = (int64_t)c->a[2],
+            flags = files_simple(FILE_GET_FLAGS, (int32_t)c->a[0], 0, 0), end;
+    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)c->a[0]};
+    struct file_facts facts = {0};
+    struct file_answer answer;
+    uint32_t type;
+
+    if (flags < 0 || (flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (((uint32_t)c->a[3] & ~7u) != 0 || offset < 0 || __builtin_add_overflow(offset, count, &end) || end < offset)
+        return -EINVAL;
+    if (file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts), &answer) < 0)
+        return -EBADF;
+    type = facts.mode & FILE_TYPE_MASK;
+    return type == FILE_REGULAR || type == FILE_BLOCK || type == FILE_DIRECTORY || type == FILE_LINK ? 0 : -ESPIPE;
 }
 
 int64_t call_readahead(struct call *c)

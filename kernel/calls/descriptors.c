@@ -3,6 +3,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
 #include "kernel/fs/node_lock.h"
+#include "kernel/fs/pipe.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
@@ -64,6 +65,23 @@ int64_t call_dup3(struct call *c)
     return files_simple(FILE_DUPLICATE_TO, (int32_t)c->a[0], (int32_t)c->a[1], flags != 0 ? DESCRIPTOR_CLOEXEC : 0);
 }
 
+/* F_SETPIPE_SZ, F_GETPIPE_SZ */
+static int64_t pipe_size(int64_t fd, uint32_t command, uint64_t size)
+{
+    struct file_request request = {.operation = FILE_CONTROL, .fd = (int32_t)fd, .extra = command};
+    union {
+        struct pipe_size size;
+        uint8_t bytes[FILE_CONTROL_MAX];
+    } data = {.size = {(uint32_t)size, credentials_need_root() == 0 ? 1 : 0}}, result;
+    struct file_answer answer;
+    int64_t error;
+
+    if (fd < 0)
+        return -EBADF;
+    error = file_call(thread_current()->group, &request, &data, sizeof(data), &result, sizeof(result), &answer);
+    return error == -ENOTTY ? -EBADF : error != 0 ? error : (int64_t)result.size.size;
+}
+
 int64_t call_fcntl(struct call *c)
 {
     int64_t fd = (int32_t)c->a[0];
@@ -80,10 +98,13 @@ int64_t call_fcntl(struct call *c)
     case F_GETFL:
         return files_simple(FILE_GET_FLAGS, fd, 0, 0);
     case F_SETFL:
-        return files_simple(FILE_SET_FLAGS, fd, (int64_t)(c->a[2] & OPEN_SETTABLE), 0);
+        return files_simple(FILE_SET_FLAGS, fd, (int64_t)(c->a[2] & (OPEN_SETTABLE | OPEN_DIRECT)), 0);
     case F_ADD_SEALS:
     case F_GET_SEALS:
         return files_simple(FILE_SEALS, fd, (uint32_t)c->a[2], (uint32_t)c->a[1] == F_ADD_SEALS);
+    case PIPE_SET_SIZE:
+    case PIPE_GET_SIZE:
+        return pipe_size(fd, (uint32_t)c->a[1], c->a[2]);
     case F_GETLK:
     case F_SETLK:
     case F_SETLKW:
@@ -103,7 +124,7 @@ static int64_t make_pipe(uint64_t address, uint64_t flags)
     int32_t fds[2];
     int64_t result;
 
-    if ((flags & ~(uint64_t)(OPEN_NONBLOCK | OPEN_CLOEXEC)) != 0)
+    if ((flags & ~(uint64_t)(OPEN_NONBLOCK | OPEN_CLOEXEC | OPEN_DIRECT)) != 0)
         return -EINVAL;
     if (!user_range(address, sizeof(fds)))
         return -EFAULT;

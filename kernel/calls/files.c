@@ -6,6 +6,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/anonymous.h"
 #include "kernel/calls/calls.h"
+#include "kernel/fs/limit.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/table.h"
@@ -179,6 +180,8 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
         }
         if (count == -EPIPE)
             files_signal_broken_pipe();
+        if (done == 0)
+            file_limit_tell(count, &answer);
         if (count < 0)
             return done > 0 ? (int64_t)done : count;
         done += (uint64_t)count;

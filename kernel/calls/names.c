@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
+#include "kernel/fs/limit.h"
 #include "kernel/fs/path.h"
 #include "mm/heap.h"
 #include "tasks/group.h"
@@ -191,7 +192,9 @@ int64_t call_truncate(struct call *c)
     name_result_free(&opened);
     if (error != 0)
         return error == -ENXIO ? -EINVAL : error;
-    error = file_call_at(&opened.place, &request, NULL, 0, NULL, 0, &answer);
+    error = file_limit_check((uint64_t)request.argument);
+    if (error == 0)
+        error = file_call_at(&opened.place, &request, NULL, 0, NULL, 0, &answer);
     if (error >= 0)
         files_settle(&answer);
     file_drop(opened.place.kernel, opened.place.id);

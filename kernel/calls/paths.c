@@ -9,6 +9,7 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
+#include "tasks/facts.h"
 #include "tasks/group.h"
 #include "tasks/process.h"
 #include "tasks/thread.h"
@@ -169,6 +170,50 @@ static int64_t may_enter(const struct file_place *place)
         return 0;
     error = file_call_at(place, &request, NULL, 0, &facts, sizeof(facts), &answer);
     return error < 0 ? error : check_facts(&facts, MAY_EXECUTE);
+}
+
+/* The process has one thread. */
+static bool is_alone(void)
+{
+    struct process_facts facts;
+
+    return process_facts_of(thread_current()->group->id, &facts) == 0 && facts.threads == 1;
+}
+
+/* The root goes along with each message (kernel/fs/tree.md), so it is of a thread, and that of all only while there is
+ * one. The process's table keeps it. */
+int64_t call_chroot(struct call *c)
+{
+    struct credentials *credentials = &thread_current()->context.credentials;
+    struct name name = {.directory = NAME_FOLDER};
+    struct name_result opened;
+    int64_t error;
+    char *text = files_path(c->a[0], &error);
+
+    if (text == NULL)
+        return error;
+    name.path = text;
+    error = name_open(thread_current()->group, &name, OPEN_PATH | OPEN_DIRECTORY, 0, &opened);
+    name_result_free(&opened);
+    heap_free(text, PATH_MAX);
+    if (error != 0)
+        return error;
+    error = may_enter(&opened.place);
+    if (error == 0)
+        error = credentials_need_root();
+    if (error == 0 && (opened.place.kernel != 0 || !is_alone()))
+        error = -EINVAL; /* below /proc; or there are other threads */
+    if (error == 0)
+        error = files_simple(FILE_SET_ROOT, -1, (int64_t)opened.place.id, opened.place.kernel);
+    else
+        file_drop(opened.place.kernel, opened.place.id);
+    if (error == -ENOSPC) {
+        file_drop(opened.place.kernel, opened.place.id);
+        error = -ENOMEM;
+    }
+    if (error == 0)
+        credentials->root = opened.place.id;
+    return error;
 }
 
 int64_t call_chdir(struct call *c)

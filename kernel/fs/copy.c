@@ -54,7 +54,7 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
 
     if (fds != NULL && count > TABLE_MAX)
         return -EMFILE;
-    *room = (fds != NULL ? count : TABLE_MAX) + 1;
+    *room = (fds != NULL ? count : TABLE_MAX) + 2;
     listing = heap_alloc(listing_size(*room));
     if (listing == NULL)
         return -ENOMEM;
@@ -72,6 +72,11 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
         const struct descriptor folder = {.file = table->folder};
 
         list_one_locked(listing, &folder, FILE_FOLDER, 0);
+    }
+    if (error == 0 && table->root != NULL) {
+        const struct descriptor top = {.file = table->root};
+
+        list_one_locked(listing, &top, FILE_ROOT, 0);
     }
     spin_unlock(&table->lock);
     if (error != 0)
@@ -121,16 +126,19 @@ static int copy_all(struct file_table *from, struct file_table *to)
     if (from->folder != NULL)
         file_open_again(from->folder);
     to->folder = from->folder;
+    if (from->root != NULL)
+        file_open_again(from->root);
+    to->root = from->root;
     spin_unlock(&from->lock);
     return 0;
 }
 
-/* FILE, whose open goes with it, is what the parent has at FD, or as its working directory. */
+/* FILE, whose open goes with it, is what the parent has at FD, or as its working directory or root. */
 static int put_one(struct file_table *to, int32_t fd, struct file *file, uint32_t flags)
 {
-    if (fd != FILE_FOLDER)
+    if (fd != FILE_FOLDER && fd != FILE_ROOT)
         return table_put(to, fd, file, flags);
-    file_table_set_folder(to, file);
+    (fd == FILE_FOLDER ? file_table_set_folder : file_table_set_root)(to, file);
     return 0;
 }
 

@@ -7,8 +7,6 @@
 #include "kernel/fs/tree_internal.h"
 #include "mm/heap.h"
 
-#define FIONREAD 0x541bu
-
 enum { READER, WRITER };
 
 struct fifo {
@@ -78,7 +76,10 @@ static int64_t fifo_write(struct file *file, const void *data, size_t size, uint
 
     spin_lock(&fifo->lock);
     if (fifo->ends[READER] != 0) {
-        result = pipe_buffer_put(&fifo->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
+        if ((file->flags & OPEN_DIRECT) != 0)
+            result = pipe_buffer_put_packets(&fifo->buffer, data, size);
+        else
+            result = pipe_buffer_put(&fifo->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
         if (result > 0) {
             tell = take_wanted_locked(fifo);
         } else if (result == 0) {
@@ -121,13 +122,17 @@ static uint32_t fifo_poll(struct file *file)
 static int64_t fifo_control(struct file *file, uint32_t command, void *data)
 {
     struct fifo *fifo = fifo_of(file);
+    bool tell = false;
+    int64_t result;
 
-    if (command != FIONREAD)
-        return -ENOTTY;
     spin_lock(&fifo->lock);
-    *(int32_t *)data = (int32_t)pipe_buffer_used(&fifo->buffer);
+    result = pipe_buffer_control(&fifo->buffer, command, data);
+    if (command == PIPE_SET_SIZE)
+        tell = take_wanted_locked(fifo);
     spin_unlock(&fifo->lock);
-    return 0;
+    if (tell)
+        file_event(&fifo->events);
+    return result;
 }
 
 /* The other end is open, or was since FILE came. */
@@ -155,7 +160,6 @@ static void fifo_release(struct file *file)
     }
     if (fifo->ends[READER] == 0 && fifo->ends[WRITER] == 0) {
         pipe_buffer_free(&fifo->buffer);
-        fifo->buffer = (struct pipe_buffer){.written = 0};
     }
     fifo->wanted = false;
     spin_unlock(&fifo->lock);

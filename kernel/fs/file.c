@@ -298,9 +298,9 @@ static void release_files(void *files)
     file_table_free(files);
 }
 
-static void limit_files(void *files, uint64_t count)
+static void limit_files(void *files, uint64_t count, uint64_t bytes)
 {
-    file_table_limit(files, count);
+    file_table_limit(files, count, bytes);
 }
 
 static void exec_files(void *files)

@@ -38,6 +38,7 @@ struct file_answer;
 #define OPEN_TRUNCATE 01000u
 #define OPEN_APPEND 02000u
 #define OPEN_NONBLOCK 04000u
+#define OPEN_DIRECT 040000u /* of a pipe: each write is a packet */
 #define OPEN_LARGE 0100000u
 #define OPEN_DIRECTORY 0200000u
 #define OPEN_NO_FOLLOW 0400000u

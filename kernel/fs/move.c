@@ -51,7 +51,8 @@ static enum moved_kind kind_of(const struct file *file)
 
 static void check_file(struct file *file, void *context)
 {
-    if (kind_of(file) == 0 || file->pins != 1 || !list_empty(&file->events->polls))
+    if (kind_of(file) == 0 || (pipe_is_end(file) && !pipe_is_usual(file)) || file->pins != 1 ||
+        !list_empty(&file->events->polls))
         *(int *)context = -EBUSY;
 }
 
@@ -152,7 +153,7 @@ static void add_slot(struct sending *s, uint32_t fd, const struct descriptor *de
         return;
     slot.id = file->id;
     slot.kernel = file->kernel;
-    add(s, &slot, sizeof(slot)); /* TABLE_MAX of them fit, and the working directory */
+    add(s, &slot, sizeof(slot)); /* TABLE_MAX of them fit, and two directories */
 }
 
 static bool send_table(struct group *group, void *context)
@@ -167,6 +168,7 @@ static bool send_table(struct group *group, void *context)
     facts.lowest = table->lowest;
     facts.process = table->process;
     facts.limit = table->limit;
+    facts.file_limit = table->file_limit;
     begin(s, MOVE_TABLE);
     add(s, &facts, sizeof(facts));
     add_name(s, table->program);
@@ -175,11 +177,12 @@ static bool send_table(struct group *group, void *context)
     for (uint32_t fd = 0; fd < table->size; fd++)
         add_slot(s, fd, &table->slots[fd]);
     add_slot(s, MOVED_FOLDER, &(struct descriptor){.file = table->folder});
+    add_slot(s, MOVED_ROOT, &(struct descriptor){.file = table->root});
     send(s);
     return s->error == 0;
 }
 
-_Static_assert(sizeof(struct msg_move) + (TABLE_MAX + 1) * sizeof(struct moved_slot) <= MSG_MAX, "one message");
+_Static_assert(sizeof(struct msg_move) + (TABLE_MAX + 2) * sizeof(struct moved_slot) <= MSG_MAX, "one message");
 
 int move_files(uint32_t successor)
 {

@@ -37,9 +37,11 @@ struct moved_table {
     uint32_t process; /* as there */
     uint32_t limit;   /* as there */
     uint32_t pad;
+    uint64_t file_limit;
 };
 
 #define MOVED_FOLDER UINT32_MAX /* in place of a descriptor: the working directory */
+#define MOVED_ROOT (UINT32_MAX - 1)
 
 struct moved_slot {
     uint64_t key; /* equal for the slots of one proxy */

@@ -144,6 +144,7 @@ static int take_table(const struct moved_table *facts, size_t size)
     laid->table->lowest = facts->lowest;
     laid->table->process = facts->process;
     laid->table->limit = facts->limit;
+    laid->table->file_limit = facts->file_limit;
     if (error == 0 && *name != '\0')
         error = file_table_set_program(laid->table, name);
     return error != 0 ? error : handover_stage_files(facts->group, laid->table);
@@ -194,7 +195,7 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
         struct file *file = NULL;
         int error = 0;
 
-        if (table == NULL || (slots[i].fd >= table->size && slots[i].fd != MOVED_FOLDER) ||
+        if (table == NULL || (slots[i].fd >= table->size && slots[i].fd < MOVED_ROOT) ||
             slots[i].kernel >= instance.kernels)
             return -EPROTO;
         if (slots[i].kernel == from)
@@ -205,6 +206,8 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
             return error != 0 ? error : -EPROTO;
         if (slots[i].fd == MOVED_FOLDER)
             table->folder = file;
+        else if (slots[i].fd == MOVED_ROOT)
+            table->root = file;
         else
             table->slots[slots[i].fd] = (struct descriptor){file, slots[i].flags};
     }
@@ -330,8 +333,10 @@ static bool switch_table(struct group *group, void *context)
 
     for (uint32_t fd = 0; table != NULL && fd < table->size; fd++)
         switch_place(&table->slots[fd].file, s);
-    if (table != NULL)
+    if (table != NULL) {
         switch_place(&table->folder, s);
+        switch_place(&table->root, s);
+    }
     return true;
 }
 

@@ -172,6 +172,7 @@ struct way {
     uint64_t start; /* a file of kernel 0, or 0: the root */
     char *text;     /* heap, PATH_MAX */
     bool in;        /* below /proc, as WALK says */
+    bool full;      /* TEXT begins at the tree's root, whatever the asker's is */
     struct proc_walk walk;
 };
 
@@ -205,6 +206,7 @@ static int64_t find_start(struct group *group, const struct name *name, struct w
         return -ENAMETOOLONG;
     way->text[result] = '/';
     memcpy(way->text + result + 1, name->path, length + 1);
+    way->full = true;
     return 0;
 }
 
@@ -213,7 +215,7 @@ static int64_t walk_proc(struct way *way, bool follow, uint32_t *links)
 {
     int64_t result;
 
-    if (!name_is_proc(way->text))
+    if ((!way->full && thread_current()->context.credentials.root != 0) || !name_is_proc(way->text))
         return 0;
     way->start = 0;
     way->walk.text = way->text;
@@ -221,6 +223,7 @@ static int64_t walk_proc(struct way *way, bool follow, uint32_t *links)
     result = name_walk_proc(&way->walk, follow);
     *links = way->walk.links;
     way->in = result != PROC_OUT;
+    way->full = way->in;
     return result == PROC_MAGIC ? 1 : result < 0 ? result : 0;
 }
 
@@ -404,6 +407,7 @@ static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, st
         heap_free(ways[turned].text, PATH_MAX);
         ways[turned].text = tree.text;
         ways[turned].start = 0;
+        ways[turned].full = true;
         if (tree.answer.links > asked->links)
             asked->links = tree.answer.links;
     }

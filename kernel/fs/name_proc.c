@@ -207,6 +207,25 @@ static int64_t open_proc(const struct msg_file_name *asked, const struct proc_wa
     return proc_open(walk->text, asked->flags, out);
 }
 
+/* A name that is not there was to be made: -EPERM, if the directory is there. */
+static int64_t may_hold(const char *name)
+{
+    char *folder = heap_alloc(PATH_MAX);
+    size_t length = strlen(name);
+    struct file_facts facts;
+    int64_t error;
+
+    if (folder == NULL)
+        return -ENOMEM;
+    while (name[length] != '/') /* there is one */
+        length--;
+    memcpy(folder, name, length);
+    folder[length] = '\0';
+    error = proc_stat(folder, &facts);
+    heap_free(folder, PATH_MAX);
+    return error != 0 ? error : (facts.mode & FILE_TYPE_MASK) == FILE_DIRECTORY ? -EPERM : -ENOTDIR;
+}
+
 int64_t name_do_proc(const struct msg_file_name *asked, const struct proc_walk *walk, bool second,
                      struct file_facts *facts, char *result_text, struct file **out)
 {
@@ -216,6 +235,9 @@ int64_t name_do_proc(const struct msg_file_name *asked, const struct proc_walk *
 
     if (asked->operation == NAME_RENAME) /* before it is known whether it is there, as in Linux */
         return top ? -EBUSY : -EXDEV;
+    if (error == -ENOENT && !top && strncmp(walk->text, "sys/", 4) == 0 &&
+        (asked->operation == NAME_CREATE || (second && asked->operation == NAME_LINK)))
+        return may_hold(walk->text); /* Linux's /sys would look for the name, and has no way to make one */
     if (error != 0)
         return error;
     folder = (facts->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;

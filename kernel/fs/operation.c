@@ -2,6 +2,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
+#include "kernel/fs/limit.h"
 #include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
 #include "kernel/fs/signalfd.h"
@@ -284,7 +285,8 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     case FILE_GET_FLAGS:
         return file->flags & ~OPEN_ONLY;
     case FILE_SET_FLAGS:
-        set_flags(file, OPEN_SETTABLE, (uint32_t)asked);
+        set_flags(file, OPEN_SETTABLE | ((file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO ? OPEN_DIRECT : 0),
+                  (uint32_t)asked);
         return 0;
     case FILE_ENTRIES:
         return read_entries(file, result, asked < room ? asked : room);
@@ -317,6 +319,8 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
 {
     bool waits = file->kind->poll != NULL && (file->flags & OPEN_NONBLOCK) == 0;
 
+    if (request->operation == FILE_LIMITED)
+        return file_limit_do(file, data, size, answer);
     answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
     answer->id = file->id;
     answer->kernel = instance.kernel;

@@ -66,7 +66,10 @@ static int64_t pipe_write(struct file *file, const void *data, size_t size, uint
 
     spin_lock(&pipe->lock);
     if (pipe->ends[READ_END] != NULL) {
-        result = pipe_buffer_put(&pipe->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
+        if ((file->flags & OPEN_DIRECT) != 0)
+            result = pipe_buffer_put_packets(&pipe->buffer, data, size);
+        else
+            result = pipe_buffer_put(&pipe->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
         if (result > 0) {
             other = wanted_locked(pipe, READ_END);
         } else if (result == 0) {
@@ -109,16 +112,41 @@ static uint32_t pipe_poll_write(struct file *file)
     return events;
 }
 
+int64_t pipe_buffer_control(struct pipe_buffer *buffer, uint32_t command, void *data)
+{
+    struct pipe_size *size = data;
+    int64_t result;
+
+    switch (command) {
+    case FIONREAD:
+        *(int32_t *)data = (int32_t)pipe_buffer_used(buffer);
+        return 0;
+    case PIPE_GET_SIZE:
+        size->size = pipe_buffer_size(buffer);
+        return 0;
+    case PIPE_SET_SIZE:
+        if (size->size > PIPE_SIZE_MOST && size->size > pipe_buffer_size(buffer) && size->root == 0)
+            return -EPERM;
+        result = pipe_buffer_resize(buffer, size->size);
+        size->size = result > 0 ? (uint64_t)result : 0;
+        return result > 0 ? 0 : result;
+    default:
+        return -ENOTTY;
+    }
+}
+
 static int64_t pipe_control(struct file *file, uint32_t command, void *data)
 {
     struct pipe *pipe = file->state;
+    struct file *other;
+    int64_t result;
 
-    if (command != FIONREAD)
-        return -ENOTTY;
     spin_lock(&pipe->lock);
-    *(int32_t *)data = (int32_t)pipe_buffer_used(&pipe->buffer);
+    result = pipe_buffer_control(&pipe->buffer, command, data);
+    other = command == PIPE_SET_SIZE ? wanted_locked(pipe, WRITE_END) : NULL; /* there may be room now */
     spin_unlock(&pipe->lock);
-    return 0;
+    tell(other);
+    return result;
 }
 
 /* One end is closed by all. Operations on it that are under way have pins; see forget. */
@@ -211,6 +239,13 @@ int pipe_create(uint32_t flags, struct file **reader, struct file **writer)
     pipe->ends[READ_END] = *reader;
     pipe->ends[WRITE_END] = *writer;
     return 0;
+}
+
+bool pipe_is_usual(const struct file *file)
+{
+    const struct pipe *pipe = file->state;
+
+    return pipe->buffer.size == 0 && pipe->buffer.ends == NULL;
 }
 
 bool pipe_is_end(const struct file *file)

@@ -6,13 +6,25 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 
-#define PARTS (PIPE_SIZE / PIPE_PART)
+#define SIZE_MOST (1ull << 31)
+
+static inline uint8_t **part_at(const struct pipe_buffer *buffer, uint64_t at)
+{
+    if (buffer->more == NULL)
+        return (uint8_t **)&buffer->parts[at / PIPE_PART % PIPE_PARTS];
+    return &buffer->more[at / PIPE_PART & (buffer->size / PIPE_PART - 1)];
+}
+
+static struct pipe_end *end_at(const struct pipe_buffer *buffer, uint64_t at)
+{
+    return &buffer->ends[at / PIPE_PART & (pipe_buffer_size(buffer) / PIPE_PART - 1)];
+}
 
 /* Gets memory for SIZE bytes from AT on. False: there is none. */
 static int provide(struct pipe_buffer *buffer, uint64_t at, size_t size)
 {
     for (uint64_t part = at / PIPE_PART; part <= (at + size - 1) / PIPE_PART; part++) {
-        uint8_t **memory = &buffer->parts[part % PARTS];
+        uint8_t **memory = part_at(buffer, part * PIPE_PART);
 
         if (*memory == NULL)
             *memory = heap_alloc(PIPE_PART);
@@ -22,11 +34,23 @@ static int provide(struct pipe_buffer *buffer, uint64_t at, size_t size)
     return 1;
 }
 
+/* There is room, and memory. */
+static void store(struct pipe_buffer *buffer, const uint8_t *from, size_t size)
+{
+    while (size > 0) {
+        size_t offset = buffer->written % PIPE_PART;
+        size_t count = size < PIPE_PART - offset ? size : PIPE_PART - offset;
+
+        memcpy(*part_at(buffer, buffer->written) + offset, from, count);
+        buffer->written += count;
+        from += count;
+        size -= count;
+    }
+}
+
 int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t size, int whole)
 {
-    const uint8_t *from = data;
     size_t room = pipe_buffer_room(buffer);
-    size_t left;
 
     if (size > room && whole)
         return 0;
@@ -34,43 +58,178 @@ int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t siz
         size = room;
     if (size == 0)
         return 0;
-    if (room == PIPE_SIZE)
+    if (buffer->written == buffer->taken)
         buffer->written = buffer->taken = 0;
     if (!provide(buffer, buffer->written, size))
         return -ENOMEM;
-    left = size;
-    while (left > 0) {
-        size_t offset = buffer->written % PIPE_PART;
-        size_t count = left < PIPE_PART - offset ? left : PIPE_PART - offset;
-
-        memcpy(buffer->parts[buffer->written / PIPE_PART % PARTS] + offset, from, count);
-        buffer->written += count;
-        from += count;
-        left -= count;
-    }
+    store(buffer, data, size);
     return (int64_t)size;
 }
 
-size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size)
+/* What is written next begins a part. */
+static void close_part(struct pipe_buffer *buffer, bool packet)
 {
-    uint8_t *to = data;
+    size_t offset = buffer->written % PIPE_PART;
+    struct pipe_end *end = end_at(buffer, buffer->written - 1);
+
+    if (offset == 0 && !packet)
+        return;
+    end->length = offset != 0 ? (uint16_t)offset : PIPE_PART;
+    end->packet = packet ? 1 : 0;
+    if (offset != 0) {
+        buffer->written += PIPE_PART - offset;
+        buffer->gaps += (uint32_t)(PIPE_PART - offset);
+    }
+}
+
+int64_t pipe_buffer_put_packets(struct pipe_buffer *buffer, const void *data, size_t size)
+{
+    size_t ends = pipe_buffer_size(buffer) / PIPE_PART * sizeof(*buffer->ends);
     size_t done = 0;
 
-    if (size > pipe_buffer_used(buffer))
-        size = pipe_buffer_used(buffer);
+    if (buffer->ends == NULL)
+        buffer->ends = heap_alloc(ends);
+    if (buffer->ends == NULL)
+        return -ENOMEM;
+    if (buffer->written == buffer->taken)
+        buffer->written = buffer->taken = 0;
     while (done < size) {
-        size_t offset = buffer->taken % PIPE_PART;
+        size_t count = size - done < PIPE_PART ? size - done : PIPE_PART;
+        size_t rest = (PIPE_PART - buffer->written % PIPE_PART) % PIPE_PART;
+
+        if (pipe_buffer_room(buffer) < rest + PIPE_PART)
+            break;
+        if (!provide(buffer, buffer->written + rest, count))
+            return done > 0 ? (int64_t)done : -ENOMEM;
+        if (rest != 0)
+            close_part(buffer, false);
+        store(buffer, (const uint8_t *)data + done, count);
+        close_part(buffer, true);
+        done += count;
+    }
+    return (int64_t)done;
+}
+
+/* Where a reader stands. */
+struct place {
+    uint64_t at;
+    uint32_t gaps; /* bytes left out that it has passed */
+    bool over;     /* a packet has been taken */
+};
+
+/* Takes from one part that has an end. Returns how many bytes. */
+static size_t take_ended(const struct pipe_buffer *buffer, struct place *place, uint8_t *to, size_t size)
+{
+    const struct pipe_end *end = end_at(buffer, place->at);
+    size_t offset = place->at % PIPE_PART;
+    size_t count = end->length - offset < size ? end->length - offset : size;
+
+    memcpy(to, *part_at(buffer, place->at) + offset, count);
+    place->at += count;
+    place->over = end->packet != 0;
+    if (place->over || offset + count == end->length) {
+        place->at += PIPE_PART - (offset + count); /* what of a packet is not taken is lost: not a gap */
+        place->gaps += PIPE_PART - end->length;
+    }
+    return count;
+}
+
+static size_t look(const struct pipe_buffer *buffer, struct place *place, uint8_t *to, size_t size)
+{
+    size_t done = 0;
+
+    *place = (struct place){.at = buffer->taken};
+    while (done < size && place->at < buffer->written && !place->over) {
+        size_t offset = place->at % PIPE_PART;
+        uint64_t left = buffer->written - place->at;
         size_t count = size - done < PIPE_PART - offset ? size - done : PIPE_PART - offset;
 
-        memcpy(to + done, buffer->parts[buffer->taken / PIPE_PART % PARTS] + offset, count);
-        buffer->taken += count;
+        if (buffer->ends != NULL && end_at(buffer, place->at)->length != 0) {
+            done += take_ended(buffer, place, to + done, size - done);
+            continue;
+        }
+        if (count > left)
+            count = (size_t)left;
+        memcpy(to + done, *part_at(buffer, place->at) + offset, count);
+        place->at += count;
         done += count;
     }
     return done;
 }
 
+size_t pipe_buffer_peek(const struct pipe_buffer *buffer, void *data, size_t size)
+{
+    struct place place;
+
+    return look(buffer, &place, data, size);
+}
+
+size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size)
+{
+    struct place place;
+    size_t count = look(buffer, &place, data, size);
+
+    for (uint64_t at = buffer->taken; buffer->ends != NULL && at / PIPE_PART < place.at / PIPE_PART; at += PIPE_PART)
+        *end_at(buffer, at) = (struct pipe_end){.length = 0};
+    buffer->taken = place.at;
+    buffer->gaps -= place.gaps;
+    return count;
+}
+
+/* The same bytes at the same places in NEW, which has room for them. */
+static bool copy_all(const struct pipe_buffer *old, struct pipe_buffer *new)
+{
+    size_t count = (size_t)(old->written - old->taken);
+
+    if (count > 0 && !provide(new, old->taken, count))
+        return false;
+    new->written = old->taken;
+    while (new->written < old->written) {
+        size_t rest = PIPE_PART - new->written % PIPE_PART;
+        uint64_t left = old->written - new->written;
+
+        if (old->ends != NULL)
+            *end_at(new, new->written) = *end_at(old, new->written);
+        store(new, *part_at(old, new->written) + new->written % PIPE_PART, left < rest ? (size_t)left : rest);
+    }
+    return true;
+}
+
+int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
+{
+    struct pipe_buffer new = {.size = PIPE_PART, .taken = buffer->taken, .gaps = buffer->gaps};
+    size_t parts;
+
+    if (size == 0 || size > SIZE_MOST)
+        return -EINVAL;
+    while (new.size < size)
+        new.size *= 2;
+    if (new.size == pipe_buffer_size(buffer))
+        return (int64_t) new.size;
+    if (buffer->written - buffer->taken > new.size)
+        return -EBUSY;
+    parts = new.size / PIPE_PART;
+    new.more = heap_alloc(parts * sizeof(*new.more));
+    if (new.more == NULL)
+        return -ENOMEM;
+    if (buffer->ends != NULL)
+        new.ends = heap_alloc(parts * sizeof(*new.ends));
+    if ((buffer->ends != NULL && new.ends == NULL) || !copy_all(buffer, &new)) {
+        pipe_buffer_free(&new);
+        return -ENOMEM;
+    }
+    pipe_buffer_free(buffer);
+    *buffer = new;
+    return (int64_t) new.size;
+}
+
 void pipe_buffer_free(struct pipe_buffer *buffer)
 {
-    for (size_t i = 0; i < PARTS; i++)
-        heap_free(buffer->parts[i], PIPE_PART);
+    size_t parts = pipe_buffer_size(buffer) / PIPE_PART;
+
+    for (size_t i = 0; i < parts; i++)
+        heap_free(*part_at(buffer, i * PIPE_PART), PIPE_PART);
+    heap_free(buffer->more, parts * sizeof(*buffer->more));
+    heap_free(buffer->ends, parts * sizeof(*buffer->ends));
+    *buffer = (struct pipe_buffer){.size = 0};
 }

@@ -67,8 +67,11 @@ static int64_t write_memory(const struct proc_at *at, struct text *text)
     report_machine(&machine);
     text_put(text, "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n",
              (unsigned long)(machine.frames * 4), (unsigned long)(machine.free * 4), (unsigned long)(machine.free * 4));
-    text_put(text, "Buffers:               0 kB\nCached:                0 kB\nSwapTotal:             0 kB\n"
-                   "SwapFree:              0 kB\n");
+    text_put(text,
+             "Buffers:               0 kB\nCached:         %8lu kB\nSwapTotal:             0 kB\n"
+             "SwapFree:              0 kB\nShmem:          %8lu kB\nSlab:           %8lu kB\n",
+             (unsigned long)(machine.files * 4), (unsigned long)(machine.files * 4),
+             (unsigned long)(machine.kernel * 4));
     return 0;
 }
 
@@ -267,6 +270,14 @@ static int64_t write_overcommit(const struct proc_at *at, struct text *text)
     return write_constant(text, "1");
 }
 
+static int64_t write_pipe_most(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_constant(text, "1048576");
+}
+
+static const struct proc_row setting_file_rows[] = {{.name = "pipe-max-size", .write = write_pipe_most}};
+static const struct proc_directory setting_file = {.rows = setting_file_rows, .count = 1};
 static const struct proc_row setting_kernel_rows[] = {
     {.name = "domainname", .write = write_domain}, {.name = "hostname", .write = write_host},
     {.name = "osrelease", .write = write_release}, {.name = "ostype", .write = write_type},
@@ -277,6 +288,7 @@ static const struct proc_directory setting_kernel = {
 static const struct proc_row setting_memory_rows[] = {{.name = "overcommit_memory", .write = write_overcommit}};
 static const struct proc_directory setting_memory = {.rows = setting_memory_rows, .count = 1};
 static const struct proc_row setting_rows[] = {
+    {.name = "fs", .directory = &setting_file},
     {.name = "kernel", .directory = &setting_kernel},
     {.name = "vm", .directory = &setting_memory},
 };
@@ -365,13 +377,19 @@ static int64_t find(const char *path, struct proc_at *at, const struct proc_row 
     return 0;
 }
 
-static void facts_of(const struct proc_row *row, uint64_t number, struct file_facts *facts)
+/* In /sys a directory is its owner's to write, although there nothing can be made. */
+static bool is_system(const char *name)
+{
+    return strncmp(name, "sys", 3) == 0 && (name[3] == '\0' || name[3] == '/');
+}
+
+static void facts_of(const struct proc_row *row, bool system, uint64_t number, struct file_facts *facts)
 {
     *facts = (struct file_facts){.inode = number, .device = 2, .mode = FILE_REGULAR | 0444};
     if (row->link != NULL)
         facts->mode = FILE_LINK | 0777;
     else if (row->directory != NULL)
-        facts->mode = FILE_DIRECTORY | 0555;
+        facts->mode = FILE_DIRECTORY | (system ? 0755 : 0555);
 }
 
 bool proc_has(const char *name)
@@ -390,7 +408,7 @@ int64_t proc_stat(const char *name, struct file_facts *facts)
     int64_t error = find(name, &at, &row, &made, &number);
 
     if (error == 0)
-        facts_of(row, number, facts);
+        facts_of(row, is_system(name), number, facts);
     return error;
 }
 
@@ -418,7 +436,7 @@ static int64_t open_directory(const char *name, const struct proc_row *row, cons
     for (uint32_t i = 0; i < directory->count; i++) {
         struct file_facts child;
 
-        facts_of(&directory->rows[i], facts->inode + 1 + i, &child);
+        facts_of(&directory->rows[i], false, facts->inode + 1 + i, &child);
         directory_add(&list, directory->rows[i].name, strlen(directory->rows[i].name), child.inode, child.mode);
     }
     if (directory->list != NULL)
@@ -438,7 +456,7 @@ int64_t proc_open(const char *name, uint32_t flags, struct file **out)
 
     if (error != 0)
         return error;
-    facts_of(row, number, &facts);
+    facts_of(row, is_system(name), number, &facts);
     if (row->link != NULL)
         return -ELOOP;
     if (row->directory != NULL)

@@ -4,6 +4,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
+#include "kernel/fs/limit.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/regular.h"
@@ -23,7 +24,7 @@ static int64_t make_pipe(struct file_table *table, uint32_t flags, void *result)
     uint32_t close = (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0;
     int64_t fds[2];
     int32_t given[2];
-    int error = pipe_create(flags & OPEN_NONBLOCK, &reader, &writer);
+    int error = pipe_create(flags & (OPEN_NONBLOCK | OPEN_DIRECT), &reader, &writer);
 
     if (error != 0)
         return error;
@@ -113,7 +114,7 @@ static int64_t set_folder(struct file_table *table, const struct file_request *r
         if (error != 0)
             return error;
     }
-    file_table_set_folder(table, file);
+    (request->operation == FILE_SET_ROOT ? file_table_set_root : file_table_set_folder)(table, file);
     return 0;
 }
 
@@ -140,6 +141,7 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     case FILE_LOCATE:
         return locate(table, data, size, result, room);
     case FILE_SET_FOLDER:
+    case FILE_SET_ROOT:
         return set_folder(table, request);
     case FILE_GET_PROGRAM:
         return room == 0 ? -EPROTO : file_table_program(table, result, room);
@@ -176,6 +178,11 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
 
     if (request->operation == FILE_CLOSE)
         return close_at_home(table, request, answer);
+    if (__builtin_expect(__atomic_load_n(&table->file_limit, __ATOMIC_RELAXED) != UINT64_MAX, 0) &&
+        file_limit_holds(request->operation)) {
+        *answer = (struct file_answer){.flags = FILE_LIMITED_SIZE, .seen = table->file_limit};
+        return 0;
+    }
     if (request->operation <= FILE_TABLE_LAST) {
         answer->flags = 0;
         answer->value = act_on_table(table, request, data, size, result, room);
@@ -383,6 +390,29 @@ int64_t file_call_at(const struct file_place *place, const struct file_request *
     return value;
 }
 
+static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
+                            size_t size, void *result, size_t room, struct file_answer *answer);
+
+/* REQUEST again, with the limit that ANSWER tells. */
+static int64_t call_limited(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
+                            size_t size, struct file_answer *answer)
+{
+    struct file_request outer = {.operation = FILE_LIMITED, .fd = request->fd};
+    struct file_limited *limited = heap_alloc_unset(sizeof(*limited) + size);
+    int64_t value;
+
+    if (limited == NULL) {
+        *answer = (struct file_answer){.value = -ENOMEM};
+        return -ENOMEM;
+    }
+    *limited = (struct file_limited){.limit = answer->seen, .request = *request};
+    if (size > 0)
+        memcpy(limited + 1, data, size);
+    value = call_process(table, id, &outer, limited, sizeof(*limited) + size, NULL, 0, answer);
+    heap_free(limited, sizeof(*limited) + size);
+    return value;
+}
+
 /* TABLE is that of process ID, if its home is here. */
 static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
                             size_t size, void *result, size_t room, struct file_answer *answer)
@@ -397,6 +427,8 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
             value = at_home(table, request, data, size, result, room, answer);
         else
             value = call_at(process_home(id), id, 0, request, data, size, result, room, answer);
+        if (value == 0 && (answer->flags & FILE_LIMITED_SIZE) != 0)
+            return call_limited(table, id, request, data, size, answer);
         if ((answer->flags & FILE_ELSEWHERE) == 0)
             return value;
         home = *answer;

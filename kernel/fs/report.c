@@ -122,6 +122,7 @@ static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
 {
     struct report_machine part = {0};
     struct frame_stats frames;
+    struct heap_stats heap;
     struct task_counts counts;
 
     *cursor = 0;
@@ -129,6 +130,9 @@ static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
     task_counts(&counts);
     part.frames = frames.total;
     part.free = frames.free;
+    heap_stats(&heap);
+    part.files = content_frames();
+    part.kernel = heap.small_frames;
     part.processes = counts.processes;
     part.threads = counts.present;
     if (size < sizeof(part))

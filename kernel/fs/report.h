@@ -16,9 +16,10 @@ void report_list(struct directory *to);
 int64_t report_write(struct text *text, uint32_t number);
 /* Sums over the kernels. Tasks only. */
 struct report_machine {
-    uint64_t frames, free; /* of 4 KiB, for programs */
-    uint64_t processes;    /* those not yet waited for, too */
-    uint64_t threads;      /* of programs, where they are present */
+    uint64_t frames, free;  /* of 4 KiB, for programs */
+    uint64_t files, kernel; /* of those that are not free: what files have, and small objects of the kernels */
+    uint64_t processes;     /* those not yet waited for, too */
+    uint64_t threads;       /* of programs, where they are present */
 };
 void report_machine(struct report_machine *out);
 /* The same of KERNEL alone: zeros, if it does not run or there is no memory. Tasks only. */

@@ -22,6 +22,7 @@ struct file_table *file_table_new(void)
         return NULL;
     table->users = 1;
     table->limit = TABLE_MAX;
+    table->file_limit = UINT64_MAX;
     table->size = FIRST_SLOTS;
     table->slots = heap_alloc(table->size * sizeof(struct descriptor));
     if (table->slots == NULL) {
@@ -81,6 +82,8 @@ void file_table_free(void *files)
     }
     if (table->folder != NULL)
         file_close(table->folder);
+    if (table->root != NULL)
+        file_close(table->root);
     file_table_forget(table);
 }
 
@@ -139,16 +142,26 @@ static int set_text(struct file_table *table, char **place, const char *text)
     return 0;
 }
 
-void file_table_set_folder(struct file_table *table, struct file *file)
+static void set_place(struct file_table *table, struct file **place, struct file *file)
 {
     struct file *old;
 
     spin_lock(&table->lock);
-    old = table->folder;
-    table->folder = file;
+    old = *place;
+    *place = file;
     spin_unlock(&table->lock);
     if (old != NULL)
         file_close(old);
+}
+
+void file_table_set_folder(struct file_table *table, struct file *file)
+{
+    set_place(table, &table->folder, file);
+}
+
+void file_table_set_root(struct file_table *table, struct file *file)
+{
+    set_place(table, &table->root, file);
 }
 
 int file_table_set_program(struct file_table *table, const char *path)
@@ -178,8 +191,9 @@ int64_t file_table_program(struct file_table *table, char *out, size_t size)
     return get_text(table, &table->program, out, size);
 }
 
-void file_table_limit(struct file_table *table, uint64_t count)
+void file_table_limit(struct file_table *table, uint64_t count, uint64_t bytes)
 {
+    __atomic_store_n(&table->file_limit, bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&table->limit, count < TABLE_MAX ? (uint32_t)count : TABLE_MAX, __ATOMIC_RELAXED);
 }
 
@@ -199,6 +213,8 @@ struct file *table_find(struct file_table *table, int64_t fd)
         file = slot->file;
     else if (fd == FILE_FOLDER)
         file = table->folder;
+    else if (fd == FILE_ROOT)
+        file = table->root;
     if (file != NULL)
         file_pin(file);
     spin_unlock(&table->lock);

@@ -24,9 +24,11 @@ struct file_table {
     uint32_t size;            /* [k] slots allocated */
     uint32_t lowest;          /* [k] no free slot is below */
     uint32_t limit;           /* [a] descriptors are below it */
+    uint64_t file_limit;      /* [a] bytes that a file may have by its writes: RLIMIT_FSIZE */
     uint32_t users;           /* [a] the group, and whoever looks at it from outside */
     struct descriptor *slots; /* [k] */
     struct file *folder;      /* [k] the working directory, with an open; NULL: the root */
+    struct file *root;        /* [k] of chroot(2), with an open; NULL: the tree's */
     char *program;            /* [k] the executable's path; NULL: not known */
     uint32_t process;         /* [a] whose it is, once that has had locks on files; else 0 */
 };
@@ -53,14 +55,17 @@ void file_table_forget(struct file_table *table);
 void file_table_exec(struct file_table *table);
 /* FILE, an open of which goes to the table, is the working directory from now on. */
 void file_table_set_folder(struct file_table *table, struct file *file);
+/* The same for its root. */
+void file_table_set_root(struct file_table *table, struct file *file);
 /* Remembers PATH as the executable. -ENOMEM. */
 int file_table_set_program(struct file_table *table, const char *path);
 /* Copies it, or "", to OUT. Returns its length; -ERANGE: SIZE is too small. */
 int64_t file_table_program(struct file_table *table, char *out, size_t size);
 
-/* Descriptors are below COUNT from now on, and below TABLE_MAX; those that are there stay. Any context. */
-void file_table_limit(struct file_table *table, uint64_t count);
-/* The file of FD, or of FILE_FOLDER, with a pin, or NULL. */
+/* Descriptors are below COUNT from now on, and below TABLE_MAX; those that are there stay. No file is written, or made
+ * longer, above BYTES. Any context. */
+void file_table_limit(struct file_table *table, uint64_t count, uint64_t bytes);
+/* The file of FD, or of FILE_FOLDER or FILE_ROOT, with a pin, or NULL. */
 struct file *table_find(struct file_table *table, int64_t fd);
 /* Puts FILE, one open of which goes to the table, at the lowest free descriptor from LEAST on. -EMFILE, -EINVAL
  * (LEAST), -ENOMEM: then the open has been closed. */

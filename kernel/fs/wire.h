@@ -21,6 +21,7 @@ enum file_operation {
     FILE_INSTALL,        /* argument: id, extra: kernel, fd: flags of the descriptor; an open goes with it, also
                             when this fails, but with -ENOSPC: no memory, and it is still the caller's */
     FILE_LOCATE,         /* data: int32_t descriptors; result data: struct file_place each, id 0: bad */
+    FILE_SET_ROOT,       /* as FILE_SET_FOLDER with -1: the root */
     FILE_SET_FOLDER,     /* fd, or -1 and, as in FILE_INSTALL, argument: id, extra: kernel: the working directory */
     FILE_GET_PROGRAM,    /* result data: the program's name */
     FILE_LIST,           /* argument: first descriptor; result data: int32_t descriptors that are open */
@@ -50,12 +51,15 @@ enum file_operation {
                          with it */
     FILE_ADVISE,      /* fd, extra: 1: it is to be read ahead */
     FILE_SYNC,        /* fd */
-    FILE_LOCK,        /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
-    FILE_SEALS,       /* fd, extra: 1: add those of argument; the result is what it had */
-    FILE_NAMELESS     /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
-                         open of which is the caller's */
+    FILE_LIMITED, /* fd, data: struct file_limited, then the data of its request, one of those that make files longer;
+                     -EFBIG with FILE_LIMITED_SIZE */
+    FILE_LOCK,    /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
+    FILE_SEALS,   /* fd, extra: 1: add those of argument; the result is what it had */
+    FILE_NAMELESS /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
+                     open of which is the caller's */
 };
 
+#define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */
 #define FILE_FOLDER INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
 
 #define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
@@ -66,6 +70,12 @@ struct file_request {
     int32_t fd;
     uint32_t pad;
     int64_t argument;
+};
+
+/* What RLIMIT_FSIZE holds a request to; the limit is known at home. */
+struct file_limited {
+    uint64_t limit; /* bytes */
+    struct file_request request;
 };
 
 enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT, LOCK_GIVE_UP /* TASK waits no more */ };
@@ -94,9 +104,10 @@ struct msg_file_call { /* FILE_CALL; data follows */
 #define FILE_MAP_WRITES 16u /* of FILE_MAP: the mapping may write to the file, now or later */
 #define FILE_UNLOCKS                                                                                                   \
     32u /* of FILE_CLOSE: nothing was done: the process may have locks on file ID of KERNEL, which go first */
-#define FILE_SIGNALS 64u     /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
-#define FILE_TIMED 128u      /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
-#define FILE_SECONDS_SHIFT 8 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
+#define FILE_SIGNALS 64u /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
+#define FILE_LIMITED_SIZE 256u /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
+#define FILE_TIMED 128u        /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
+#define FILE_SECONDS_SHIFT 9   /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
 
 /* A time limit in the flags of an answer. */
 static inline uint32_t file_tenths(uint64_t nanoseconds)

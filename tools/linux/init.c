@@ -288,6 +288,11 @@ int main(void)
     mount_at("sysfs", "/sys");
     mount_at("devtmpfs", "/dev");
     mkdir("/tmp", 01777);
+    /* What every distribution adds to devtmpfs. */
+    if (symlink("/proc/self/fd", "/dev/fd") != 0 || symlink("fd/0", "/dev/stdin") != 0 ||
+        symlink("fd/1", "/dev/stdout") != 0 || symlink("fd/2", "/dev/stderr") != 0) {
+        log_line("links in /dev");
+    }
 
     int terminal = open("/dev/ttyS0", O_RDWR | O_NOCTTY | O_CLOEXEC);
     int control = open("/dev/ttyS1", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);

@@ -108,3 +108,62 @@ TEST(buffer_random, "random puts and takes agree with one long array")
     pipe_buffer_free(&buffer);
     CHECK_EQ(parts, 0);
 }
+
+TEST(buffer_packets, "a read takes one packet, and bytes before it")
+{
+    struct pipe_buffer buffer = {0};
+
+    CHECK_EQ(pipe_buffer_put_packets(&buffer, "one", 3), 3);
+    CHECK_EQ(pipe_buffer_put_packets(&buffer, "second", 6), 6);
+    CHECK_EQ(pipe_buffer_put(&buffer, "rest", 4, 1), 4);
+    CHECK_EQ(pipe_buffer_put_packets(&buffer, "last", 4), 4);
+    CHECK_EQ(pipe_buffer_used(&buffer), 17);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 3);
+    CHECK_EQ(pipe_buffer_peek(&buffer, back, 3), 3);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 3), 3);
+    CHECK(memcmp(back, "sec", 3) == 0);
+    CHECK_EQ(pipe_buffer_used(&buffer), 8);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 8);
+    CHECK(memcmp(back, "restlast", 8) == 0);
+    CHECK_EQ(pipe_buffer_used(&buffer), 0);
+    for (int i = 0; i < 16; i++)
+        CHECK_EQ(pipe_buffer_put_packets(&buffer, "x", 1), 1);
+    CHECK_EQ(pipe_buffer_put_packets(&buffer, "x", 1), 0);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 9), 1);
+    CHECK_EQ(pipe_buffer_put_packets(&buffer, bytes, PIPE_PART), PIPE_PART);
+    for (int i = 0; i < 15; i++)
+        CHECK_EQ(pipe_buffer_take(&buffer, back, 9), 1);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 2 * PIPE_PART), PIPE_PART);
+    CHECK_EQ(pipe_buffer_room(&buffer), PIPE_SIZE);
+    pipe_buffer_free(&buffer);
+    CHECK_EQ(parts, 0);
+}
+
+TEST(buffer_resize, "another size keeps what is there, wherever in the ring it lies")
+{
+    for (size_t start = 0; start < 2 * PIPE_SIZE; start += 1777) {
+        struct pipe_buffer buffer = {0};
+
+        for (size_t i = 0; i < sizeof(bytes); i++)
+            bytes[i] = (uint8_t)(i * 7 >> 2);
+        CHECK_EQ(pipe_buffer_put(&buffer, bytes, 1, 1), 1);
+        for (size_t i = 0; i < start; i += 177) { /* never empty, so that the places go on */
+            CHECK_EQ(pipe_buffer_put(&buffer, bytes, 177, 1), 177);
+            CHECK_EQ(pipe_buffer_take(&buffer, back, 177), 177);
+        }
+        CHECK_EQ(pipe_buffer_take(&buffer, back, 1), 1);
+        buffer.taken = buffer.written = start % PIPE_SIZE; /* as if nothing had begun again */
+        CHECK_EQ(pipe_buffer_put(&buffer, bytes, PIPE_SIZE, 0), PIPE_SIZE);
+        CHECK_EQ(pipe_buffer_resize(&buffer, PIPE_SIZE / 2), -EBUSY);
+        CHECK_EQ(pipe_buffer_resize(&buffer, 2 * PIPE_SIZE - 1), 2 * PIPE_SIZE);
+        CHECK_EQ(pipe_buffer_put(&buffer, bytes + PIPE_SIZE, PIPE_SIZE, 1), PIPE_SIZE);
+        CHECK_EQ(pipe_buffer_take(&buffer, back, 2 * PIPE_SIZE - 10), 2 * PIPE_SIZE - 10);
+        CHECK(memcmp(back, bytes, 2 * PIPE_SIZE - 10) == 0);
+        CHECK_EQ(pipe_buffer_resize(&buffer, 1), PIPE_PART);
+        CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 10);
+        CHECK(memcmp(back, bytes + 2 * PIPE_SIZE - 10, 10) == 0);
+        CHECK_EQ(pipe_buffer_resize(&buffer, 0), -EINVAL);
+        pipe_buffer_free(&buffer);
+        CHECK_EQ(parts, 0);
+    }
+}

@@ -40,6 +40,9 @@
 #define ENOSYS 38
 #define ENOTEMPTY 39
 #define ELOOP 40
+#define ENOMSG 42
+#define EIDRM 43
+#define ENODATA 61
 #define EBADMSG 74
 #define EOVERFLOW 75
 #define EPROTO 71

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/fs/attribute.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/lib/panic.h"
 #include "mm/backing.h"
@@ -131,6 +132,7 @@ void node_hold(struct node *node)
 static void give_back(struct node *node)
 {
     content_free(&node->content.tree);
+    attributes_free(node);
     if (node->end != NULL)
         node->end(node);
     node_maps_free(node);

@@ -18,6 +18,7 @@
 #include "kernel/fs/file.h"
 #include "tasks/work.h"
 
+struct attribute;
 struct node_maps;
 struct file_answer;
 
@@ -41,6 +42,8 @@ struct node {
     struct content content;         /* [n] a regular file's */
     struct node_maps *maps;         /* [n] who maps it, or NULL: nobody ever did */
     uint32_t seals;                 /* [n] F_SEAL_* */
+    struct attribute *attributes;   /* [n] kernel/fs/attribute.c */
+    uint64_t attribute_bytes;       /* [n] of all of them */
     bool lock_wanted;               /* [n] somebody waits for a lock */
     struct list locks;              /* [n] struct range_lock */
     struct file_events events;      /* of all its open files, if it is a regular file */

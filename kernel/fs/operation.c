@@ -2,6 +2,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
+#include "kernel/fs/attribute.h"
 #include "kernel/fs/limit.h"
 #include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
@@ -305,6 +306,8 @@ static int64_t act(struct file *file, const struct file_request *request, const 
         return change_bytes(file, request->operation, request->extra);
     case FILE_CHANGE:
         return change_facts(file, data, size);
+    case FILE_ATTRIBUTE:
+        return attribute_do(file, request, data, size, result, room);
     case FILE_SPACE:
         return give_space(file, result, room);
     case FILE_OPENED:

@@ -218,7 +218,7 @@ static void do_for_kernel(const struct file_request *request, struct file_answer
 }
 
 /* Bytes of result data. */
-static size_t result_size(const struct file_request *request, const struct file_answer *answer)
+static size_t result_size(const struct file_request *request, const struct file_answer *answer, size_t room)
 {
     if (answer->value < 0 || (answer->flags & FILE_ELSEWHERE) != 0)
         return 0;
@@ -234,6 +234,8 @@ static size_t result_size(const struct file_request *request, const struct file_
     case FILE_NEW:
     case FILE_OPERATE:
         return (size_t)answer->value;
+    case FILE_ATTRIBUTE:
+        return (size_t)answer->value <= room ? (size_t)answer->value : 0;
     case FILE_GET_PROGRAM:
     case FILE_PATH:
         return (size_t)answer->value + 1;
@@ -310,7 +312,7 @@ static void handle_call(const struct msg *m)
         msg_reply_error(&m->ticket, error);
         return;
     }
-    size = (uint32_t)(sizeof(*answer) + result_size(&call->request, answer));
+    size = (uint32_t)(sizeof(*answer) + result_size(&call->request, answer, room));
     if (size <= MSG_SHORT) {
         msg_reply(&m->ticket, answer, size);
         if (l != NULL)

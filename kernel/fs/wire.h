@@ -51,12 +51,14 @@ enum file_operation {
                          with it */
     FILE_ADVISE,      /* fd, extra: 1: it is to be read ahead */
     FILE_SYNC,        /* fd */
-    FILE_LIMITED, /* fd, data: struct file_limited, then the data of its request, one of those that make files longer;
-                     -EFBIG with FILE_LIMITED_SIZE */
-    FILE_LOCK,    /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
-    FILE_SEALS,   /* fd, extra: 1: add those of argument; the result is what it had */
-    FILE_NAMELESS /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
-                     open of which is the caller's */
+    FILE_LIMITED,   /* fd, data: struct file_limited, then the data of its request, one of those that make files longer;
+                       -EFBIG with FILE_LIMITED_SIZE */
+    FILE_ATTRIBUTE, /* fd, extra, argument, data and result data: kernel/fs/attribute.h; value: bytes, or how many there
+                       would be if there were room */
+    FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
+    FILE_SEALS,     /* fd, extra: 1: add those of argument; the result is what it had */
+    FILE_NAMELESS   /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
+                       open of which is the caller's */
 };
 
 #define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */

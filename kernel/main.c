@@ -18,6 +18,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine.h"
+#include "kernel/reach.h"
 #include "kernel/retrieve.h"
 #include "kernel/stop.h"
 #include "kernel/vdso.h"
@@ -81,11 +82,11 @@ static void frames_init(void)
         if (range->kernel != instance.kernel)
             continue;
         if (chunk < range->base || chunk >= end) {
-            frame_add_range(range->base, range->size, DIRECT_BASE);
+            frame_add_range(range->base, range->size, DIRECT_BASE, range->node);
             continue;
         }
-        frame_add_range(range->base, chunk - range->base, DIRECT_BASE);
-        frame_add_range(chunk_end, end - chunk_end, DIRECT_BASE);
+        frame_add_range(range->base, chunk - range->base, DIRECT_BASE, range->node);
+        frame_add_range(chunk_end, end - chunk_end, DIRECT_BASE, range->node);
     }
 }
 
@@ -320,6 +321,7 @@ void kernel_main(void *unused)
     }
     vdso_init();
     host_init();
+    reach_init();
     log_line("kernel: runs on %u CPU%s, %lu MiB", cpu_total, cpu_total == 1 ? "" : "s",
              (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 20));
 

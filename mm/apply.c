@@ -195,11 +195,13 @@ static int64_t apply_look_locked(const struct space *space, const struct msg_spa
 
     if (space->home != instance.kernel)
         return -EPROTO;
+    if (change->target == SPACE_LOOK_POLICY)
+        return area != NULL && area->start <= change->start ? (int64_t)(area->prot >> AREA_POLICY_SHIFT) : -ENOMEM;
     if (change->target == SPACE_LOOK_BACKING)
         return area != NULL && area->start <= change->start ? (int64_t)area_backing_at(area, change->start) : 0;
     if (area == NULL || (change->target == SPACE_LOOK_THERE && area->start > change->start))
         return -ENOMEM;
-    return (int64_t)((change->target == SPACE_LOOK_START ? area->start : area->end) | area->prot);
+    return (int64_t)((change->target == SPACE_LOOK_START ? area->start : area->end) | (area->prot & (PAGE_SIZE - 1)));
 }
 
 /* What becomes writable may be: no file that is shared and was not opened for writing (-EACCES), and no area that is
@@ -305,6 +307,9 @@ int64_t space_apply_locked(struct space *space, const struct msg_space_change *c
         return space_apply_advice_locked(space, change);
     case SPACE_RECLAIM:
         return space->home == instance.kernel ? 0 : -EPROTO; /* nobody has a lease there any more: reclaims() */
+    case SPACE_POLICY_MAKE:
+    case SPACE_POLICY_TELL:
+        return policy_apply_locked(space, change);
     case SPACE_STRATEGY:
         space_mode_note_locked(space, change->target);
         return 0;

@@ -28,6 +28,9 @@
 #define AREA_MOVING 0x800u     /* is being moved elsewhere, or comes from elsewhere (mm/remap.md) */
 /* Not a bit of areas, but of what is asked about them: a file is behind it. */
 #define AREA_BACKED 0x1000u
+/* The number of a policy (mm/policy.h), or 0: also kept. */
+#define AREA_POLICY_SHIFT 16
+#define AREA_POLICY 0xff0000u
 /* A fork leaves the pages alone. */
 #define AREA_NOT_COPIED (AREA_DONTFORK | AREA_WIPEONFORK)
 #define AREA_KEPT (~AREA_PROT)

@@ -31,7 +31,8 @@ static bool move_valid(const struct msg_space_change *change)
 /* A peer's message is checked here once; what passes can be applied. */
 static bool change_valid(const struct msg_space_change *change)
 {
-    if (change->operation == SPACE_BREAK || change->operation == SPACE_LEASE)
+    if (change->operation == SPACE_BREAK || change->operation == SPACE_LEASE ||
+        change->operation == SPACE_POLICY_MAKE || change->operation == SPACE_POLICY_TELL)
         return true;
     return range_valid(change->start, change->length) && (!is_move(change) || move_valid(change));
 }
@@ -158,7 +159,8 @@ static int defer_recall(struct space *space, const struct msg *m)
 static bool needs_no_lock(uint32_t operation)
 {
     return operation == SPACE_LOOK || operation == SPACE_LATER || operation == SPACE_CHECK ||
-           operation == SPACE_RESIDENT || operation == SPACE_RECLAIM || operation == SPACE_GROWTH;
+           operation == SPACE_RESIDENT || operation == SPACE_RECLAIM || operation == SPACE_GROWTH ||
+           operation == SPACE_POLICY_MAKE || operation == SPACE_POLICY_TELL;
 }
 
 int space_recall_for(struct space *space, const struct msg_space_change *change)
@@ -267,7 +269,7 @@ static void handle_settle(const struct msg *m)
     int error = 0;
 
     if (space != NULL) {
-        error = change_valid(change) && change->operation != SPACE_BREAK && change->operation != SPACE_LEASE
+        error = change_valid(change) && range_valid(change->start, change->length)
                     ? space_settle(space, change->start, change->start + change->length)
                     : -EPROTO;
         space_put(space);

@@ -12,9 +12,9 @@
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/get.h"
-#include "mm/give.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
+#include "mm/policy.h"
 #include "mm/reference.h"
 #include "msg/channel.h"
 
@@ -38,6 +38,25 @@ void space_copy_frame(uint64_t to, uint64_t from)
     invlpg(va);
 }
 
+void space_frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write)
+{
+    uint32_t cpu = cpu_index();
+    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
+    bool own = window_owns(frame, PAGE_SIZE);
+    uint8_t *at = (uint8_t *)(own ? window_direct(frame) : (void *)va) + offset;
+
+    if (!own)
+        copy_entries[cpu] = frame | PAGING_PRESENT | (write ? PAGING_WRITE : 0) | PAGING_NO_EXECUTE;
+    if (write)
+        memcpy(at, bytes, size);
+    else
+        memcpy(bytes, at, size);
+    if (own)
+        return;
+    copy_entries[cpu] = 0;
+    invlpg(va);
+}
+
 void space_zero_frame(uint64_t frame)
 {
     uint32_t cpu = cpu_index();
@@ -57,6 +76,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
 {
     uint64_t old = *entry & PAGING_FRAME;
     uint64_t new;
+    bool elsewhere;
 
     if ((*entry & PAGING_SOFT_BORROWED) != 0)
         return 1;
@@ -66,9 +86,9 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
         space->stats.cow_upgrades++;
         return 0; /* a TLB that knows it as read-only faults once, and finds it so */
     }
-    new = frame_alloc_page(false);
+    new = policy_frame_here_locked(space, prot, page, false, &elsewhere);
     if (new == 0)
-        return -ENOMEM;
+        return elsewhere ? 1 : -ENOMEM;
     space_copy_frame(new, old);
     frame_share(new);
     *entry = new | PAGING_SOFT_HELD | space_entry_flags(prot);
@@ -169,14 +189,16 @@ static bool room_for(struct space *space, uint64_t page)
 }
 
 /* Nobody writes to FRAME: all entries for it, in all spaces, are COW. */
-static uint64_t copy_of(uint64_t frame)
+static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
 {
-    uint64_t new = frame_alloc_page(false);
+    const struct area *area;
+    uint32_t prot;
 
-    if (new == 0)
-        return frame_from_peer(frame);
-    space_copy_frame(new, frame);
-    return new;
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    prot = area != NULL ? area->prot : 0;
+    spin_unlock(&space->lock);
+    return policy_frame(space, prot, page, frame);
 }
 
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
@@ -188,7 +210,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
 
     if (frame_is_sole(frame)) /* and stays so: a fork needs the whole space */
         return upgrade(space, page, frame);
-    new = room_for(space, page) ? copy_of(frame) : 0;
+    new = room_for(space, page) ? copy_of(space, page, frame) : 0;
     if (new == 0)
         return -ENOMEM;
     space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});

@@ -36,6 +36,8 @@ struct space_facts {
 int evacuate_stage(uint64_t id, const struct space_facts *facts, struct space **space);
 /* Areas of it, in ascending order. -ENOMEM, -EPROTO: it has not been staged. */
 int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32_t count);
+/* The policy of a number in it. -ENOMEM, -EPROTO. */
+int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *policy);
 /* They are as they were told to be. */
 void evacuate_commit(void);
 

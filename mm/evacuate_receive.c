@@ -208,6 +208,15 @@ int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32
     return error;
 }
 
+int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *policy)
+{
+    struct staged_space *staged = staged_find(id);
+
+    /* it means the same if the stop is given up */
+    return staged == NULL || number == 0 || number > POLICY_MAX ? -EPROTO
+                                                                : policy_note(staged->space, (uint32_t)number, policy);
+}
+
 /* What was begun for each area of LIST, which hold what is behind them now, or go. */
 static void end_holds(const struct area_list *list)
 {

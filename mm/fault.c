@@ -21,6 +21,7 @@
 #include "mm/huge.h"
 #include "mm/internal.h"
 #include "mm/lease.h"
+#include "mm/policy.h"
 #include "mm/reference.h"
 #include "mm/space.h"
 #include "mm/zero_page.h"
@@ -56,10 +57,23 @@ static int install_locked(struct space *space, uint64_t page, uint64_t frame, ui
     return 0;
 }
 
-static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
+/* For a program that is loaded: whatever its policy. */
+static int install_near_locked(struct space *space, uint64_t page, uint32_t prot)
 {
     uint64_t frame = frame_alloc_page(true);
     int error = frame == 0 ? -ENOMEM : install_locked(space, page, frame, prot, true, false);
+
+    if (error != 0 && frame != 0)
+        frame_free(frame, 0);
+    return error;
+}
+
+/* 1: its frame is to be another kernel's. */
+static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
+{
+    bool elsewhere;
+    uint64_t frame = policy_frame_here_locked(space, prot, page, true, &elsewhere);
+    int error = frame == 0 ? elsewhere ? 1 : -ENOMEM : install_locked(space, page, frame, prot, true, false);
 
     if (error != 0 && frame != 0)
         frame_free(frame, 0);
@@ -136,9 +150,9 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if (!area_allows(area->prot, access))
         return -EACCES;
     if (entry != NULL && (access & AREA_WRITE) != 0 && zero_page_is(*entry)) {
-        if (complete)
+        if (complete && policy_is_near_locked(space, area->prot, page))
             return zero_page_replace_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
-        /* others may have to be told of a frame */
+        /* others may have to be told of a frame, or give it */
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     }
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0) {
@@ -150,7 +164,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return 0; /* another thread was faster, or the TLB was stale */
     if (!complete)
         return NOT_KNOWN;
-    if (huge && huge_wanted_locked(space, area, page))
+    if (huge && huge_wanted_locked(space, area, page) && policy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
     if (area->backing != BACKING_NONE) {
@@ -161,7 +175,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && space_alone_locked(space) &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
-    return install_new_locked(space, page, area->prot);
+    return install_new_locked(space, page, area->prot) == 0 ? 0 : NEEDS_LOCK; /* which says that there is no memory */
 }
 
 bool space_alone_locked(const struct space *space)
@@ -228,7 +242,8 @@ struct fresh {
     bool cow, counted;
 };
 
-static int fresh_make(struct fresh *fresh, uint32_t prot, uint64_t backing, uint32_t access)
+static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, uint32_t prot, uint64_t backing,
+                      uint32_t access)
 {
     *fresh = (struct fresh){0};
     if (backing != BACKING_NONE && !wants_copy(prot, access)) {
@@ -238,9 +253,7 @@ static int fresh_make(struct fresh *fresh, uint32_t prot, uint64_t backing, uint
     }
     if (backing != BACKING_NONE)
         return file_page_copy(backing, &fresh->frame);
-    fresh->frame = frame_alloc_page(true);
-    if (fresh->frame == 0)
-        fresh->frame = frame_from_peer(0);
+    fresh->frame = policy_frame(space, prot, page, 0);
     return fresh->frame != 0 ? 0 : -ENOMEM;
 }
 
@@ -258,7 +271,7 @@ static void fresh_drop(const struct fresh *fresh)
 static int install_recorded(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint32_t access)
 {
     struct fresh fresh;
-    int error = fresh_make(&fresh, prot, backing, access);
+    int error = fresh_make(space, page, &fresh, prot, backing, access);
     bool room;
 
     if (error != 0)
@@ -447,7 +460,7 @@ int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t p
     spin_lock(&space->lock);
     error = area_overlaps(&space->areas, start, end) ? -ENOEXEC : area_set(&space->areas, start, end, prot);
     for (uint64_t page = start; page < end && error == 0; page += PAGE_SIZE)
-        error = install_new_locked(space, page, prot);
+        error = install_near_locked(space, page, prot);
     spin_unlock(&space->lock);
     return error;
 }

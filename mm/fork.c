@@ -522,6 +522,8 @@ static int fork_locked(struct fork *fork)
     fork->child->areas.refers = false;
     error = copy_areas(fork);
     if (error == 0)
+        error = policy_inherit(fork->parent, fork->child);
+    if (error == 0)
         error = hold_files(fork->child);
     if (error == 0)
         error = guard_others(fork, &holders);

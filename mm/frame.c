@@ -30,17 +30,19 @@ struct frame {
 struct range {
     uint64_t base;  /* physical address of frames[0] */
     uint64_t count; /* frames */
+    uint32_t node;
     uint64_t delta; /* virtual minus physical */
     struct frame *frames;
 };
 
 static struct spinlock lock;
-static struct range ranges[RANGES_MAX];             /* [k] lock; [i] after start */
-static uint32_t range_count;                        /* [i] */
-static struct list free_lists[FRAME_ORDER_MAX + 1]; /* [k] lock */
-static struct frame_stats counts;                   /* [k] lock */
-static uint64_t zeroed[ZEROED_MAX];                 /* [k] lock: taken as single frames, counted as free */
-static volatile uint32_t zeroed_count;              /* [k] lock */
+static struct range ranges[RANGES_MAX];                        /* [k] lock; [i] after start */
+static uint32_t range_count;                                   /* [i] */
+static struct list free_lists[NODES_MAX][FRAME_ORDER_MAX + 1]; /* [k] lock; of nodes in `nodes` */
+static uint64_t nodes;                                         /* [i] after start */
+static struct frame_stats counts;                              /* [k] lock */
+static uint64_t zeroed[ZEROED_MAX];                            /* [k] lock: taken as single frames, counted as free */
+static volatile uint32_t zeroed_count;                         /* [k] lock */
 
 static struct list *links_of(const struct range *range, uint64_t index)
 {
@@ -60,7 +62,7 @@ static void block_free(struct range *range, uint64_t index, uint32_t order)
 {
     range->frames[index].state = STATE_FREE;
     range->frames[index].order = (uint8_t)order;
-    list_prepend(&free_lists[order], links_of(range, index));
+    list_prepend(&free_lists[range->node][order], links_of(range, index));
 }
 
 static void block_merge(struct range *range, uint64_t index, uint32_t order)
@@ -83,7 +85,7 @@ static void block_merge(struct range *range, uint64_t index, uint32_t order)
     block_free(range, index, order);
 }
 
-int frame_add_range(uint64_t base, uint64_t size, uint64_t delta)
+int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
 {
     uint64_t count = size / PAGE_SIZE;
     uint64_t own = (count * sizeof(struct frame) + PAGE_SIZE - 1) / PAGE_SIZE; /* pages of bookkeeping */
@@ -93,11 +95,13 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta)
         return -E2BIG;
     if (count <= own)
         return -ENOMEM;
-    if (range_count == 0) {
-        for (uint32_t i = 0; i <= FRAME_ORDER_MAX; i++)
-            list_init(&free_lists[i]);
-    }
     spin_lock(&lock);
+    if ((nodes >> node & 1) == 0) {
+        for (uint32_t i = 0; i <= FRAME_ORDER_MAX; i++)
+            list_init(&free_lists[node][i]);
+        nodes |= 1ull << node;
+    }
+    range->node = node;
     range->base = base + own * PAGE_SIZE;
     range->count = count - own;
     range->delta = delta;
@@ -130,26 +134,43 @@ static void zeroed_drop_locked(void)
     }
 }
 
-uint64_t frame_alloc(uint32_t order)
+/* The smallest free block of ORDER or more on NODE: its order is *AT. NULL: there is none. */
+static struct list *find_on_locked(uint32_t node, uint32_t order, uint32_t *at)
 {
-    uint32_t at = order;
+    for (*at = order; *at <= FRAME_ORDER_MAX; (*at)++) {
+        if (!list_empty(&free_lists[node][*at]))
+            return free_lists[node][*at].next;
+    }
+    return NULL;
+}
+
+/* The same on the first of SET that has one. */
+static struct list *find_locked(uint64_t set, uint32_t order, uint32_t *at)
+{
+    struct list *links = NULL;
+
+    for (set &= nodes; set != 0 && links == NULL; set &= set - 1)
+        links = find_on_locked((uint32_t)__builtin_ctzll(set), order, at);
+    return links;
+}
+
+static uint64_t alloc_on(uint64_t set, uint32_t order)
+{
     struct range *range;
     uint64_t frame, index;
     struct list *links;
+    uint32_t at = 0;
 
     spin_lock(&lock);
-    while (at <= FRAME_ORDER_MAX && list_empty(&free_lists[at]))
-        at++;
-    if (at > FRAME_ORDER_MAX && zeroed_count > 0) {
+    links = find_locked(set, order, &at);
+    if (links == NULL && zeroed_count > 0) {
         zeroed_drop_locked();
-        for (at = order; at <= FRAME_ORDER_MAX && list_empty(&free_lists[at]);)
-            at++;
+        links = find_locked(set, order, &at);
     }
-    if (at > FRAME_ORDER_MAX) {
+    if (links == NULL) {
         spin_unlock(&lock);
         return 0;
     }
-    links = free_lists[at].next;
     range = NULL;
     for (uint32_t i = 0; i < range_count && range == NULL; i++) {
         if ((uint64_t)links - ranges[i].delta - ranges[i].base < ranges[i].count * PAGE_SIZE)
@@ -167,6 +188,16 @@ uint64_t frame_alloc(uint32_t order)
     counts.free -= 1ull << order;
     spin_unlock(&lock);
     return frame;
+}
+
+uint64_t frame_alloc(uint32_t order)
+{
+    return alloc_on(UINT64_MAX, order);
+}
+
+uint64_t frame_nodes(void)
+{
+    return nodes;
 }
 
 static uint64_t zeroed_take(void)
@@ -222,6 +253,20 @@ uint64_t frame_alloc_page(bool zeroed)
     if (__atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= reserve())
         return 0;
     return zeroed ? frame_alloc_zeroed() : frame_alloc(0);
+}
+
+uint64_t frame_alloc_page_on(uint64_t set, bool zeroed)
+{
+    uint64_t frame;
+
+    if ((nodes & ~set) == 0)
+        return frame_alloc_page(zeroed);
+    if ((nodes & set) == 0 || __atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= reserve())
+        return 0;
+    frame = alloc_on(set, 0);
+    if (frame != 0 && zeroed)
+        memset((void *)(frame + range_of(frame)->delta), 0, PAGE_SIZE);
+    return frame;
 }
 
 /* The block of ORDER at FRAME, in use, falls apart into single frames that one space has. */

@@ -10,9 +10,12 @@
 
 #define FRAME_ORDER_MAX 10u /* 2^10 frames: 4 MiB */
 
-/* Takes over [BASE, BASE + SIZE), reached at physical address plus DELTA. Its first bytes become the bookkeeping.
- * -E2BIG: more ranges than there is room for; -ENOMEM: too small to be of use (nothing is lost but that range). */
-int frame_add_range(uint64_t base, uint64_t size, uint64_t delta);
+/* Takes over [BASE, BASE + SIZE), memory of NODE (below NODES_MAX), reached at physical address plus DELTA. Its first
+ * bytes become the bookkeeping. -E2BIG: more ranges than there is room for; -ENOMEM: too small to be of use (nothing is
+ * lost but that range). */
+int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node);
+/* The nodes that this instance has memory of, a bit for each. */
+uint64_t frame_nodes(void);
 
 /* 2^ORDER contiguous frames, aligned to their size, contents unspecified; physical address, or 0 when there are none.
  */
@@ -22,6 +25,8 @@ uint64_t frame_alloc_zeroed(void);
 /* One frame for a page of a program, zeroed or not, and a zeroed one for the tables of such pages. 0 already when only
  * the last frames are left: those are for the kernel's own objects and, half of them, for tables. */
 uint64_t frame_alloc_page(bool zeroed);
+/* The same from memory of one of NODES. */
+uint64_t frame_alloc_page_on(uint64_t nodes, bool zeroed);
 uint64_t frame_alloc_table(void);
 /* 2^ORDER contiguous frames, aligned to their size, for pages of a program, contents unspecified. Each is a single
  * frame from now on, which one space has: all are given back one by one by frame_release, and come together again as

@@ -12,6 +12,7 @@
 #include "mm/heap.h"
 #include "mm/huge.h"
 #include "mm/lease.h"
+#include "mm/policy.h"
 #include "mm/reference.h"
 #include "mm/runs.h"
 #include "mm/zero_page.h"
@@ -108,8 +109,9 @@ static void note_area_locked(struct space_get *get, const struct msg_space_got *
 {
     uint64_t size = PAGE_SIZE << answer->block, start = get->page & ~(size - 1);
 
-    if (get->area != NULL && area_set_reserved(&get->space->areas, get->area, get->page, start, start + size,
-                                               answer->prot, answer->backed != 0 ? answer->run[0] : BACKING_NONE))
+    if (get->area != NULL &&
+        area_set_reserved(&get->space->areas, get->area, get->page, start, start + size, space_got_prot(answer),
+                          answer->backed != 0 ? answer->run[0] : BACKING_NONE))
         get->area = NULL;
 }
 
@@ -119,7 +121,7 @@ static void note_block_area_locked(struct space_get *get, const struct msg_space
 {
     uint64_t start = get->page & ~(LEAF_SIZE - 1);
 
-    if (!area_grow_together(&get->space->areas, start, start + LEAF_SIZE, answer->prot))
+    if (!area_grow_together(&get->space->areas, start, start + LEAF_SIZE, space_got_prot(answer)))
         note_area_locked(get, answer);
 }
 
@@ -195,7 +197,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
                                (window_owns(answer->frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
     space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
     if (answer->runs != 0)
-        space_runs_install_locked(space, get->page, get->start, get->end, answer->run, answer->runs, answer->prot);
+        space_runs_install_locked(space, get->page, get->start, get->end, answer->run, answer->runs,
+                                  space_got_prot(answer));
     if (get->huge != SPACE_HUGE_NO && answer->runs != 0 && SPACE_RUN_LENGTH(answer->run[0]) == LEAF_ENTRIES)
         huge_show_locked(space, get->page, answer->prot);
     return 0;
@@ -335,13 +338,31 @@ static void question_with_block(struct space_get *get, uint32_t runs)
     get->spare = 0;
 }
 
+/* A frame of ours for PAGE, if that is what is wanted as far as is known here; NEAR: it would be. */
+static uint64_t spare_for(struct space *space, uint64_t page, bool *near)
+{
+    const struct area *area;
+    bool elsewhere;
+    uint64_t frame;
+    uint32_t prot;
+
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    prot = area != NULL ? area->prot : 0;
+    frame = policy_frame_here_locked(space, prot, page, true, &elsewhere);
+    *near = !elsewhere;
+    spin_unlock(&space->lock);
+    return frame;
+}
+
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
 {
-    struct space_get get = {
-        .space = space, .page = page, .access = access, .spare = frame_alloc_page(true), .huge = SPACE_HUGE_MAY};
+    bool near;
+    struct space_get get = {.space = space, .page = page, .access = access, .spare = spare_for(space, page, &near)};
     uint32_t runs = space->prefetch; /* read once: it may change */
     bool asked;
 
+    get.huge = near ? SPACE_HUGE_MAY : SPACE_HUGE_NO;
     get.result = -ENOMEM;
     asked = question(&get, runs);
     if (asked && get.result == WANTS_BLOCK)
@@ -386,7 +407,7 @@ static void add_runs_locked(const struct space *space, uint64_t page, const stru
         end = area->end;
     lease_clip_locked(space, page, &start, &end);
     if (!space_locking->taken_locked(space, start, end))
-        got->runs = (uint16_t)space_runs_list_locked(space, page, start, end, got->run, most);
+        got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->run, most);
 }
 
 /* The largest block around PAGE that AREA has all of. */
@@ -444,6 +465,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     got->kind = SPACE_AREA;
     got->block = still && area->backing == BACKING_NONE ? (uint8_t)block : 0;
     got->prot = (uint16_t)area->prot;
+    got->policy = (uint8_t)(area->prot >> AREA_POLICY_SHIFT);
     if (area->backing != BACKING_NONE) {
         got->backed = 1;
         got->run[0] = area_backing_at(area, page);
@@ -460,7 +482,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
             if (got->kind != SPACE_AREA)
                 return;
         }
-        if (ask->spare != 0 && area->backing == BACKING_NONE)
+        if (ask->spare != 0 && area->backing == BACKING_NONE &&
+            policy_accepts_locked(space, area->prot, page, ask->spare))
             take_spare_locked(space, page, ask->spare, area, got);
         return;
     }

@@ -34,9 +34,10 @@ static uint32_t nearest(kernel_set set)
 }
 
 /* 0: it has none. */
-static uint64_t ask(uint32_t kernel, uint64_t source)
+static uint64_t ask(uint32_t kernel, uint64_t source, uint64_t nodes)
 {
-    struct msg_frame wanted = {source}, given;
+    struct msg_frame_wanted wanted = {source, nodes};
+    struct msg_frame given;
     int length = msg_call(kernel, MSG_FRAME_GIVE, &wanted, sizeof(wanted), &given, sizeof(given),
                           "frame of another kernel", source);
 
@@ -52,7 +53,7 @@ uint64_t frame_from_peer(uint64_t source)
     if (kernel == KERNELS_MAX || (left >> kernel & 1) == 0)
         kernel = nearest(left);
     for (; kernel != KERNELS_MAX; kernel = nearest(left)) {
-        frame = ask(kernel, source);
+        frame = ask(kernel, source, UINT64_MAX);
         if (frame != 0) {
             last_giver = kernel;
             return frame;
@@ -63,9 +64,28 @@ uint64_t frame_from_peer(uint64_t source)
     return 0;
 }
 
+uint64_t frame_from_node(uint32_t node, uint64_t source)
+{
+    kernel_set owners = 0;
+    uint64_t frame = 0;
+
+    for (uint32_t i = 0; i < instance.plan.range_count; i++) {
+        if (instance.plan.ranges[i].node == node)
+            owners |= 1ull << instance.plan.ranges[i].kernel;
+    }
+    owners &= msg_peers_reachable();
+    while (owners != 0 && frame == 0) {
+        uint32_t kernel = nearest(owners);
+
+        owners &= ~(1ull << kernel);
+        frame = ask(kernel, source, 1ull << node);
+    }
+    return frame;
+}
+
 static void handle_give(const struct msg *m)
 {
-    const struct msg_frame *wanted = m->data;
+    const struct msg_frame_wanted *wanted = m->data;
     bool copy = wanted->frame != 0;
     struct msg_frame given = {0};
 
@@ -73,7 +93,7 @@ static void handle_give(const struct msg *m)
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
-    given.frame = frame_alloc_page(!copy);
+    given.frame = frame_alloc_page_on(wanted->nodes, !copy);
     if (given.frame == 0) {
         msg_reply_error(&m->ticket, -ENOMEM);
         return;
@@ -86,5 +106,5 @@ static void handle_give(const struct msg *m)
 
 void give_init(void)
 {
-    msg_register(MSG_FRAME_GIVE, handle_give, sizeof(struct msg_frame), sizeof(struct msg_frame));
+    msg_register(MSG_FRAME_GIVE, handle_give, sizeof(struct msg_frame_wanted), sizeof(struct msg_frame));
 }

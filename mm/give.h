@@ -11,5 +11,7 @@ void give_init(void);
  * One reference is counted, the caller's, to be given back by release_one. 0: no kernel has one. Tasks only: it waits
  * for them, one after the other. */
 uint64_t frame_from_peer(uint64_t source);
+/* The same, on NODE. */
+uint64_t frame_from_node(uint32_t node, uint64_t source);
 
 #endif

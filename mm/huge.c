@@ -15,18 +15,18 @@
 #define HUGE_ORDER 9u
 #define ZERO_AT_ONCE (128u << 10) /* bytes between two looks for messages */
 
-enum policy { HUGE_MADVISE, HUGE_ALWAYS, HUGE_NEVER, POLICIES };
+enum choice { HUGE_MADVISE, HUGE_ALWAYS, HUGE_NEVER, POLICIES };
 
 static const char *const policy_names[POLICIES] = {"madvise", "always", "never"};
-static volatile enum policy policy; /* [a] */
+static volatile enum choice policy; /* [a] */
 
-static enum policy policy_of(const char *value)
+static enum choice policy_of(const char *value)
 {
     uint32_t i = 0;
 
     while (i < POLICIES && strcmp(policy_names[i], value) != 0)
         i++;
-    return (enum policy)i;
+    return (enum choice)i;
 }
 
 static bool policy_check(const char *value)
@@ -64,8 +64,8 @@ bool huge_wanted_locked(const struct space *space, const struct area *area, uint
 {
     uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
 
-    if (area->backing != BACKING_NONE || !area_may(area->prot) || start < area->start || end > area->end ||
-        !is_empty(paging_look(&space->tables, start)))
+    if (area->backing != BACKING_NONE || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
+        start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
         return false;
     return space_alone_locked(space) || lease_covers_locked(space, start, end) ||
            (space->home == instance.kernel && !space_locking->taken_locked(space, start, end) &&
@@ -112,7 +112,7 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
     const struct area *area = area_find(&space->areas, page);
 
     if (area == NULL || !area_allows(area->prot, access) || !space_complete_locked(space, page) ||
-        !huge_wanted_locked(space, area, page))
+        !policy_is_near_locked(space, area->prot, page) || !huge_wanted_locked(space, area, page))
         return false;
     if (!fill_locked(space, page, frame, space_entry_flags(area->prot) | PAGING_ACCESSED | PAGING_SOFT_HELD))
         return false;

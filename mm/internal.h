@@ -121,6 +121,8 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame);
 void space_drop_new(uint64_t frame);
 /* Copies a page from FROM, which may be a peer's memory, to TO, which is ours. */
 void space_copy_frame(uint64_t to, uint64_t from);
+/* Copies SIZE bytes at OFFSET of a page, which may be a peer's memory, to BYTES, or from there. They do not wait. */
+void space_frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write);
 /* Fills a page, which may be a peer's memory, with zeros. */
 void space_zero_frame(uint64_t frame);
 

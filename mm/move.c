@@ -35,11 +35,13 @@ static void move_entry(void *context, uint64_t va, uint64_t *entry, uint64_t siz
 
 /* What is behind the page that comes to the start of the new place. Pages of which nothing is known here are not here
  * either: *KNOWN false. */
-static uint64_t backing_known(const struct space *space, const struct msg_space_change *change, bool *known)
+static uint64_t backing_known(const struct space *space, const struct msg_space_change *change, bool *known,
+                              uint32_t *policy)
 {
     const struct area *area = area_next(&space->areas, change->start);
 
     *known = area != NULL && area->start < change->start + change->length;
+    *policy = *known ? area->prot & AREA_POLICY : 0;
     return *known ? area_backing_at(area, change->start) : BACKING_NONE;
 }
 
@@ -47,6 +49,7 @@ static uint64_t backing_known(const struct space *space, const struct msg_space_
 static int prepare_areas(struct space *space, const struct msg_space_change *change)
 {
     uint64_t added = change->room - change->length, backing;
+    uint32_t policy;
     bool known;
     int error;
 
@@ -57,10 +60,10 @@ static int prepare_areas(struct space *space, const struct msg_space_change *cha
             return -ENOMEM;
     }
     error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);
-    backing = backing_known(space, change, &known);
+    backing = backing_known(space, change, &known, &policy);
     if (error == 0 && known) /* else a fault at the new place asks what it is */
         error = area_set_backed(&space->areas, change->target, change->target + change->room,
-                                change->prot | AREA_MOVING, backing);
+                                change->prot | AREA_MOVING | policy, backing);
     return error;
 }
 

@@ -364,6 +364,7 @@ void space_destroy(struct space *space)
     release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);
+    policy_list_free(&space->policies);
     heap_free(space, sizeof(*space));
     __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);
 }

@@ -17,6 +17,7 @@
 #include "mm/area.h"
 #include "mm/events.h"
 #include "mm/lamport_queue.h"
+#include "mm/policy.h"
 #include "mm/range.h"
 #include "mm/wire.h"
 #include "msg/call.h"
@@ -76,6 +77,7 @@ struct space {
     struct space_lamport lamport;            /* [k] lock=lamport */
     struct space_leases leases;              /* [k] */
     uint64_t get_count;                      /* [k] questions so far */
+    struct policy_list policies;             /* [k] */
     struct list gets;                        /* [k] questions under way: mm/get.h */
     struct list deferred;                    /* [k] what waits for their answers */
     struct list queries;                     /* [k] of strategy chain: under way */
@@ -242,6 +244,9 @@ int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t p
 void space_write(struct space *space, uint64_t address, const void *data, uint64_t size);
 void space_set_break(struct space *space, uint64_t start);
 
+/* Copies SIZE bytes at ADDRESS of SPACE, the current program's or another's that stays, to BYTES, or WRITEs them there
+ * as the program may. Returns how many; -EFAULT: none. Waits for pages. */
+int64_t space_access(struct space *space, uint64_t address, void *bytes, uint64_t size, bool write);
 /* For those who look from outside. The areas of space ID, of home HOME, from FROM on: HEAD (MSG_MAX bytes), areas
  * behind it; returns the length, -ESRCH. Tasks only; waits for the home. */
 int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head);

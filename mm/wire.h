@@ -126,10 +126,17 @@ struct msg_space_got {
     uint16_t prot; /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
     uint8_t cow;
     uint8_t backed;                 /* 1: there are no runs, and the first is what is behind the page: mm/backing.h */
-    uint16_t runs;                  /* if SPACE_FRAME: how many there are */
+    uint8_t runs;                   /* if SPACE_FRAME: how many there are */
+    uint8_t policy;                 /* the number of the area's policy */
     uint64_t frame;                 /* as in msg_space_mapping */
     uint64_t run[SPACE_RUNS_SHORT]; /* SPACE_GET_MANY: up to SPACE_RUNS_MAX */
 };
+
+/* AREA_*, with the policy. */
+static inline uint32_t space_got_prot(const struct msg_space_got *got)
+{
+    return got->prot | (uint32_t)got->policy << 16;
+}
 
 /* SPACE_RECORD, SPACE_SWITCH */
 struct msg_space_record {
@@ -174,10 +181,16 @@ struct msg_space_taken {
     uint64_t unused;
 };
 
-/* FRAME_SOLE; FRAME_GIVE: what is to be copied, or 0, and the answer. FRAME_SHARE and FRAME_RELEASE have any number of
- * uint64_t, the physical addresses. */
+/* FRAME_SOLE; FRAME_GIVE's answer. FRAME_SHARE and FRAME_RELEASE have any number of uint64_t, the physical addresses.
+ */
 struct msg_frame {
     uint64_t frame;
+};
+
+/* FRAME_GIVE */
+struct msg_frame_wanted {
+    uint64_t frame; /* to be copied, or 0 */
+    uint64_t nodes; /* where the new one may be: a bit for each */
 };
 
 struct msg_frame_spaces {
@@ -214,14 +227,17 @@ enum space_operation {
     SPACE_CHECK = 14,   /* home only: EINVAL when an area of the range has a bit of PROT, or not all of TARGET; 1 when a
                          * part is in no area, else 0 */
     SPACE_FLAG = 15,    /* areas of the range lose the bits TARGET and get the bits PROT */
-    SPACE_RESIDENT = 16, /* which of the first 32 pages of the range are mapped here: a bit for each */
-    SPACE_LEASE = 18,    /* home only: a range for the sender alone, with room for LENGTH; mm/lease.md */
-    SPACE_RECLAIM = 19,  /* home only: nobody is to have a lease of the range any more */
-    SPACE_LATER = 17,    /* home only: areas made from now on get the bits PROT, of AREA_LOCKED */
-    SPACE_STRATEGY = 20, /* the space has the mode TARGET from now on */
-    SPACE_FENCE = 21,    /* every CPU that has the space loaded is interrupted; the range is any */
-    SPACE_REVOKE = 22    /* in the range, ROOM pages from TARGET on (mm/backing.h) are no more the object's: entries of
-                          * shared areas for them go; PROT 1: of private ones, too. Own frames wait for SPACE_SETTLE */
+    SPACE_RESIDENT = 16,    /* which of the first 32 pages of the range are mapped here: a bit for each */
+    SPACE_LEASE = 18,       /* home only: a range for the sender alone, with room for LENGTH; mm/lease.md */
+    SPACE_RECLAIM = 19,     /* home only: nobody is to have a lease of the range any more */
+    SPACE_LATER = 17,       /* home only: areas made from now on get the bits PROT, of AREA_LOCKED */
+    SPACE_STRATEGY = 20,    /* the space has the mode TARGET from now on */
+    SPACE_FENCE = 21,       /* every CPU that has the space loaded is interrupted; the range is any */
+    SPACE_POLICY_MAKE = 23, /* home only: the number of a policy: nodes START, as given LENGTH, mode and (upper half)
+                             * flags PROT, home TARGET: mm/policy.h */
+    SPACE_POLICY_TELL = 24, /* home only: word TARGET of the policy of number PROT */
+    SPACE_REVOKE = 22 /* in the range, ROOM pages from TARGET on (mm/backing.h) are no more the object's: entries of
+                       * shared areas for them go; PROT 1: of private ones, too. Own frames wait for SPACE_SETTLE */
 };
 
 /* What SPACE_LOOK answers; in the low bits it has the area's AREA_*. */
@@ -229,6 +245,7 @@ enum space_look_at {
     SPACE_LOOK_START = 0,  /* of the area that has START or is the first behind it */
     SPACE_LOOK_END = 1,    /* of that */
     SPACE_LOOK_THERE = 2,  /* the end of the area that has START, if one has */
+    SPACE_LOOK_POLICY = 4, /* the number of the policy of the area that has START, alone */
     SPACE_LOOK_BACKING = 3 /* what is behind the page START, alone; 0 too if no area has it */
 };
 

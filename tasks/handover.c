@@ -132,6 +132,18 @@ static void send_areas(struct sending *s, const struct group *group)
     gather_end(s);
 }
 
+static void send_policies(struct sending *s, const struct group *group)
+{
+    struct handover_policy item;
+
+    gather_begin(s, PART_POLICIES, group->id, sizeof(item));
+    for (item.number = 1; item.number <= POLICY_MAX; item.number++) {
+        if (policy_known(group->space, (uint32_t)item.number, &item.policy))
+            gather(s, &item);
+    }
+    gather_end(s);
+}
+
 static void send_process(struct sending *s, const struct group *group)
 {
     const struct process *process = group->process;
@@ -221,8 +233,10 @@ static bool prepare_group(struct group *group, void *context)
         facts.space.later = group->space->later;
     }
     send_one(s, s->successor, PART_GROUP, group->id, &facts, sizeof(facts));
-    if (ours && group->space != NULL)
+    if (ours && group->space != NULL) {
         send_areas(s, group);
+        send_policies(s, group);
+    }
     if (ours) {
         send_process(s, group);
         send_signals(s, group);

@@ -15,6 +15,7 @@ enum handover_part {
     PART_COMMIT,    /* all this is so from now on */
     PART_MEMBER,    /* to a home: struct handover_member: the sender hosts the group no more */
     PART_SHADOWS,   /* to all: COUNT struct handover_place: who looks for them at the sender has to look there */
+    PART_POLICIES,  /* COUNT struct handover_policy: of its space */
     PART_HOLDS      /* COUNT struct handover_hold, behind all areas */
 };
 
@@ -66,6 +67,11 @@ struct handover_place {
 
 struct handover_hold { /* an object that the sender's spaces refer to was granted so many times: mm/file_hold.h */
     uint64_t backing, granted;
+};
+
+struct handover_policy {
+    uint64_t number; /* mm/policy.h */
+    struct policy policy;
 };
 
 struct handover_member {

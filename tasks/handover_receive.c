@@ -267,12 +267,21 @@ static void take_shadows(const struct handover_place *places, uint32_t count, ui
     }
 }
 
+static int take_policies(uint32_t group, const struct handover_policy *policies, uint32_t count)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < count && error == 0; i++)
+        error = evacuate_stage_policy(group, policies[i].number, &policies[i].policy);
+    return error;
+}
+
 static const size_t item_sizes[] = {
     [PART_GROUP] = sizeof(struct handover_group),     [PART_AREAS] = sizeof(struct msg_space_area),
     [PART_PROCESS] = sizeof(struct handover_process), [PART_CHILDREN] = sizeof(struct handover_child),
     [PART_SIGNALS] = sizeof(struct signal_info),      [PART_PLACES] = sizeof(struct handover_place),
     [PART_MEMBER] = sizeof(struct handover_member),   [PART_SHADOWS] = sizeof(struct handover_place),
-    [PART_HOLDS] = sizeof(struct handover_hold)};
+    [PART_HOLDS] = sizeof(struct handover_hold),      [PART_POLICIES] = sizeof(struct handover_policy)};
 
 static int take(const struct msg_handover *message, uint32_t from)
 {
@@ -284,6 +293,8 @@ static int take(const struct msg_handover *message, uint32_t from)
         return take_group(message->group, data);
     case PART_AREAS:
         return evacuate_stage_areas(message->group, data, message->count);
+    case PART_POLICIES:
+        return take_policies(message->group, data, message->count);
     case PART_PROCESS:
         return laid == NULL ? -EPROTO : take_process(laid, data);
     case PART_CHILDREN:

@@ -31,8 +31,16 @@ static struct free_stack {
 } * free_stacks;                    /* [k] lock: mapped stacks for reuse, linked through their first word */
 static struct thread_counts counts; /* [k] lock */
 
+static const struct policy *memory_policy(void)
+{
+    const struct thread *thread = thread_current();
+
+    return thread != NULL && thread->group != NULL ? &thread->context.memory_policy : NULL;
+}
+
 void thread_init(void)
 {
+    policy_of_task = memory_policy;
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
 }

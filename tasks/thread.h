@@ -14,6 +14,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/completion.h"
 #include "kernel/lib/list.h"
+#include "mm/policy.h"
 #include "msg/call.h"
 #include "tasks/credentials.h"
 #include "tasks/fair.h"
@@ -91,6 +92,7 @@ struct thread_context {
     uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
     uint32_t rseq_size, rseq_signature;
     struct credentials credentials;
+    struct policy memory_policy; /* where its pages are to be: set_mempolicy(2) */
 };
 #define CONTEXT_RESTORE_MASK 1u
 #define CONTEXT_NO_NEW_PRIVILEGES 2u /* kept and told: prctl(2) */

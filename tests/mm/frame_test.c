@@ -24,6 +24,7 @@ static void begin(void)
     memset(free_lists, 0, sizeof(free_lists));
     memset(&counts, 0, sizeof(counts));
     range_count = 0;
+    nodes = 0;
     zeroed_count = 0;
     memset(owner, 0, sizeof(owner));
 }
@@ -35,14 +36,14 @@ static uint64_t delta(void)
 
 static int add(uint64_t offset, uint64_t size)
 {
-    return frame_add_range(BASE + offset, size, delta());
+    return frame_add_range(BASE + offset, size, delta(), 0);
 }
 
 static void blocks(uint32_t per_order[FRAME_ORDER_MAX + 1])
 {
     for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
         per_order[order] = 0;
-        list_for_each(node, &free_lists[order])
+        list_for_each(node, &free_lists[0][order])
             per_order[order]++;
     }
 }
@@ -464,4 +465,29 @@ TEST(frame_pages_reserve, "the last frames are not for pages of programs, in blo
     CHECK_EQ(free_pages(), pages - taken_pages);
     CHECK(free_pages() >= pages / RESERVE_PART && free_pages() <= pages / RESERVE_PART + 17);
     CHECK_EQ(frame_alloc_pages(9), 0);
+}
+
+TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of it when that is used up")
+{
+    uint64_t count = 0, frame;
+
+    begin();
+    CHECK_EQ(frame_add_range(BASE, ARENA / 4, delta(), 3), 0);
+    CHECK_EQ(frame_add_range(BASE + ARENA / 2, ARENA / 4, delta(), 5), 0);
+    CHECK_EQ(frame_nodes(), 1ull << 3 | 1ull << 5);
+    CHECK_EQ(frame_alloc_page_on(1ull << 4, false), 0);
+    while ((frame = frame_alloc_page_on(1ull << 5, count % 2 == 0)) != 0) {
+        CHECK(frame >= BASE + ARENA / 2 && frame < BASE + ARENA / 4 * 3);
+        CHECK(count % 2 != 0 || *(const uint64_t *)(const void *)(arena + (frame - BASE)) == 0);
+        memset(arena + (frame - BASE), 0x5a, PAGE_SIZE);
+        taken[count++] = frame;
+    }
+    CHECK(count > ARENA / 4 / PAGE_SIZE - 64);
+    frame = frame_alloc_page_on(1ull << 5 | 1ull << 3, true);
+    CHECK(frame >= BASE && frame < BASE + ARENA / 4);
+    frame_free_zeroed(frame); /* what is kept zeroed is not given for another node */
+    CHECK_EQ(frame_alloc_page_on(1ull << 5, true), 0);
+    while (count > 0)
+        frame_free(taken[--count], 0);
+    CHECK_EQ(free_pages(), counts.total);
 }

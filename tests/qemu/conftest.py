@@ -93,11 +93,11 @@ def musl(tmp_path_factory):
     """Compiles C text to a static program with Debian's musl-gcc, as a user does; returns its path."""
     folder = tmp_path_factory.mktemp("programs")
 
-    def compile_program(name: str, text: str, *flags: str, compiler="musl-gcc") -> Path:
+    def compile_program(name: str, text: str, *flags: str, compiler="musl-gcc", libraries=()) -> Path:
         source = folder / f"{name}.c"
         source.write_text(text)
         static = [] if "-static-pie" in flags else ["-static"]
-        subprocess.run([compiler, *static, "-O1", *flags, "-o", str(folder / name), str(source)], check=True)
+        subprocess.run([compiler, *static, "-O1", *flags, "-o", str(folder / name), str(source), *libraries], check=True)
         return folder / name
 
     return compile_program

@@ -9,6 +9,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/audit.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/pidfd.h"
 #include "kernel/dev/serial.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/initramfs.h"
@@ -296,6 +297,7 @@ void kernel_main(void *unused)
     facts_init();
     migrate_init();
     exec_init();
+    group_hooks.open_process = pidfd_open_child;
     work_init();
     timer_start();
     watch_start();

@@ -17,7 +17,8 @@
 #define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
 #define ID_FLAGS (CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID)
 #define KNOWN_FLAGS                                                                                                    \
-    (THREAD_FLAGS | ID_FLAGS | CLONE_SYSVSEM | CLONE_DETACHED | CLONE_VFORK | CLONE_PARENT | CLONE_CLEAR_SIGHAND)
+    (THREAD_FLAGS | ID_FLAGS | CLONE_SYSVSEM | CLONE_DETACHED | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD |             \
+     CLONE_CLEAR_SIGHAND)
 
 /* The FPU state of the current thread, up to date. */
 static const void *own_fpu(void)
@@ -132,6 +133,15 @@ static int give_memory(struct group *group, uint64_t flags)
     return error;
 }
 
+/* That is not made after all. */
+static void take_memory(struct group *group)
+{
+    if (group->host == NULL)
+        space_destroy(group->space);
+    group->space = NULL;
+    exit_leave_host(group);
+}
+
 /* A child that nobody knows yet but its parent's home. */
 static int make_child(const struct clone_arguments *arguments, uint32_t tid, struct thread **out)
 {
@@ -166,6 +176,11 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     heap_free(state, sizeof(*state));
     if (error == 0)
         error = give_memory(group, arguments->flags);
+    if (error == 0 && (arguments->flags & CLONE_PIDFD) != 0) {
+        error = group_hooks.open_process(group, arguments->pidfd);
+        if (error != 0)
+            take_memory(group);
+    }
     if (error == 0) {
         group->files = files;
         process_limits_apply(group);
@@ -246,6 +261,8 @@ static bool flags_valid(const struct clone_arguments *arguments)
     if (((flags & CLONE_THREAD) != 0 && (flags & CLONE_SIGHAND) == 0) ||
         ((flags & CLONE_SIGHAND) != 0 && (flags & CLONE_VM) == 0) ||
         ((flags & CLONE_SIGHAND) != 0 && (flags & CLONE_CLEAR_SIGHAND) != 0))
+        return false;
+    if ((flags & CLONE_PIDFD) != 0 && (flags & (CLONE_THREAD | CLONE_DETACHED)) != 0)
         return false;
     if ((flags & CLONE_THREAD) != 0)
         return (flags & THREAD_FLAGS) == THREAD_FLAGS && (flags & CLONE_VFORK) == 0;

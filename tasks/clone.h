@@ -10,6 +10,7 @@
 #define CLONE_FS 0x200u
 #define CLONE_FILES 0x400u
 #define CLONE_SIGHAND 0x800u
+#define CLONE_PIDFD 0x1000u
 #define CLONE_VFORK 0x4000u
 #define CLONE_PARENT 0x8000u
 #define CLONE_THREAD 0x10000u
@@ -26,6 +27,7 @@ struct clone_arguments {
     uint64_t exit_signal; /* 0 to 64 */
     uint64_t stack;       /* 0: as the caller's */
     uint64_t parent_tid, child_tid, tls;
+    uint64_t pidfd; /* user address, with CLONE_PIDFD */
 };
 
 /* The caller, whose registers are FRAME, gets a sibling thread (CLONE_THREAD) or a child process, which begins on this

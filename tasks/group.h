@@ -65,6 +65,10 @@ struct group_hooks {
     void (*limit_files)(void *files, uint64_t count, uint64_t bytes);
     /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is. Waits. */
     int (*fork_files)(struct group *parent, void **out);
+    /* A descriptor of CHILD, which is being made, for the current process: its number goes to user address ADDRESS.
+     * Waits. On an error there is none. */
+    int (*open_process)(struct group *child, uint64_t address);
+    void (*ended)(struct group *group);   /* a process at home here is over: its threads and its memory are gone */
     void (*first_ended)(uint32_t status); /* the machine's first process is over */
 };
 extern struct group_hooks group_hooks; /* [i] */

@@ -100,6 +100,7 @@ static int take_process(struct laid_out *laid, const struct handover_process *fr
     memcpy(process->limits, from->limits, sizeof(process->limits));
     memcpy(process->attributes, from->attributes, sizeof(process->attributes));
     process->umask = from->umask;
+    process->over = process->zombie;
     memcpy(process->command, from->command, sizeof(process->command));
     memcpy(process->name, from->name, sizeof(process->name));
     return 0;

@@ -353,7 +353,7 @@ void process_ended(struct group *group)
     process_timers_end(group, true);
     children_give_away(group);
     spin_lock(&group->lock);
-    process->zombie = true;
+    process->zombie = process->over = true;
     call.id = process->parent;
     give_end_locked(group, &result);
     call.b = result.user_ns;
@@ -361,6 +361,7 @@ void process_ended(struct group *group)
     spin_unlock(&group->lock);
     if (process->first)
         group_hooks.first_ended(process->status);
+    group_hooks.ended(group);
     /* 0: the parent has noted it, and says REAPED later */
     forget = call.id == PROCESS_INIT || process_call_surely(&call, &result) != 0;
     if (forget) {

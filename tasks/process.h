@@ -38,6 +38,7 @@ struct process {
     uint32_t process_group; /* [g] */
     uint32_t session;       /* [g] */
     bool executed;          /* [g] it has called exec: setpgid of a parent comes too late */
+    bool over;              /* [g] it has ended, perhaps not been waited for */
     bool zombie;            /* [g] it has ended and nobody has waited for it */
     uint32_t exit_signal;   /* [g] what the parent is sent */
     uint32_t live;          /* [g] threads in the whole machine */

@@ -38,8 +38,11 @@ int64_t call_clone(struct call *c)
                                         .stack = c->a[1],
                                         .parent_tid = c->a[2],
                                         .child_tid = c->a[3],
-                                        .tls = c->a[4]};
+                                        .tls = c->a[4],
+                                        .pidfd = c->a[2]};
 
+    if ((arguments.flags & CLONE_PIDFD) != 0 && (arguments.flags & CLONE_PARENT_SETTID) != 0)
+        return -EINVAL; /* both would go to one place */
     return clone_task(c->frame, &arguments);
 }
 
@@ -90,7 +93,8 @@ int64_t call_clone3(struct call *c)
                                          .stack = given.stack + given.stack_size,
                                          .parent_tid = given.parent_tid,
                                          .child_tid = given.child_tid,
-                                         .tls = given.tls};
+                                         .tls = given.tls,
+                                         .pidfd = given.pidfd};
     return clone_task(c->frame, &arguments);
 }
 

@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/signals.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
 #include "tasks/locate.h"
@@ -16,7 +17,7 @@
 #define CODE_OFFSET 8u /* in siginfo_t */
 #define VALUE_OFFSET 24u
 
-static struct signal_info user_info(uint64_t signal, int32_t code)
+struct signal_info signal_user_info(uint64_t signal, int32_t code)
 {
     return (struct signal_info){.signal = (uint32_t)signal,
                                 .code = code,
@@ -36,7 +37,7 @@ static int64_t send_process(uint32_t id, const struct signal_info *info)
 
 int64_t call_kill(struct call *c)
 {
-    struct signal_info info = user_info(c->a[1], SI_USER);
+    struct signal_info info = signal_user_info(c->a[1], SI_USER);
     int32_t pid = (int32_t)c->a[0];
     uint32_t self = thread_current()->group->id;
     struct msg_process_call ask = {.id = self, .operation = PROCESS_GET_GROUP};
@@ -84,7 +85,7 @@ static int64_t send_thread(uint32_t group, uint32_t tid, const struct signal_inf
 
 int64_t call_tkill(struct call *c)
 {
-    struct signal_info info = user_info(c->a[1], SI_TKILL);
+    struct signal_info info = signal_user_info(c->a[1], SI_TKILL);
 
     if ((int32_t)c->a[0] <= 0 || (uint32_t)c->a[1] > SIGNALS)
         return -EINVAL;
@@ -93,21 +94,23 @@ int64_t call_tkill(struct call *c)
 
 int64_t call_tgkill(struct call *c)
 {
-    struct signal_info info = user_info(c->a[2], SI_TKILL);
+    struct signal_info info = signal_user_info(c->a[2], SI_TKILL);
 
     if ((int32_t)c->a[0] <= 0 || (int32_t)c->a[1] <= 0 || (uint32_t)c->a[2] > SIGNALS)
         return -EINVAL;
     return send_thread((uint32_t)c->a[0], (uint32_t)c->a[1], &info);
 }
 
-/* TARGET, a process or a thread, is asked for: only to oneself one may say that the kernel or another sends it. */
-static int64_t read_info(uint64_t address, uint64_t signal, uint32_t target, struct signal_info *info)
+int64_t signal_read_info(uint64_t address, uint64_t signal, uint32_t target, bool the_same, struct signal_info *info)
 {
     uint8_t user[128];
-    uint32_t ids[2];
+    uint32_t ids[2], inside;
 
     if (user_read(user, address, sizeof(user)) != 0)
         return -EFAULT;
+    memcpy(&inside, user, sizeof(inside));
+    if (the_same && inside != (uint32_t)signal)
+        return -EINVAL;
     *info = (struct signal_info){.signal = (uint32_t)signal};
     memcpy(&info->code, user + CODE_OFFSET, sizeof(info->code));
     memcpy(ids, user + 16, sizeof(ids));
@@ -122,7 +125,7 @@ static int64_t read_info(uint64_t address, uint64_t signal, uint32_t target, str
 int64_t call_rt_sigqueueinfo(struct call *c)
 {
     struct signal_info info;
-    int64_t error = read_info(c->a[2], c->a[1], (uint32_t)c->a[0], &info);
+    int64_t error = signal_read_info(c->a[2], c->a[1], (uint32_t)c->a[0], false, &info);
 
     return error != 0 ? error : send_process((uint32_t)c->a[0], &info);
 }
@@ -130,7 +133,7 @@ int64_t call_rt_sigqueueinfo(struct call *c)
 int64_t call_rt_tgsigqueueinfo(struct call *c)
 {
     struct signal_info info;
-    int64_t error = read_info(c->a[3], c->a[2], (uint32_t)c->a[1], &info);
+    int64_t error = signal_read_info(c->a[3], c->a[2], (uint32_t)c->a[1], false, &info);
 
     if ((int32_t)c->a[0] <= 0 || (int32_t)c->a[1] <= 0)
         return -EINVAL;

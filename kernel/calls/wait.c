@@ -2,6 +2,7 @@
  * the children has no effect, so it may be interrupted, and begin again elsewhere, at any time. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/pidfd.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
 #include "tasks/process.h"
@@ -12,6 +13,7 @@
 #define P_ALL 0
 #define P_PID 1
 #define P_PGID 2
+#define P_PIDFD 3
 #define WNOHANG 1u
 #define WUNTRACED 2u
 #define WCONTINUED 8u
@@ -88,7 +90,9 @@ int64_t call_waitid(struct call *c)
     struct msg_process_result result;
     uint64_t options = c->a[3] & UINT32_MAX;
     uint64_t selector;
+    struct pidfd_facts facts;
     uint8_t user[128] = {0};
+    bool nonblock = false;
     int64_t error;
 
     if ((options & ~known) != 0 || (options & (WAIT_STOPPED | WAIT_EXITED | WAIT_CONTINUED)) == 0)
@@ -107,10 +111,21 @@ int64_t call_waitid(struct call *c)
             return -EINVAL;
         selector = (uint64_t)SELECT_GROUP << 32 | (uint32_t)c->a[1];
         break;
+    case P_PIDFD:
+        if ((int32_t)c->a[1] < 0)
+            return -EINVAL;
+        error = pidfd_find((int32_t)c->a[1], &facts);
+        if (error != 0)
+            return error;
+        selector = (uint64_t)SELECT_PROCESS << 32 | facts.process;
+        nonblock = facts.nonblock != 0 && (options & WAIT_NO_HANG) == 0;
+        break;
     default:
         return -EINVAL;
     }
-    error = wait_child(selector, options, &result);
+    error = wait_child(selector, nonblock ? options | WAIT_NO_HANG : options, &result);
+    if (error == 0 && nonblock && result.child == 0)
+        error = -EAGAIN;
     if (error != 0)
         return error;
     if (result.child != 0) {

@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/epoll.h"
 #include "kernel/fs/eventfd.h"
+#include "kernel/fs/pidfd.h"
 #include "kernel/fs/signalfd.h"
 #include "kernel/fs/socket.h"
 #include "kernel/fs/timerfd.h"
@@ -38,6 +39,11 @@ static int make(uint32_t what, uint32_t flags, const void *data, size_t size, st
         memcpy(&set, data, sizeof(set));
         made[0] = signalfd_create(flags, set);
         break;
+    case ANONYMOUS_PROCESS:
+        if (size != sizeof(words[0]))
+            return -EPROTO;
+        memcpy(words, data, sizeof(words[0]));
+        return pidfd_create(flags, words[0], &made[0]);
     case ANONYMOUS_EPOLL:
         made[0] = epoll_create();
         break;
@@ -141,4 +147,5 @@ void anonymous_init(void)
 {
     msg_register(MSG_FILE_MAKE, handle_make, sizeof(struct msg_file_make), sizeof(struct msg_file_made));
     epoll_init();
+    pidfd_init();
 }

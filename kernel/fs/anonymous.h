@@ -17,18 +17,21 @@ enum anonymous {
     ANONYMOUS_SIGNAL,     /* data: uint64_t set */
     ANONYMOUS_EPOLL,      /* no data */
     ANONYMOUS_SOCKET,     /* data: uint32_t type */
+    ANONYMOUS_PROCESS,    /* data: uint32_t process, whose home the kernel is */
     ANONYMOUS_SOCKET_PAIR /* data: uint32_t type, then the caller's process */
 };
 
 /* What FILE_OPERATE does. */
 enum file_special {
-    SPECIAL_TIMER_SET = 1, /* argument: TFD_* flags, data: struct timer_setting; result data: that of before */
-    SPECIAL_TIMER_GET,     /* result data: struct timer_setting */
-    SPECIAL_SIGNAL_SET,    /* data: uint64_t set */
-    SPECIAL_WATCHABLE,     /* -EPERM: it is always ready, and epoll refuses it */
-    SPECIAL_EPOLL_CTL,     /* data: struct epoll_change */
-    SPECIAL_EPOLL_WAIT,    /* data: struct epoll_look; result data: struct epoll_found, then events */
-    SPECIAL_SOCKET         /* data: struct socket_call and more; result data: struct socket_result and more */
+    SPECIAL_TIMER_SET = 1,  /* argument: TFD_* flags, data: struct timer_setting; result data: that of before */
+    SPECIAL_TIMER_GET,      /* result data: struct timer_setting */
+    SPECIAL_SIGNAL_SET,     /* data: uint64_t set */
+    SPECIAL_WATCHABLE,      /* -EPERM: it is always ready, and epoll refuses it */
+    SPECIAL_EPOLL_CTL,      /* data: struct epoll_change */
+    SPECIAL_EPOLL_WAIT,     /* data: struct epoll_look; result data: struct epoll_found, then events */
+    SPECIAL_PROCESS,        /* result data: struct pidfd_facts */
+    SPECIAL_PROCESS_SIGNAL, /* data: struct signal_info */
+    SPECIAL_SOCKET          /* data: struct socket_call and more; result data: struct socket_result and more */
 };
 
 void anonymous_init(void);

@@ -358,6 +358,17 @@ static void handle_share(const struct msg *m)
         msg_reply_error(&m->ticket, -EPROTO); /* the asker says that it has them open: it does not */
 }
 
+int file_share_at(const struct file_place *place)
+{
+    int length;
+
+    if (place->kernel == instance.kernel)
+        return file_share(place->id) != NULL ? 0 : -EBADF;
+    length = msg_call(place->kernel, MSG_FILE_SHARE, &place->id, sizeof(place->id), NULL, 0, "a file to be shared",
+                      place->id);
+    return length >= 0 ? 0 : length == -ENOMEM ? -ENOMEM : -EBADF;
+}
+
 void copy_init(void)
 {
     msg_register(MSG_FILE_TABLE_COPY, handle_copy, sizeof(struct msg_file_copy), sizeof(struct msg_file_copied));

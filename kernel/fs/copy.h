@@ -18,4 +18,8 @@ int file_table_pick(struct group *parent, const int32_t *fds, uint32_t count, st
 /* The same for the group ID whose home is kernel HOME; FDS NULL: all, as file_table_fork. -ESRCH: it is not there. */
 int file_table_pick_at(uint32_t home, uint32_t id, const int32_t *fds, uint32_t count, struct file_table **out);
 
+/* One open more of the file at PLACE, for the caller. -EBADF: it is closed by now; -ENOMEM. Tasks only; waits. */
+struct file_place;
+int file_share_at(const struct file_place *place);
+
 #endif

@@ -9,6 +9,7 @@
 #include "kernel/fs/name.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/pidfd.h"
 #include "kernel/fs/poll.h"
 #include "kernel/fs/proc.h"
 #include "kernel/fs/remote.h"
@@ -318,6 +319,7 @@ void file_init(void)
     group_hooks.fork_files = fork_files;
     group_hooks.exec_files = exec_files;
     group_hooks.limit_files = limit_files;
+    group_hooks.ended = pidfd_ended;
     group_hooks.ending = nothing; /* waits for files end by what is due for the thread */
     node_map_init();
     watch_register(WATCH_FILE, &lookup);

@@ -1,0 +1,292 @@
+/* test-pidfd: descriptors of processes, and the memory of other processes, from every kernel for those on any. A Linux
+ * program but for where it runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userland/tests/machine.h"
+#include "userland/tests/spread.h"
+#include "userland/tests/tap.h"
+
+#define PIDFD_SEND_SIGNAL 424
+#define PIDFD_OPEN 434
+#define PIDFD_GETFD 438
+#define P_PIDFD_ 3
+#define CLONE_PIDFD_ 0x1000
+#define LONG_WAIT 60000 /* ms: a failure */
+
+static int open_process(pid_t pid, int flags)
+{
+    return (int)syscall(PIDFD_OPEN, pid, flags);
+}
+
+static long send_to(int fd, int signal)
+{
+    return syscall(PIDFD_SEND_SIGNAL, fd, signal, NULL, 0);
+}
+
+/* A child on kernel HOME that waits for signals on kernel RUNS. */
+static pid_t sleeper(int home, int runs)
+{
+    pid_t child;
+
+    spread_go(home);
+    child = fork();
+    if (child == 0) {
+        spread_go(runs);
+        for (;;)
+            pause();
+    }
+    return child;
+}
+
+static int readable(int fd, int ms)
+{
+    struct pollfd source = {.fd = fd, .events = POLLIN};
+
+    return poll(&source, 1, ms) == 1 ? source.revents : 0;
+}
+
+static void test_life(void)
+{
+    for (int k = 0; k < 2 * spread_count(); k++) {
+        pid_t child = sleeper(k, k / 2 + 1);
+        siginfo_t info;
+        int fd, again;
+        char byte;
+
+        spread_go(k + 2);
+        fd = open_process(child, 0);
+        if (!EXPECT(fd >= 0, "kernel %d: %s", k, strerror(errno)))
+            return;
+        EXPECT(fcntl(fd, F_GETFD) == FD_CLOEXEC, "flags %d", fcntl(fd, F_GETFD));
+        EXPECT(readable(fd, 0) == 0, "kernel %d: not yet", k);
+        EXPECT_ERROR(read(fd, &byte, 1), EINVAL);
+        EXPECT(send_to(fd, 0) == 0, "signal 0: %s", strerror(errno));
+        spread_go(k + 3);
+        EXPECT(send_to(fd, SIGTERM) == 0, "kernel %d: %s", k, strerror(errno));
+        EXPECT(readable(fd, LONG_WAIT) == POLLIN, "kernel %d: its end is told", k);
+        again = open_process(child, 0); /* a zombie is a process */
+        EXPECT(again >= 0 && readable(again, 0) == POLLIN, "of a zombie: %d", again);
+        memset(&info, 0, sizeof(info));
+        EXPECT(waitid((idtype_t)P_PIDFD_, (id_t)fd, &info, WEXITED) == 0 && info.si_pid == child &&
+                   info.si_status == SIGTERM && info.si_code == CLD_KILLED,
+               "kernel %d: %s, status %d", k, strerror(errno), info.si_status);
+        EXPECT(readable(fd, 0) == POLLIN && readable(again, 0) == POLLIN, "and stays so");
+        EXPECT_ERROR(send_to(fd, 0), ESRCH);
+        EXPECT_ERROR(waitid((idtype_t)P_PIDFD_, (id_t)fd, &info, WEXITED), ECHILD);
+        EXPECT_ERROR(open_process(child, 0), ESRCH);
+        close(again);
+        close(fd);
+    }
+    spread_go(0);
+}
+
+static void test_epoll(void)
+{
+    pid_t children[4];
+    int fds[4], set = epoll_create1(0), seen = 0;
+    struct epoll_event event;
+
+    for (int i = 0; i < 4; i++) {
+        children[i] = sleeper(i, i + 1);
+        fds[i] = open_process(children[i], 0);
+        event = (struct epoll_event){.events = EPOLLIN, .data.u32 = (uint32_t)i};
+        EXPECT(epoll_ctl(set, EPOLL_CTL_ADD, fds[i], &event) == 0, "add %d: %s", i, strerror(errno));
+    }
+    EXPECT(epoll_wait(set, &event, 1, 0) == 0, "nobody has ended");
+    for (int i = 3; i >= 0; i--) {
+        spread_go(i);
+        send_to(fds[i], SIGKILL);
+        EXPECT(epoll_wait(set, &event, 1, LONG_WAIT) == 1 && event.data.u32 == (uint32_t)i, "child %d: %u", i,
+               event.data.u32);
+        EXPECT(waitpid(children[i], NULL, 0) == children[i], "child %d", i);
+        epoll_ctl(set, EPOLL_CTL_DEL, fds[i], NULL);
+        close(fds[i]);
+        seen++;
+    }
+    EXPECT(seen == 4, "%d", seen);
+    close(set);
+    spread_go(0);
+}
+
+/* The descriptor is there before the child runs, and the child has none. */
+static void test_clone(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        int fd = -1, status = -1;
+        long child;
+
+        spread_go(k);
+        child = machine_call(SYS_clone, CLONE_PIDFD_ | SIGCHLD, 0, (long)&fd, 0, 0, 0);
+        if (child == 0)
+            _exit(fcntl(fd, F_GETFD) == -1 && errno == EBADF ? 7 : 8);
+        spread_go(k + 1);
+        EXPECT(child > 0 && fd >= 0 && readable(fd, LONG_WAIT) == POLLIN, "kernel %d: %ld, descriptor %d", k, child,
+               fd);
+        EXPECT(waitpid((pid_t)child, &status, 0) == child && WEXITSTATUS(status) == 7, "status %x", (unsigned)status);
+        close(fd);
+    }
+    EXPECT(machine_call(SYS_clone, CLONE_PIDFD_ | SIGCHLD, 0, (long)TAP_UNMAPPED, 0, 0, 0) == -EFAULT, "a bad address");
+    EXPECT_ERROR(waitpid(-1, NULL, WNOHANG), ECHILD);
+    spread_go(0);
+}
+
+static void test_errors(void)
+{
+    int null = open("/dev/null", O_RDWR), fd;
+    siginfo_t info;
+    pid_t child = sleeper(1, 2);
+
+    EXPECT_ERROR(open_process(-1, 0), EINVAL);
+    EXPECT_ERROR(open_process(0, 0), EINVAL);
+    EXPECT_ERROR(open_process(child, 1), EINVAL);
+    EXPECT_ERROR(open_process(4000000, 0), ESRCH);
+    EXPECT_ERROR(send_to(null, SIGTERM), EBADF);
+    EXPECT_ERROR(send_to(-1, SIGTERM), EBADF);
+    EXPECT_ERROR(waitid((idtype_t)P_PIDFD_, (id_t)null, &info, WEXITED), EBADF);
+    fd = open_process(child, O_NONBLOCK);
+    EXPECT(fd >= 0, "open: %s", strerror(errno));
+    EXPECT_ERROR(send_to(fd, 65), EINVAL);
+    EXPECT_ERROR(syscall(PIDFD_SEND_SIGNAL, fd, SIGTERM, NULL, 1), EINVAL);
+    EXPECT_ERROR(waitid((idtype_t)P_PIDFD_, (id_t)fd, &info, WEXITED), EAGAIN);
+    EXPECT_ERROR(syscall(PIDFD_GETFD, fd, 1000, 0), EBADF);
+    EXPECT_ERROR(syscall(PIDFD_GETFD, fd, 0, 1), EINVAL);
+    send_to(fd, SIGKILL);
+    EXPECT(readable(fd, LONG_WAIT) == POLLIN && waitpid(child, NULL, 0) == child, "its end");
+    close(fd);
+    close(null);
+    spread_go(0);
+}
+
+/* The other end of a pipe that only the child has. */
+static void test_take(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        int ready[2], fd, taken;
+        int32_t number = -1;
+        pid_t child;
+        char text[8] = "";
+
+        spread_go(k);
+        if (!EXPECT(pipe(ready) == 0, "pipe: %s", strerror(errno)))
+            return;
+        child = fork();
+        if (child == 0) {
+            int ends[2];
+
+            spread_go(k + 1);
+            if (pipe(ends) == 0 && write(ready[1], &ends[0], sizeof(int32_t)) == sizeof(int32_t) &&
+                write(ends[1], "inside", 6) == 6)
+                pause();
+            _exit(1);
+        }
+        EXPECT(read(ready[0], &number, sizeof(number)) == sizeof(number), "the child is ready");
+        spread_go(k + 2);
+        fd = open_process(child, 0);
+        taken = (int)syscall(PIDFD_GETFD, fd, number, 0);
+        EXPECT(taken >= 0 && read(taken, text, sizeof(text)) == 6 && memcmp(text, "inside", 6) == 0,
+               "kernel %d: %s, \"%s\"", k, strerror(errno), text);
+        EXPECT(fcntl(taken, F_GETFD) == FD_CLOEXEC, "flags %d", fcntl(taken, F_GETFD));
+        send_to(fd, SIGKILL);
+        EXPECT(waitpid(child, NULL, 0) == child, "its end");
+        close(taken);
+        close(fd);
+        close(ready[0]);
+        close(ready[1]);
+    }
+    spread_go(0);
+}
+
+/* --- process_vm_readv, process_vm_writev --- */
+
+#define WORDS (6 * PAGE / 8)
+
+static void test_memory(void)
+{
+    uint64_t *area = (uint64_t *)(void *)spread_map(8,
+                                                    PRIVATE); /* the sixth page is not there, the seventh read-only */
+    static uint64_t got[WORDS];
+
+    if (area == NULL)
+        return;
+    munmap((char *)area + 6 * PAGE, PAGE);
+    mprotect((char *)area + 7 * PAGE, PAGE, PROT_READ);
+    for (int k = 0; k < spread_count(); k++) {
+        struct iovec here[2] = {{got, 100}, {(char *)got + 100, sizeof(got) - 100}};
+        struct iovec there[3] = {{area, PAGE + 8}, {area + PAGE / 8 + 1, 0}, {area + PAGE / 8 + 1, 5 * PAGE - 8}};
+        int ready[2], status = -1;
+        pid_t child;
+        char byte;
+
+        spread_go(k);
+        if (!EXPECT(pipe(ready) == 0, "pipe: %s", strerror(errno)))
+            return;
+        child = fork();
+        if (child == 0) {
+            for (int i = 0; i < WORDS; i++) {
+                if (i % 512 == 0)
+                    spread_go(k + i / 512);
+                area[i] = (uint64_t)k * 1000000 + (uint64_t)i;
+            }
+            (void)!write(ready[1], "r", 1);
+            while (__atomic_load_n(&area[WORDS - 1], __ATOMIC_SEQ_CST) != 77)
+                sched_yield();
+            _exit(area[600] == 78 ? 5 : 6);
+        }
+        EXPECT(read(ready[0], &byte, 1) == 1, "the child is ready");
+        spread_go(k + 1);
+        memset(got, 0, sizeof(got));
+        EXPECT(syscall(SYS_process_vm_readv, child, here, 2, there, 3, 0) == 6 * PAGE, "kernel %d: %s", k,
+               strerror(errno));
+        for (int i = 0; i < WORDS; i++) {
+            if (!EXPECT(got[i] == (uint64_t)k * 1000000 + (uint64_t)i, "kernel %d word %d: %lu", k, i, got[i]))
+                break;
+        }
+        here[0] = (struct iovec){got, 2 * PAGE};
+        there[0] = (struct iovec){(char *)area + 5 * PAGE, 2 * PAGE};
+        EXPECT(syscall(SYS_process_vm_readv, child, here, 1, there, 1, 0) == PAGE, "to the end: %s", strerror(errno));
+        there[0] = (struct iovec){(char *)area + 6 * PAGE, 8};
+        EXPECT_ERROR(syscall(SYS_process_vm_readv, child, here, 1, there, 1, 0), EFAULT);
+        there[0] = (struct iovec){(char *)area + 7 * PAGE, 8};
+        EXPECT_ERROR(syscall(SYS_process_vm_writev, child, here, 1, there, 1, 0), EFAULT);
+        got[0] = 78;
+        here[0] = (struct iovec){got, 8};
+        there[0] = (struct iovec){&area[600], 8};
+        EXPECT(syscall(SYS_process_vm_writev, child, here, 1, there, 1, 0) == 8, "write: %s", strerror(errno));
+        got[0] = 77;
+        there[0] = (struct iovec){&area[WORDS - 1], 8};
+        EXPECT(syscall(SYS_process_vm_writev, child, here, 1, there, 1, 0) == 8, "write: %s", strerror(errno));
+        EXPECT(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 5, "status %x", (unsigned)status);
+        EXPECT(area[600] == 0 && area[WORDS - 1] == 0, "ours is as it was");
+        EXPECT_ERROR(syscall(SYS_process_vm_readv, child, here, 1, there, 1, 0), ESRCH);
+        close(ready[0]);
+        close(ready[1]);
+    }
+    spread_go(0);
+}
+
+int main(void)
+{
+    static const struct tap_test tests[] = {
+        {"a descriptor stands for a process until it was waited for, and tells of its end", test_life},
+        {"sets tell of the ends of processes on all kernels", test_epoll},
+        {"clone gives a descriptor of the child", test_clone},
+        {"what is wrong is refused", test_errors},
+        {"descriptors can be taken from a process", test_take},
+        {"memory of another process can be read and written, as that may", test_memory},
+    };
+
+    spread_begin();
+    return tap_run(tests, TAP_COUNT(tests));
+}

@@ -55,6 +55,14 @@ def test_handoffs(run, machine):
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 
+@pytest.mark.parametrize("machine", in_turn(["2-kernels", "8-kernels-4-nodes", "4-nodes-smp", "1-kernel-smp"], 0))
+def test_pthreads(run, machine):
+    """A thousand threads, and all that POSIX threads have, on every kernel; in a long run ten times, with messages held back."""
+    more = ("--inject", "seed=7") if long_run() else ()
+    done = run(*MACHINES[machine], *more, "--", "test-pthreads", "10" if long_run() else "1", timeout=7200 if long_run() else 300)
+    assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
+
+
 def test_counters_that_differ(run):
     """With kernels whose counters differ programs ask for the time, and it does not go back."""
     done = run("--cpus", "4", "--nodes", "2", "--append", "skew=200000", "--", "test-vdso", "ask")

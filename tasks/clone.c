@@ -9,7 +9,9 @@
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/balance.h"
+#include "tasks/cpu_mask.h"
 #include "tasks/exit.h"
+#include "tasks/migrate.h"
 #include "tasks/process_internal.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
@@ -171,7 +173,8 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
         group->process->credentials = thread_current()->context.credentials;
         if ((arguments->flags & CLONE_CLEAR_SIGHAND) != 0)
             process_reset_actions(group->process);
-        error = group_hooks.fork_files(own, &files);
+        error = group_hooks.fork_files(own, (arguments->flags & CLONE_FILES) != 0, (arguments->flags & CLONE_FS) != 0,
+                                       &files);
     }
     heap_free(state, sizeof(*state));
     if (error == 0)
@@ -214,6 +217,21 @@ static void wait_for_child(struct group *group, struct completion *done)
         completion_wait(done, &reason);
 }
 
+/* The caller came home to share what it has: it goes back to where it may be. */
+static void go_back(void)
+{
+    struct thread *self = thread_current();
+    int64_t kernel = -EINVAL;
+
+    if (!cpu_mask_allows(self->context.affinity, instance.kernel))
+        kernel = cpu_mask_nearest(self->context.affinity);
+    if (kernel < 0)
+        return;
+    spin_lock(&self->group->lock);
+    migrate_order_locked(self, (uint32_t)kernel);
+    spin_unlock(&self->group->lock);
+}
+
 static int64_t clone_process(const struct trap_frame *frame, const struct clone_arguments *arguments)
 {
     bool waits = (arguments->flags & CLONE_VFORK) != 0;
@@ -248,6 +266,8 @@ static int64_t clone_process(const struct trap_frame *frame, const struct clone_
     if (waits)
         wait_for_child(group, &done);
     group_put(group);
+    if ((arguments->flags & (CLONE_FILES | CLONE_FS)) != 0)
+        go_back();
     return tid;
 }
 
@@ -266,14 +286,23 @@ static bool flags_valid(const struct clone_arguments *arguments)
         return false;
     if ((flags & CLONE_THREAD) != 0)
         return (flags & THREAD_FLAGS) == THREAD_FLAGS && (flags & CLONE_VFORK) == 0;
-    return (flags & (CLONE_FILES | CLONE_SIGHAND)) == 0; /* each process has its own */
+    return (flags & CLONE_SIGHAND) == 0; /* each process has its own */
 }
 
 int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments *arguments)
 {
+    struct group *own = thread_current()->group;
+
     if (!flags_valid(arguments))
         return -EINVAL;
     if ((arguments->flags & CLONE_THREAD) != 0)
         return clone_thread(frame, arguments);
+    if ((arguments->flags & (CLONE_FILES | CLONE_FS)) != 0 && own->home != instance.kernel) {
+        /* what processes share is at home on one kernel: there this call begins again */
+        spin_lock(&own->lock);
+        migrate_order_locked(thread_current(), own->home);
+        spin_unlock(&own->lock);
+        return -ERESTARTNOINTR;
+    }
     return clone_process(frame, arguments);
 }

@@ -32,7 +32,7 @@ struct clone_arguments {
 
 /* The caller, whose registers are FRAME, gets a sibling thread (CLONE_THREAD) or a child process, which begins on this
  * kernel, or where the placement rule says, with FRAME's registers, 0 in rax and the stack. Returns its id. -EINVAL:
- * flags that contradict, or that are not there (namespaces, ptrace, pidfd, sharing files without memory); -EFAULT;
+ * flags that contradict, or that are not there (namespaces, ptrace, sharing handlers); -EFAULT;
  * -ENOMEM; -EAGAIN: the parent to be is ending. Waits for the home, for every kernel of the group when memory is
  * copied, and with CLONE_VFORK until the child has ended or runs another program. */
 int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments *arguments);

@@ -58,13 +58,14 @@ struct group {
 
 /* What the parts above are told. */
 struct group_hooks {
-    void (*ending)(void);               /* some group here is to end: end waits on its behalf */
-    void (*release_files)(void *files); /* the group is over */
-    void (*exec_files)(void *files);    /* it runs another program: what is closed then */
+    void (*ending)(void);                             /* some group here is to end: end waits on its behalf */
+    void (*release_files)(void *files);               /* the group is over */
+    void (*exec_files)(void *files);                  /* it runs another program: what is closed then */
     /* Descriptors are below COUNT from now on, and files get no longer than BYTES; a lock is held. */
     void (*limit_files)(void *files, uint64_t count, uint64_t bytes);
-    /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is. Waits. */
-    int (*fork_files)(struct group *parent, void **out);
+    /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is; or
+     * PARENT's, at home here, are shared: descriptors (FILES), working directory (FOLDER). Waits. */
+    int (*fork_files)(struct group *parent, bool files, bool folder, void **out);
     /* A descriptor of CHILD, which is being made, for the current process: its number goes to user address ADDRESS.
      * Waits. On an error there is none. */
     int (*open_process)(struct group *child, uint64_t address);

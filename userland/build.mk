@@ -89,6 +89,7 @@ USERLAND_PARTS_test-host = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-policy = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-pidfd = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-pthreads = tests/tap
+USERLAND_PARTS_test-clone-files = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-reaper = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-zero = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-eventfd = tests/tap tests/thread tests/left

@@ -49,6 +49,7 @@ static void list_one_locked(struct listing *listing, const struct descriptor *sl
 static int list_table(struct file_table *table, const int32_t *fds, uint32_t count, struct listing **out,
                       uint32_t *room)
 {
+    struct file_table *own = table, *folders = table->folders;
     struct listing *listing;
     int error = 0;
 
@@ -58,6 +59,7 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
     listing = heap_alloc(listing_size(*room));
     if (listing == NULL)
         return -ENOMEM;
+    table = table->descriptors;
     spin_lock(&table->lock);
     for (uint32_t i = 0; i < (fds != NULL ? count : table->size) && error == 0; i++) {
         int64_t fd = fds != NULL ? fds[i] : (int64_t)i;
@@ -68,17 +70,21 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
         else if (fds != NULL && fd != -1)
             error = -EBADF;
     }
-    if (error == 0 && table->folder != NULL) {
-        const struct descriptor folder = {.file = table->folder};
+    spin_unlock(&table->lock);
+    spin_lock(&folders->lock);
+    if (error == 0 && folders->folder != NULL) {
+        const struct descriptor folder = {.file = folders->folder};
 
         list_one_locked(listing, &folder, FILE_FOLDER, 0);
     }
-    if (error == 0 && table->root != NULL) {
-        const struct descriptor top = {.file = table->root};
+    spin_unlock(&folders->lock);
+    spin_lock(&own->lock);
+    if (error == 0 && own->root != NULL) {
+        const struct descriptor top = {.file = own->root};
 
         list_one_locked(listing, &top, FILE_ROOT, 0);
     }
-    spin_unlock(&table->lock);
+    spin_unlock(&own->lock);
     if (error != 0)
         listing_free(listing, *room);
     *out = error == 0 ? listing : NULL;
@@ -106,8 +112,10 @@ static int copy_name(struct file_table *from, struct file_table *to)
 /* Makes TO, which is new, have all descriptors of FROM. */
 static int copy_all(struct file_table *from, struct file_table *to)
 {
+    struct file_table *own = from, *folders = from->folders;
     uint32_t size;
 
+    from = from->descriptors;
     for (;;) {
         size = from->size;
         if (table_reserve(to, size) != 0)
@@ -123,13 +131,17 @@ static int copy_all(struct file_table *from, struct file_table *to)
         to->slots[fd] = from->slots[fd];
     }
     to->lowest = from->lowest;
-    if (from->folder != NULL)
-        file_open_again(from->folder);
-    to->folder = from->folder;
-    if (from->root != NULL)
-        file_open_again(from->root);
-    to->root = from->root;
     spin_unlock(&from->lock);
+    spin_lock(&folders->lock);
+    if (folders->folder != NULL)
+        file_open_again(folders->folder);
+    to->folder = folders->folder;
+    spin_unlock(&folders->lock);
+    spin_lock(&own->lock);
+    if (own->root != NULL)
+        file_open_again(own->root);
+    to->root = own->root;
+    spin_unlock(&own->lock);
     return 0;
 }
 

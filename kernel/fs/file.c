@@ -13,6 +13,7 @@
 #include "kernel/fs/poll.h"
 #include "kernel/fs/proc.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/table_share.h"
 #include "kernel/fs/table.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/wire.h"
@@ -283,10 +284,10 @@ static void nothing(void)
 {
 }
 
-static int fork_files(struct group *parent, void **out)
+static int fork_files(struct group *parent, bool files, bool folder, void **out)
 {
     struct file_table *table;
-    int error = file_table_fork(parent, &table);
+    int error = files || folder ? file_table_share(parent, files, folder, &table) : file_table_fork(parent, &table);
 
     *out = error == 0 ? table : NULL;
     return error;

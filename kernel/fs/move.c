@@ -6,6 +6,7 @@
 #include "kernel/fs/move_internal.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
+#include "kernel/fs/table_share.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -56,11 +57,20 @@ static void check_file(struct file *file, void *context)
         *(int *)context = -EBUSY;
 }
 
+/* Processes that share descriptors stay with each other. */
+static bool check_table(struct group *group, void *context)
+{
+    if (group->home == instance.kernel && group->files != NULL && file_table_is_shared(group->files))
+        *(int *)context = -EBUSY;
+    return true;
+}
+
 int move_check(void)
 {
     int error = 0;
 
     file_each(check_file, &error);
+    group_each_still(check_table, &error);
     return error;
 }
 

@@ -9,6 +9,7 @@
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/regular.h"
 #include "kernel/fs/table.h"
+#include "kernel/fs/table_share.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/call.h"
@@ -113,6 +114,10 @@ static int64_t set_folder(struct file_table *table, const struct file_request *r
         error = stand_in((uint64_t)request->argument, request->extra, &file);
         if (error != 0)
             return error;
+    }
+    if (request->operation == FILE_SET_ROOT && file_table_is_shared(table)) { /* the others' roots would stay */
+        file_close(file);
+        return -EINVAL;
     }
     (request->operation == FILE_SET_ROOT ? file_table_set_root : file_table_set_folder)(table, file);
     return 0;

@@ -6,6 +6,7 @@
 #include "kernel/fs/node_lock.h"
 #include "kernel/fs/range_lock.h"
 #include "kernel/fs/regular.h"
+#include "kernel/fs/table_share.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/wire.h"
 #include "kernel/lib/string.h"
@@ -23,6 +24,7 @@ struct file_table *file_table_new(void)
     table->users = 1;
     table->limit = TABLE_MAX;
     table->file_limit = UINT64_MAX;
+    table->descriptors = table->folders = table;
     table->size = FIRST_SLOTS;
     table->slots = heap_alloc(table->size * sizeof(struct descriptor));
     if (table->slots == NULL) {
@@ -46,7 +48,7 @@ bool table_has_locks(const struct file_table *table, const struct file *file)
 
 void file_table_unlock(struct file_table *table)
 {
-    for (uint32_t fd = 0; table->process != 0 && fd < table->size; fd++) {
+    for (uint32_t fd = 0; table->process != 0 && fd < table->descriptors->size; fd++) {
         struct file *file = table_find(table, fd);
 
         if (file != NULL && table_has_locks(table, file))
@@ -76,6 +78,7 @@ void file_table_free(void *files)
 
     if (__atomic_sub_fetch(&table->users, 1, __ATOMIC_ACQ_REL) != 0)
         return;
+    file_table_part(table);
     for (uint32_t fd = 0; fd < table->size; fd++) {
         if (table->slots[fd].file != NULL)
             let_go(table, table->slots[fd].file);
@@ -156,7 +159,7 @@ static void set_place(struct file_table *table, struct file **place, struct file
 
 void file_table_set_folder(struct file_table *table, struct file *file)
 {
-    set_place(table, &table->folder, file);
+    set_place(table->folders, &table->folders->folder, file);
 }
 
 void file_table_set_root(struct file_table *table, struct file *file)
@@ -207,6 +210,8 @@ struct file *table_find(struct file_table *table, int64_t fd)
     struct descriptor *slot;
     struct file *file = NULL;
 
+    if (fd != FILE_ROOT)
+        table = fd == FILE_FOLDER ? table->folders : table->descriptors;
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
     if (slot != NULL)
@@ -271,6 +276,7 @@ int64_t table_add(struct file_table *table, struct file *file, int64_t least, ui
 {
     int64_t fd = -EINVAL;
 
+    table = table->descriptors;
     if (least >= 0 && least < TABLE_MAX) {
         spin_lock(&table->lock);
         fd = add_locked(table, file, least, flags);
@@ -285,6 +291,7 @@ int table_put(struct file_table *table, int64_t fd, struct file *file, uint32_t 
 {
     int error = 0;
 
+    table = table->descriptors;
     if (fd < 0 || fd >= TABLE_MAX)
         return -EINVAL;
     spin_lock(&table->lock);
@@ -313,6 +320,7 @@ int64_t table_close(struct file_table *table, int64_t fd)
 {
     struct file *file = NULL;
 
+    table = table->descriptors;
     spin_lock(&table->lock);
     if (slot_locked(table, fd) != NULL)
         file = take_locked(table, fd);
@@ -329,6 +337,7 @@ int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uin
     struct file *file = NULL;
     int64_t result = -EBADF;
 
+    table = table->descriptors;
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
     if (slot != NULL && (least < 0 || least >= (int64_t)table->limit)) {
@@ -349,6 +358,8 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
     struct file *old = NULL;
     int64_t result = -EBADF;
 
+    const struct file_table *own = table;
+    table = table->descriptors;
     if (to < 0 || to >= (int64_t)__atomic_load_n(&table->limit, __ATOMIC_RELAXED))
         return -EBADF;
     spin_lock(&table->lock);
@@ -365,7 +376,7 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
     }
     spin_unlock(&table->lock);
     if (old != NULL)
-        let_go(table, old);
+        let_go(own, old);
     return result;
 }
 
@@ -373,6 +384,7 @@ uint32_t table_list(struct file_table *table, int64_t from, int32_t *fds, uint32
 {
     uint32_t found = 0;
 
+    table = table->descriptors;
     spin_lock(&table->lock);
     for (int64_t fd = from < 0 ? 0 : from; fd < (int64_t)table->size && found < count; fd++) {
         if (table->slots[fd].file != NULL)
@@ -387,6 +399,7 @@ int64_t table_get_flags(struct file_table *table, int64_t fd)
     const struct descriptor *slot;
     int64_t result = -EBADF;
 
+    table = table->descriptors;
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
     if (slot != NULL)
@@ -399,6 +412,7 @@ int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags)
 {
     struct descriptor *slot;
 
+    table = table->descriptors;
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
     if (slot != NULL)
@@ -410,6 +424,9 @@ int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags)
 /* Closes, or marks, what SELECTED says of [FIRST, LAST]; one by one, as closing is done without the lock. */
 static void close_some(struct file_table *table, uint32_t first, uint32_t last, bool only_mark, bool only_marked)
 {
+    const struct file_table *own = table; /* whose locks go */
+
+    table = table->descriptors;
     spin_lock(&table->lock);
     for (uint32_t fd = first; fd <= last && fd < table->size; fd++) {
         struct descriptor *slot = slot_locked(table, fd);
@@ -420,7 +437,7 @@ static void close_some(struct file_table *table, uint32_t first, uint32_t last, 
             struct file *file = take_locked(table, fd);
 
             spin_unlock(&table->lock);
-            let_go(table, file);
+            let_go(own, file);
             spin_lock(&table->lock);
         }
     }

@@ -21,16 +21,19 @@ struct descriptor {
 /* Marks: [k] under the lock. */
 struct file_table {
     struct spinlock lock;
-    uint32_t size;            /* [k] slots allocated */
-    uint32_t lowest;          /* [k] no free slot is below */
-    uint32_t limit;           /* [a] descriptors are below it */
-    uint64_t file_limit;      /* [a] bytes that a file may have by its writes: RLIMIT_FSIZE */
-    uint32_t users;           /* [a] the group, and whoever looks at it from outside */
-    struct descriptor *slots; /* [k] */
-    struct file *folder;      /* [k] the working directory, with an open; NULL: the root */
-    struct file *root;        /* [k] of chroot(2), with an open; NULL: the tree's */
-    char *program;            /* [k] the executable's path; NULL: not known */
-    uint32_t process;         /* [a] whose it is, once that has had locks on files; else 0 */
+    uint32_t size;                  /* [k] slots allocated */
+    uint32_t lowest;                /* [k] no free slot is below */
+    uint32_t limit;                 /* [a] descriptors are below it */
+    uint64_t file_limit;            /* [a] bytes that a file may have by its writes: RLIMIT_FSIZE */
+    uint32_t users;                 /* [a] the group, and whoever looks at it from outside */
+    struct descriptor *slots;       /* [k] */
+    struct file *folder;            /* [k] the working directory, with an open; NULL: the root */
+    struct file *root;              /* [k] of chroot(2), with an open; NULL: the tree's; not shared */
+    char *program;                  /* [k] the executable's path; NULL: not known */
+    struct file_table *descriptors; /* [i] while it has users: whose descriptors these are: its own, or another's */
+    struct file_table *folders;     /* the same of the working directory */
+    uint32_t sharers;               /* [a] tables that have the one or the other from here */
+    uint32_t process;               /* [a] whose it is, once that has had locks on files; else 0 */
 };
 
 /* An empty table; NULL without memory. */

@@ -206,7 +206,7 @@ static int64_t transfer(int64_t fd, struct spans *spans, int64_t at, bool readin
     if (reading && read_near(fd, spans, at, &result))
         return result;
     size = spans->total < FILE_CHUNK ? spans->total : FILE_CHUNK;
-    memory = size <= SMALL ? (uint8_t *)small : heap_alloc(size);
+    memory = size <= SMALL ? (uint8_t *)small : heap_alloc_unset(size);
     if (memory == NULL)
         return -ENOMEM;
     result = (reading ? read_loop : write_loop)(fd, spans, at, memory, size);

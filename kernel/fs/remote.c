@@ -4,6 +4,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
+#include "kernel/fs/lent.h"
 #include "kernel/fs/limit.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
@@ -270,6 +271,31 @@ static void long_answer_done(struct msg_kept *kept)
     heap_free(l, l->size);
 }
 
+/* Data or room for a result that the caller of M lends, in place of what came with it. */
+static int open_lent(const struct msg *m, const uint8_t **data, uint32_t *size, void **result, uint32_t *room)
+{
+    const struct msg_file_call *call = m->data;
+    bool write = call->request.lent == FILE_LENT_RESULT;
+    uint64_t address;
+    void *lent;
+
+    if (*size != sizeof(address) || (!write && call->request.lent != FILE_LENT_DATA))
+        return -EPROTO;
+    memcpy(&address, *data, sizeof(address));
+    lent = lent_open(m->ticket.kernel, address, call->room, write);
+    if (lent == NULL)
+        return -EPROTO;
+    if (write) {
+        *result = lent;
+        *size = 0;
+    } else {
+        *data = lent;
+        *size = *room;
+        *room = 0;
+    }
+    return 0;
+}
+
 static void handle_call(const struct msg *m)
 {
     const struct msg_file_call *call = m->data;
@@ -282,6 +308,7 @@ static void handle_call(const struct msg *m)
     struct group *group = call->group != 0 ? group_find(call->group) : NULL;
     struct file_table *table = group != NULL ? file_table_of(group) : NULL; /* only the home has one */
     struct file *file = call->group == 0 ? file_find(call->id) : NULL;
+    void *result = NULL;
     int error = 0;
 
     if (group != NULL)
@@ -291,7 +318,9 @@ static void handle_call(const struct msg *m)
         error = -EPROTO;
     else if (table == NULL && file == NULL && !is_for_kernel(call))
         error = -ESRCH;
-    if (error == 0 && sizeof(*answer) + room > MSG_SHORT) {
+    if (error == 0 && call->request.lent != 0) {
+        error = open_lent(m, &data, &size, &result, &room);
+    } else if (error == 0 && sizeof(*answer) + room > MSG_SHORT) {
         l = heap_alloc(sizeof(*l) + room);
         if (l == NULL) {
             error = -ENOMEM;
@@ -302,13 +331,16 @@ static void handle_call(const struct msg *m)
     }
     if (error == 0) {
         memset(answer, 0, sizeof(*answer));
+        if (result == NULL)
+            result = answer + 1;
         if (file != NULL)
-            file_do(file, &call->request, data, size, answer + 1, room, answer);
+            file_do(file, &call->request, data, size, result, room, answer);
         else if (table == NULL)
             do_for_kernel(&call->request, answer);
         else
-            at_home(table, &call->request, data, size, answer + 1, room, answer);
+            at_home(table, &call->request, data, size, result, room, answer);
     }
+    lent_close();
     if (table != NULL)
         file_table_free(table);
     if (file != NULL)
@@ -317,7 +349,7 @@ static void handle_call(const struct msg *m)
         msg_reply_error(&m->ticket, error);
         return;
     }
-    size = (uint32_t)(sizeof(*answer) + result_size(&call->request, answer, room));
+    size = (uint32_t)(sizeof(*answer) + (call->request.lent != 0 ? 0 : result_size(&call->request, answer, room)));
     if (size <= MSG_SHORT) {
         msg_reply(&m->ticket, answer, size);
         if (l != NULL)
@@ -330,15 +362,35 @@ static void handle_call(const struct msg *m)
 
 void remote_init(void)
 {
+    lent_init();
     msg_register(MSG_FILE_CALL, handle_call, sizeof(struct msg_file_call), sizeof(struct file_answer));
+}
+
+/* Whether data or result data of REQUEST stay in this kernel's memory: FILE_LENT_* or 0. */
+static uint32_t lend(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
+                     uint64_t *address)
+{
+    switch (request->operation) {
+    case FILE_READ:
+    case FILE_READ_AT:
+    case FILE_ENTRIES:
+        return size == 0 && lent_find(result, room, address) ? FILE_LENT_RESULT : 0;
+    case FILE_WRITE:
+    case FILE_WRITE_AT:
+        return room == 0 && lent_find(data, size, address) ? FILE_LENT_DATA : 0;
+    default:
+        return 0;
+    }
 }
 
 /* Asks KERNEL. */
 static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
                        const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
 {
-    size_t out = sizeof(struct msg_file_call) + size;
-    size_t in = sizeof(struct file_answer) + room;
+    uint64_t address;
+    uint32_t lent = lend(request, data, size, result, room, &address);
+    size_t out = sizeof(struct msg_file_call) + (lent != 0 ? sizeof(address) : size);
+    size_t in = sizeof(struct file_answer) + (lent != 0 ? 0 : room);
     uint64_t small[2 * SMALL / 8];
     size_t total = (out + 7) / 8 * 8 + in;
     uint8_t *memory = total <= sizeof(small) ? (uint8_t *)small : heap_alloc(total);
@@ -351,7 +403,12 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
         return -ENOMEM;
     back = memory + (out + 7) / 8 * 8;
     *call = (struct msg_file_call){.group = group, .room = (uint32_t)room, .id = id, .request = *request};
-    if (size > 0)
+    call->request.lent = lent;
+    if (lent == FILE_LENT_DATA)
+        call->room = (uint32_t)size;
+    if (lent != 0)
+        memcpy(call + 1, &address, sizeof(address));
+    else if (size > 0)
         memcpy(call + 1, data, size);
     length = msg_call(kernel, MSG_FILE_CALL, call, (uint32_t)out, back, (uint32_t)in, "file operation",
                       group != 0 ? (uint64_t)request->fd : id);

@@ -70,9 +70,13 @@ struct file_request {
     uint32_t operation; /* enum file_operation */
     uint32_t extra;
     int32_t fd;
-    uint32_t pad;
+    uint32_t lent; /* FILE_LENT_*; set on the way to another kernel */
     int64_t argument;
 };
+
+#define FILE_LENT_RESULT                                                                                               \
+    1u /* ROOM bytes of the caller's memory for result data: the data of the message are the address */
+#define FILE_LENT_DATA 2u /* ROOM bytes of data, likewise; there are no result data */
 
 /* What RLIMIT_FSIZE holds a request to; the limit is known at home. */
 struct file_limited {

@@ -193,6 +193,18 @@ static __attribute__((noinline)) bool take_long(struct peer *peer, enum msg_clas
     return true;
 }
 
+/* A message of one slot of a row with bytes, whose length is good; it is counted. */
+static inline bool is_short(struct msg_row *row, uint64_t header, uint64_t source)
+{
+    uint64_t length = msg_header_length(header);
+
+    if ((header & ~(MSG_REQUEST_BITS | MSG_LENGTH_BITS)) != row->first + source || length > MSG_SHORT ||
+        length < row->size)
+        return false;
+    row->bytes_received += length;
+    return true;
+}
+
 /* Takes up to QUANTUM messages, or runs of fragments. True: the ring may have more. SEVERAL is a constant: the instance
  * has several CPUs. */
 static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, bool several)
@@ -228,7 +240,8 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
             queued = (int64_t)queued < 0 ? 0 : queued;
         }
         row = &msg_rows[(uint8_t)header];
-        if (__builtin_expect((header & ~MSG_REQUEST_BITS) != row->expect + source, 0)) {
+        if (__builtin_expect((header & ~MSG_REQUEST_BITS) != row->expect + source, 0) &&
+            !is_short(row, header, source)) {
             if (!take_long(peer, class, header, &taken, queued))
                 take_unusual(peer, class, header, &taken, queued);
             now = msg_ticks();

@@ -301,7 +301,7 @@ static void handle_call(const struct msg *m)
     const struct msg_file_call *call = m->data;
     uint32_t size = m->length - (uint32_t)sizeof(*call);
     const uint8_t *data = (const uint8_t *)(call + 1);
-    uint64_t small[MSG_SHORT / 8];
+    uint64_t small[MSG_SHORT / 8] = {0};
     struct long_answer *l = NULL;
     struct file_answer *answer = (struct file_answer *)(void *)small;
     uint32_t room = call->room;
@@ -330,7 +330,6 @@ static void handle_call(const struct msg *m)
         }
     }
     if (error == 0) {
-        memset(answer, 0, sizeof(*answer));
         if (result == NULL)
             result = answer + 1;
         if (file != NULL)
@@ -351,6 +350,7 @@ static void handle_call(const struct msg *m)
     }
     size = (uint32_t)(sizeof(*answer) + (call->request.lent != 0 ? 0 : result_size(&call->request, answer, room)));
     if (size <= MSG_SHORT) {
+        size = (size + 7) / 8 * 8; /* whole words take a shorter way; the caller knows its room */
         msg_reply(&m->ticket, answer, size);
         if (l != NULL)
             heap_free(l, l->size);
@@ -383,6 +383,11 @@ static uint32_t lend(const struct file_request *request, const void *data, size_
     }
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Asks KERNEL. */
 static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
                        const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
@@ -390,7 +395,7 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
     uint64_t address;
     uint32_t lent = lend(request, data, size, result, room, &address);
     size_t out = sizeof(struct msg_file_call) + (lent != 0 ? sizeof(address) : size);
-    size_t in = sizeof(struct file_answer) + (lent != 0 ? 0 : room);
+    size_t in = sizeof(struct file_answer) + (lent != 0 ? 0 : (room + 7) / 8 * 8);
     uint64_t small[2 * SMALL / 8];
     size_t total = (out + 7) / 8 * 8 + in;
     uint8_t *memory = total <= sizeof(small) ? (uint8_t *)small : heap_alloc(total);
@@ -416,7 +421,7 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
         *answer = (struct file_answer){.value = length};
     } else {
         memcpy(answer, back, sizeof(*answer));
-        memcpy(result, back + sizeof(*answer), (size_t)length - sizeof(*answer));
+        memcpy(result, back + sizeof(*answer), smaller((size_t)length - sizeof(*answer), lent != 0 ? 0 : room));
     }
     value = answer->value;
     if (memory != (uint8_t *)small)

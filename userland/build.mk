@@ -130,6 +130,20 @@ $(USERLAND_OBJECTS)/%.o: userland/%.S
 	@mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
 
+# An OpenMP program as users make them, with glibc and libgomp. It is not in the image: it is a file of the host.
+OPENMP_CC ?= gcc
+OPENMP_OBJECTS = $(addprefix $(USERLAND_OBJECTS)/openmp/,ompbench.o bench.o bench_measure.o bench_place.o bench_program.o)
+userland: build/userland/ompbench
+build/userland/ompbench: $(OPENMP_OBJECTS)
+	@mkdir -p $(@D)
+	$(Q)$(OPENMP_CC) -static -O2 -fopenmp -Wl,--no-warnings -o $@ $^
+$(USERLAND_OBJECTS)/openmp/%.o: userland/openmp/%.c
+	@mkdir -p $(@D)
+	$(Q)$(OPENMP_CC) $(USERLAND_CFLAGS) -fopenmp -c -o $@ $<
+$(USERLAND_OBJECTS)/openmp/%.o: userland/%.c
+	@mkdir -p $(@D)
+	$(Q)$(OPENMP_CC) $(USERLAND_CFLAGS) -fopenmp -c -o $@ $<
+
 build/libc/kettle.o: libc/kettle.c
 	@mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
@@ -149,4 +163,4 @@ userland-clang:
 		-isystem /usr/include/x86_64-linux-musl -isystem $$(clang -print-resource-dir)/include \
 		libc/*.c userland/*.c userland/tests/*.c
 
--include $(wildcard build/libc/*.d $(USERLAND_OBJECTS)/*.d $(USERLAND_OBJECTS)/tests/*.d)
+-include $(wildcard build/libc/*.d $(USERLAND_OBJECTS)/*.d $(USERLAND_OBJECTS)/tests/*.d $(USERLAND_OBJECTS)/openmp/*.d)

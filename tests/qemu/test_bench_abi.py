@@ -5,6 +5,8 @@ import json
 import pytest
 
 from conftest import in_turn
+from hosttools.bench_abi import OMP_ENVIRONMENT
+from hosttools.paths import built
 
 MACHINE = ("--cpus", "4", "--nodes", "2", "--tcg", "single", "--count")
 PROGRAM = ("abibench", "--quick", "--json")
@@ -32,3 +34,9 @@ def test_every_row_has_figures(run_json, side):
     assert len(found) > (30 if side == "core" else 20)
     assert found["null.local"]["work"] < found["null.other"]["work"]  # the home is asked
     assert found["mutex.local"]["work"] < found["null.local"]["work"]  # a free mutex needs no call
+
+
+def test_openmp_has_figures(run_json):
+    found = rows(run_json(*MACHINE, *OMP_ENVIRONMENT, "--", built("userland/ompbench"), "--quick", "--json"))
+    assert set(found) == {f"omp_{name}.{size}" for name in ("parallel", "reduction", "barrier") for size in (2, 4)}
+    assert found["omp_barrier.4"]["work"] < found["omp_parallel.4"]["work"]  # which has two of them

@@ -39,8 +39,8 @@ def planned(**more):
     return bench_abi.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
 
 
-def listed():
-    status, text, errors = program("abibench", "--list")
+def listed(name="abibench"):
+    status, text, errors = program(name, "--list")
     assert (status, errors) == (0, "")
     return [line.split()[1] for line in text.splitlines()]
 
@@ -56,6 +56,7 @@ def test_the_plan_alternates_the_sides_of_pairs():
 def test_every_case_that_the_plan_asks_for_exists(quick):
     names = listed()
     for item in planned(quick=quick):
+        assert ("ompbench" in item.program[0]) == item.name.startswith("omp")
         if "--cases" in item.program:
             patterns = item.program[item.program.index("--cases") + 1].split(",")
             assert [pattern for pattern in patterns if not fnmatch.filter(names, pattern)] == []
@@ -65,6 +66,8 @@ def test_the_report_has_a_row_for_every_case_and_no_other():
     names = set(listed()) - {"empty"}
     assert {name for _, cases in bench_abi.KINDS for _, name in cases()} == names
     assert {name for _, name in bench_abi.RATIOS} <= names
+    openmp = {name for _, cases in bench_abi.OMP_KINDS for _, name in cases()}
+    assert openmp == {name for name in listed("ompbench") if not name.endswith(".16")}  # its machine has eight CPUs
 
 
 def test_one_kernel_is_refused():
@@ -92,6 +95,7 @@ def test_the_report_has_every_table_plot_and_command(tmp_path):
     raw = data(costs("work-1-kettle", pipe__local=50), costs("work-1-linux", pipe__local=100),
                run("time-1-kettle", case("stat.local", [1000, 2000, 99000])),
                run("team-1-kettle", case("barrier.2", [5000])), run("team-1-linux", case("barrier.2", [10000])),
+               costs("ompwork-1-kettle", omp_barrier__8=70), costs("ompwork-1-linux", omp_barrier__8=100),
                costs("kernels-2-kettle", null__other=1600),
                run("profile-null.local", case("null.local"), counts=[(0, 120, 9000)], profile=profile),
                run("kernels-4-kettle", case("clock.local", absent="clock")), run("broken", problem="kettle: no such thing"))
@@ -100,6 +104,7 @@ def test_the_report_has_every_table_plot_and_command(tmp_path):
     assert "| write and read of a pipe, a byte, home | 50 | 100 | 0.500 |" in text
     assert "| stat of a file, home | 2.0 | - | - |" in text and "| 99.0 | - |" in text
     assert "| pthread barrier, one meeting, 2 threads | 5.0 | 10.0 | 0.500 |" in text
+    assert "| barrier, 8 threads | 70 | 100 | 0.700 |" in text
     assert "| getppid, other node: Kettle | - | 1,600 | - | - | - |" in text
     assert "| `null.local` | 12 | call_read 12 |" in text and "- clock: `clock.local`\n" in text
     assert "- broken: kettle: no such thing\n" in text

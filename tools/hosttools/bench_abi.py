@@ -1,16 +1,19 @@
 """The benchmark `abi`: what system calls and the C library's threads cost, on Kettle and on Linux.
 
-userland/abibench.c runs unchanged on both; a row whose call a kernel lacks is absent there. Five groups of runs:
+userland/abibench.c runs unchanged on both; a row whose call a kernel lacks is absent there. So does ompbench, a program of
+gcc -fopenmp with glibc. Seven groups of runs:
 
     work-K-SIDE      the K-th pair, Kettle and Linux in turn on the machine of the options, one host thread: instructions
     time-K-SIDE      the K-th pair on two CPUs and two host threads: times
     team-K-SIDE      the K-th pair of the rows of teams on eight CPUs, one host thread: times of the work of all CPUs
+    ompwork-K-SIDE, ompteam-K-SIDE   as work and team, of ompbench, whose threads are bound and do not spin
     kernels-N-SIDE   every row with N kernels, or N CPUs of Linux
     profile-CASE     which functions of Kettle executed the instructions of a row
 """
 
 import argparse
-from typing import Any, Iterator
+import os
+from typing import Any, Callable, Iterator, Sequence
 
 from hosttools.bench_pairs import COUNTS, EXACT, TIMES, Value, median_us, pair_runs, pair_values, work
 from hosttools.bench_plots import Plot
@@ -18,7 +21,7 @@ from hosttools.bench_runs import Report, Run, find
 from hosttools.bench_stats import Spread, Target, figure, percentile, ratios, spread, table, target_table
 from hosttools.bench_tables import absent, absent_cell, absent_table, profile_table
 from hosttools.errors import UsageError
-from hosttools.paths import built
+from hosttools.paths import ROOT, built
 from hosttools.topology import divide_kernels, make_topology
 
 SUMMARY = "system calls, futexes, pipes, mutexes and barriers, beside Linux"
@@ -30,6 +33,7 @@ WORK_PAIRS, TIME_PAIRS, TEAM_PAIRS = 3, 5, 5
 WORK_PAIRS_QUICK, TIME_PAIRS_QUICK, TEAM_PAIRS_QUICK = 1, 2, 2
 TIME_MACHINE = ("--cpus", "2", "--nodes", "2")
 TEAM_MACHINE = ("--cpus", "8", "--nodes", "2", "--tcg", "single")
+OMP_ENVIRONMENT = ("--env", "OMP_WAIT_POLICY=passive", "--env", "OMP_PROC_BIND=close", "--env", "OMP_PLACES=threads")
 PROFILE_MACHINE = ("--cpus", "4", "--nodes", "2")
 PROFILED = ("null.local", "pipe.local", "pipe.other", "read.other", "open_close.other", "stat.other", "futex_wake.local",
             "fork_exec.local", "futex_pair.other", "pipe_pair.other", "barrier.4")
@@ -60,6 +64,11 @@ def plan(options: argparse.Namespace) -> list[Run]:
             ("team", TEAM_MACHINE, (*program, "--cases", TEAM_CASES), TEAM_PAIRS_QUICK if quick else TEAM_PAIRS)):
         for pair in range(1, pairs + 1):
             runs += pair_runs(series, pair, shape, words, words)
+    openmp = (os.path.relpath(built("userland/ompbench"), ROOT), *program[1:])
+    for series, shape, pairs in (("ompwork", (*TEAM_MACHINE, "--count"), WORK_PAIRS_QUICK if quick else WORK_PAIRS),
+                                 ("ompteam", TEAM_MACHINE, TEAM_PAIRS_QUICK if quick else TEAM_PAIRS)):
+        for pair in range(1, pairs + 1):
+            runs += pair_runs(series, pair, (*shape, *OMP_ENVIRONMENT), openmp, openmp)
     runs = [_with_kernels(run, options.kernels) if run.name.startswith("work-") else run for run in runs]
     for kernels in KERNELS_QUICK if quick else KERNELS:
         shape = ("--cpus", str(kernels), "--nodes", str(min(2, kernels)))
@@ -107,6 +116,16 @@ def _teams() -> Iterator[Row]:
             yield f"{title}, {size} threads", f"{operation}.{size}"
 
 
+OMP = (("omp_parallel", "parallel region"), ("omp_reduction", "parallel region with a sum"), ("omp_barrier", "barrier"))
+
+
+def _openmp() -> Iterator[Row]:
+    for operation, title in OMP:
+        for size in SIZES[:3]:
+            yield f"{title}, {size} threads", f"{operation}.{size}"
+
+
+OMP_KINDS = (("OpenMP", _openmp),)
 KINDS = (("Calls of one thread", _calls), ("Two threads", _pairs), ("Teams, each thread at a place", _teams))
 
 
@@ -158,15 +177,21 @@ def report(data: Json) -> Report:
     tables.append(_pair_tables(data, "team", median_us, 1, (
         "## Times of teams\n\nIn us of one operation, eight CPUs on two nodes and one host thread, so that the time is that "
         "of the work of all.\n\n")))
+    tables.append(_pair_tables(data, "ompwork", work, 0, (
+        "## Instructions of OpenMP constructs\n\nOf gcc's libgomp, whose threads are bound, one to each of eight CPUs, and "
+        "sleep when they wait (OMP_WAIT_POLICY=passive); the bodies do nothing.\n\n"), OMP_KINDS))
+    tables.append(_pair_tables(data, "ompteam", median_us, 1, (
+        "## Times of OpenMP constructs\n\nIn us, as the times of teams.\n\n"), OMP_KINDS))
     tables += [_tail_table(data), _kernels_table(data), profile_table(data), absent_table(data)]
     return Report(head + target_table(targets(data)), [part for part in tables if part], [_ratio_plot(data), _team_plot(data)])
 
 
 # --- the tables ---
 
-def _pair_tables(data: Json, series: str, value: Value, digits: int, what: str) -> str:
+def _pair_tables(data: Json, series: str, value: Value, digits: int, what: str,
+                 kinds: Sequence[tuple[str, Callable[[], Iterator[Row]]]] = KINDS) -> str:
     parts = []
-    for kind, names in KINDS:
+    for kind, names in kinds:
         rows = []
         for title, case in names():
             kettle, linux, ratio = _compare(data, series, case, value)

@@ -501,12 +501,14 @@ int user_write(uint64_t to, const void *from, uint64_t size)
     return 0;
 }
 
+#define STRING_STEP 64ull /* bytes read at first: most strings are short */
+
 int64_t user_read_string(char *to, uint64_t from, uint64_t size)
 {
     uint64_t length = 0;
 
-    while (length < size) {
-        uint64_t part = PAGE_SIZE - ((from + length) & (PAGE_SIZE - 1));
+    for (uint64_t step = STRING_STEP; length < size; step += step < PAGE_SIZE ? step : 0) {
+        uint64_t part = step - ((from + length) & (step - 1)); /* never over the end of a page */
         uint64_t end;
 
         if (part > size - length)

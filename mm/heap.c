@@ -12,6 +12,7 @@
 
 #define CLASS_MIN_SHIFT 6u /* 64 bytes: a cache line, so no two objects share one */
 #define CLASS_MAX_SHIFT 11u
+#define PAGES_KEPT 8u /* frames */
 #define CLASSES (CLASS_MAX_SHIFT - CLASS_MIN_SHIFT + 1)
 
 struct free_object {
@@ -21,6 +22,8 @@ struct free_object {
 static struct spinlock lock;
 static struct free_object *free_objects[CLASSES]; /* [k] lock */
 static struct heap_stats counts;                  /* [k] lock; [a] those of large objects */
+static struct free_object *kept_pages;            /* [k] lock: each a frame */
+static uint32_t kept_count;                       /* [k] lock */
 
 /* The least power of two that is not less than SIZE, which is not 0, as a shift. */
 static inline uint32_t shift_of(size_t size)
@@ -57,6 +60,39 @@ static struct free_object *class_refill(uint32_t class)
     return free_objects[class];
 }
 
+/* Objects of a page come and go with calls on files: the last few frames are kept. NULL: none is. */
+static void *page_take(void)
+{
+    struct free_object *page;
+
+    spin_lock(&lock);
+    page = kept_pages;
+    if (page != NULL) {
+        kept_pages = page->next;
+        kept_count--;
+        counts.small_frames--;
+    }
+    spin_unlock(&lock);
+    return page;
+}
+
+static bool page_keep(void *object)
+{
+    struct free_object *page = object;
+    bool keep;
+
+    spin_lock(&lock);
+    keep = kept_count < PAGES_KEPT;
+    if (keep) {
+        page->next = kept_pages;
+        kept_pages = page;
+        kept_count++;
+        counts.small_frames++;
+    }
+    spin_unlock(&lock);
+    return keep;
+}
+
 static void count_large(int64_t objects, uint32_t order)
 {
     __atomic_fetch_add(&counts.large, (uint64_t)objects, __ATOMIC_RELAXED);
@@ -69,12 +105,16 @@ void *heap_alloc_unset(size_t size)
 
     if (size > 1u << CLASS_MAX_SHIFT) {
         uint32_t order = order_of(size);
-        uint64_t frame = order <= FRAME_ORDER_MAX ? frame_alloc(order) : 0;
+        uint64_t frame = 0;
 
-        if (frame != 0) {
+        if (order == 0)
+            object = page_take();
+        if (object == NULL && order <= FRAME_ORDER_MAX)
+            frame = frame_alloc(order);
+        if (frame != 0)
             object = window_direct(frame);
+        if (object != NULL)
             count_large(1, order);
-        }
     } else {
         uint32_t class = class_of(size);
 
@@ -105,8 +145,11 @@ void heap_free(void *object, size_t size)
     if (object == NULL)
         return;
     if (size > 1u << CLASS_MAX_SHIFT) {
-        count_large(-1, order_of(size));
-        frame_free((uint64_t)object - DIRECT_BASE, order_of(size));
+        uint32_t order = order_of(size);
+
+        count_large(-1, order);
+        if (order != 0 || !page_keep(object))
+            frame_free((uint64_t)object - DIRECT_BASE, order);
         return;
     }
     class = class_of(size);

@@ -14,7 +14,8 @@ void *heap_alloc_unset(size_t size);
 /* Gives back what one of them returned, with the same SIZE. NULL is ignored. */
 void heap_free(void *object, size_t size);
 
-/* Objects in use, and the frames that the heap has: those of small objects stay with it. */
+/* Objects in use, and the frames that the heap has: those of small objects, and a few more that count as such,
+ * stay with it. */
 struct heap_stats {
     uint64_t small, large; /* objects */
     uint64_t small_frames, large_frames;

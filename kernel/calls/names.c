@@ -180,7 +180,7 @@ int64_t call_linkat(struct call *c)
 int64_t call_truncate(struct call *c)
 {
     /* With a FIFO there is nothing to wait for: it cannot be truncated. */
-    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = 1 | OPEN_NONBLOCK | OPEN_LARGE};
+    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = 1 | OPEN_NONBLOCK | OPEN_LARGE | OPEN_QUIET};
     struct file_request request = {.operation = FILE_RESIZE, .fd = -1, .argument = (int64_t)c->a[1]};
     struct name_result opened;
     struct file_answer answer;

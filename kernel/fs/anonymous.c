@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/epoll.h"
 #include "kernel/fs/eventfd.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/pidfd.h"
 #include "kernel/fs/signalfd.h"
 #include "kernel/fs/socket.h"
@@ -46,6 +47,11 @@ static int make(uint32_t what, uint32_t flags, const void *data, size_t size, st
         return pidfd_create(flags, words[0], &made[0]);
     case ANONYMOUS_EPOLL:
         made[0] = epoll_create();
+        break;
+    case ANONYMOUS_WATCH:
+        if (instance.kernel != 0)
+            return -EPROTO;
+        made[0] = inotify_create(flags);
         break;
     case ANONYMOUS_SOCKET:
     case ANONYMOUS_SOCKET_PAIR:

@@ -12,13 +12,14 @@
 #define ANONYMOUS_DEVICE 4u /* st_dev */
 
 enum anonymous {
-    ANONYMOUS_EVENT = 1,  /* data: struct event_start */
-    ANONYMOUS_TIMER,      /* data: uint32_t, 1: its absolute times are since 1970 */
-    ANONYMOUS_SIGNAL,     /* data: uint64_t set */
-    ANONYMOUS_EPOLL,      /* no data */
-    ANONYMOUS_SOCKET,     /* data: uint32_t type */
-    ANONYMOUS_PROCESS,    /* data: uint32_t process, whose home the kernel is */
-    ANONYMOUS_SOCKET_PAIR /* data: uint32_t type, then the caller's process */
+    ANONYMOUS_EVENT = 1,   /* data: struct event_start */
+    ANONYMOUS_TIMER,       /* data: uint32_t, 1: its absolute times are since 1970 */
+    ANONYMOUS_SIGNAL,      /* data: uint64_t set */
+    ANONYMOUS_EPOLL,       /* no data */
+    ANONYMOUS_SOCKET,      /* data: uint32_t type */
+    ANONYMOUS_PROCESS,     /* data: uint32_t process, whose home the kernel is */
+    ANONYMOUS_SOCKET_PAIR, /* data: uint32_t type, then the caller's process */
+    ANONYMOUS_WATCH        /* no data; kernel 0 */
 };
 
 /* What FILE_OPERATE does. */
@@ -31,7 +32,8 @@ enum file_special {
     SPECIAL_EPOLL_WAIT,     /* data: struct epoll_look; result data: struct epoll_found, then events */
     SPECIAL_PROCESS,        /* result data: struct pidfd_facts */
     SPECIAL_PROCESS_SIGNAL, /* data: struct signal_info */
-    SPECIAL_SOCKET          /* data: struct socket_call and more; result data: struct socket_result and more */
+    SPECIAL_SOCKET,         /* data: struct socket_call and more; result data: struct socket_result and more */
+    SPECIAL_WATCH           /* data: struct watch_change; result data: int32_t, the watch, if one was made or changed */
 };
 
 void anonymous_init(void);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/node.h"
 #include "kernel/fs/wire.h"
 #include "kernel/lib/string.h"
@@ -100,6 +101,8 @@ static int64_t replace(struct node *node, const char *name, struct attribute *ne
         node_status_changed_locked(node);
     }
     spin_unlock(&node->lock);
+    if (error == 0)
+        inotify_node(node, WATCH_ATTRIB);
     if (error == 0)
         new = old;
     if (new != NULL)

@@ -5,6 +5,7 @@
 
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/fs/attribute.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/lib/panic.h"
 #include "mm/backing.h"
@@ -132,6 +133,7 @@ void node_hold(struct node *node)
 static void give_back(struct node *node)
 {
     content_free(&node->content.tree);
+    inotify_gone(node);
     attributes_free(node);
     if (node->end != NULL)
         node->end(node);

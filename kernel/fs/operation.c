@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
 #include "kernel/fs/attribute.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/limit.h"
 #include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
@@ -198,8 +199,12 @@ static int64_t change_facts(struct file *file, const void *data, size_t size)
     memcpy(&change, data, sizeof(change));
     if ((file->flags & OPEN_PATH) != 0)
         return -EBADF;
-    if (file_node(file) != NULL)
-        return tree_change(file_node(file), as_user ? &user : NULL, &change);
+    if (file_node(file) != NULL) {
+        error = (int)tree_change(file_node(file), as_user ? &user : NULL, &change);
+        if (error == 0)
+            inotify_node(file_node(file), WATCH_ATTRIB);
+        return error;
+    }
     spin_lock(&file->lock);
     error = permission_change(as_user ? &user : NULL, file->facts.mode, file->facts.uid, file->facts.gid, &change);
     if (error == 0) {

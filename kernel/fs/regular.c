@@ -3,6 +3,7 @@
 #include "kernel/fs/regular.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/node_lock.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/wire.h"
@@ -289,8 +290,8 @@ static int64_t lock(struct file *file, const struct file_request *request, const
     return error;
 }
 
-static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
-                   size_t room, struct file_answer *answer)
+static int64_t act_on(struct file *file, const struct file_request *request, const void *data, size_t size,
+                      void *result, size_t room, struct file_answer *answer)
 {
     int64_t argument = request->argument, sizes[2];
 
@@ -333,6 +334,23 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     }
 }
 
+/* Those who watch are told after it was done. */
+static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                   size_t room, struct file_answer *answer)
+{
+    int64_t value = act_on(file, request, data, size, result, room, answer);
+
+    if (__builtin_expect(inotify_watches == 0, 1))
+        return value;
+    if ((request->operation == FILE_READ || request->operation == FILE_READ_AT) && value > 0)
+        inotify_node(node_of(file), WATCH_ACCESS);
+    else if ((request->operation == FILE_WRITE || request->operation == FILE_WRITE_AT) && value > 0)
+        inotify_node(node_of(file), WATCH_MODIFY);
+    else if ((request->operation == FILE_RESIZE || request->operation == FILE_ALLOCATE) && value == 0)
+        inotify_node(node_of(file), WATCH_MODIFY);
+    return value;
+}
+
 static void forget(struct file *file)
 {
     node_put(node_of(file));
@@ -340,6 +358,8 @@ static void forget(struct file *file)
 
 static void release(struct file *file)
 {
+    if ((file->flags & (OPEN_PATH | OPEN_QUIET)) == 0)
+        inotify_node(node_of(file), may_write(file) ? WATCH_CLOSE_WRITE : WATCH_CLOSE_NOWRITE);
     node_lock_release(file, node_of(file));
 }
 

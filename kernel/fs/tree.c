@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device.h"
 #include "kernel/fs/fifo.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/tree_internal.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -327,7 +328,10 @@ static int64_t with_node(struct walk *walk, const struct msg_file_name *asked, s
     case NAME_CHANGE:
         if ((asked->change.what & CHANGE_MODE) != 0 && tree_is(walk->node, FILE_LINK))
             return -EOPNOTSUPP;
-        return tree_change(walk->node, walk->user, &asked->change);
+        error = tree_change(walk->node, walk->user, &asked->change);
+        if (error == 0)
+            inotify_locked(walk->node, WATCH_ATTRIB);
+        return error;
     case NAME_READ_LINK:
         if (!tree_is(walk->node, FILE_LINK))
             return empty ? -ENOENT : -EINVAL;
@@ -374,6 +378,10 @@ static int64_t cut(struct tree_result *result)
     struct file_answer answer = {.flags = 0};
     int64_t error = node_resize(result->cut, 0, &answer);
 
+    if (error >= 0) {
+        inotify_node(result->cut, WATCH_MODIFY);
+        inotify_node(result->cut, WATCH_OPEN);
+    }
     node_put(result->cut);
     result->cut = NULL;
     if (error < 0) {
@@ -422,6 +430,7 @@ static int64_t do_one(const struct msg_file_name *asked, const struct walker *wa
         error = cut(result);
     if (result->fifo != NULL)
         error = open_fifo(result, asked->flags);
+    inotify_flush();
     return error;
 }
 
@@ -455,6 +464,7 @@ static int64_t do_two(const struct msg_file_name *asked, const struct walker *wa
     walk_end(&to);
     if (gone != NULL)
         node_put(gone);
+    inotify_flush();
     return error;
 }
 

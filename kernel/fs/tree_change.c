@@ -1,6 +1,7 @@
 /* What changes names in the tree. See kernel/fs/tree_internal.h. All of it is under tree_lock; what can fail comes
  * before what is changed. The order of the checks is Linux's (fs/namei.c). */
 #include "kernel/abi/errno.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/tree_internal.h"
 #include "kernel/lib/panic.h"
 
@@ -53,6 +54,7 @@ int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const 
     }
     tree_own(walk, walk->at, node);
     tree_put(walk->at, entry, node);
+    inotify_name_locked(walk->at, entry->name, node, WATCH_CREATE, 0);
     node_put(node); /* the entry has it */
     return 0;
 }
@@ -70,10 +72,14 @@ static void end_directory(struct node *folder)
     spin_unlock(&folder->lock);
 }
 
-/* Takes ENTRY, and frees it; its node, with the reference, is *GONE's. */
-static void remove(struct entry *entry, struct node **gone)
+/* Takes ENTRY, and frees it; its node, with the reference, is *GONE's. TELLS: those who watch it hear of that. */
+static void remove(struct entry *entry, bool tells, struct node **gone)
 {
     *gone = entry->node;
+    if (tells && !tree_is(*gone, FILE_DIRECTORY))
+        inotify_self_locked(*gone, WATCH_ATTRIB); /* it has a link less */
+    if (tells)
+        inotify_name_locked(entry->folder, entry->name, *gone, WATCH_DELETE, 0);
     tree_take(entry);
     entry_free(entry);
     if (tree_is(*gone, FILE_DIRECTORY))
@@ -124,7 +130,7 @@ int64_t tree_unlink(struct walk *walk, bool directory, struct node **gone)
         return -EISDIR;
     if (directory && !is_empty(walk->node))
         return -ENOTEMPTY;
-    remove(walk->entry, gone);
+    remove(walk->entry, true, gone);
     return 0;
 }
 
@@ -150,8 +156,10 @@ int64_t tree_link(struct walk *from, struct walk *to, bool follow)
     }
     if (tree_of(from->node) != NULL)
         tree_of(from->node)->temporary = false;
+    inotify_self_locked(from->node, WATCH_ATTRIB);
     tree_put(to->at, entry, from->node);
     tree_touch(from->node, false);
+    inotify_name_locked(to->at, entry->name, from->node, WATCH_CREATE, 0);
     return 0;
 }
 
@@ -242,6 +250,15 @@ static void exchange(struct entry *one, struct entry *other)
     node_put(second);
 }
 
+static void tell_moved(struct node *from, const char *old, struct node *to, const char *new, struct node *node)
+{
+    uint32_t cookie = inotify_watches != 0 ? inotify_cookie() : 0;
+
+    inotify_name_locked(from, old, node, WATCH_MOVED_FROM, cookie);
+    inotify_name_locked(to, new, node, WATCH_MOVED_TO, cookie);
+    inotify_self_locked(node, WATCH_MOVE_SELF);
+}
+
 int64_t tree_rename(struct walk *from, struct walk *to, uint32_t flags, struct node **gone)
 {
     bool slashes[2] = {from->slash, to->slash};
@@ -264,6 +281,8 @@ int64_t tree_rename(struct walk *from, struct walk *to, uint32_t flags, struct n
         return error;
     if ((flags & NAME_EXCHANGE) != 0) {
         exchange(from->entry, to->entry);
+        tell_moved(from->at, from->entry->name, to->at, to->entry->name, from->node);
+        tell_moved(to->at, to->entry->name, from->at, from->entry->name, to->node);
         return 0;
     }
     node = from->node;
@@ -271,13 +290,16 @@ int64_t tree_rename(struct walk *from, struct walk *to, uint32_t flags, struct n
     if (entry == NULL)
         return -ENOSPC;
     if (to->entry != NULL)
-        remove(to->entry, gone);
+        remove(to->entry, false, gone);
     node_hold(node);
     tree_take(from->entry);
     node_put(node); /* the old entry's */
-    entry_free(from->entry);
     tree_put(to->at, entry, node);
     node_put(node);
     tree_touch(node, false);
+    tell_moved(from->at, from->entry->name, to->at, entry->name, node);
+    entry_free(from->entry);
+    if (*gone != NULL)
+        inotify_self_locked(*gone, WATCH_ATTRIB);
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/fs/directory.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/tree_internal.h"
 #include "kernel/lib/string.h"
 
@@ -61,9 +62,17 @@ static int64_t list(struct file *file, void *data, size_t room)
         done = list_locked(folder, data, room, &file->offset, &more);
     spin_unlock(&file->lock);
     spin_unlock(&tree_lock);
+    if (there && done > 0)
+        inotify_node(file->state, WATCH_ACCESS);
     if (!there)
         return -ENOENT; /* it was removed */
     return done == 0 && more ? -EINVAL : (int64_t)done;
+}
+
+static void release(struct file *file)
+{
+    if ((file->flags & OPEN_PATH) == 0)
+        inotify_node(file->state, WATCH_CLOSE_NOWRITE);
 }
 
 static void forget(struct file *file)
@@ -71,7 +80,8 @@ static void forget(struct file *file)
     node_put(file->state);
 }
 
-static const struct file_kind directory_kind = {.entries = list, .forget = forget, .directory = true, .of_node = true};
+static const struct file_kind directory_kind = {
+    .entries = list, .release = release, .forget = forget, .directory = true, .of_node = true};
 static const struct file_kind path_kind = {.forget = forget, .of_node = true};
 
 struct file *tree_file_open(struct node *node, uint32_t flags)

@@ -1,6 +1,7 @@
 /* Opening by name. See kernel/fs/tree_internal.h. Under tree_lock; the order of the checks is Linux's (fs/namei.c). */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device.h"
+#include "kernel/fs/inotify.h"
 #include "kernel/fs/regular.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/tree_file.h"
@@ -27,6 +28,7 @@ static int make_here(struct walk *walk, uint32_t mode)
     }
     tree_own(walk, walk->at, node);
     tree_put(walk->at, entry, node);
+    inotify_name_locked(walk->at, entry->name, node, WATCH_CREATE, 0);
     node_put(node);
     walk->node = node;
     return 0;
@@ -127,6 +129,9 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
     bool truncate = (flags & OPEN_TRUNCATE) != 0 && !made;
     int64_t error;
 
+    if ((flags & (OPEN_PATH | OPEN_QUIET)) == 0 && !truncate &&
+        (tree_is(node, FILE_REGULAR) || tree_is(node, FILE_DIRECTORY)))
+        inotify_locked(node, WATCH_OPEN);
     if ((flags & OPEN_PATH) != 0 || tree_is(node, FILE_DIRECTORY))
         return give(result, tree_file_open(node, flags), NAMED_FILE);
     if ((flags & OPEN_RUN) != 0) {

@@ -177,6 +177,7 @@ static bool send_table(struct group *group, void *context)
     facts.size = table->size;
     facts.lowest = table->lowest;
     facts.process = table->process;
+    facts.undo = table->undo;
     facts.limit = table->limit;
     facts.file_limit = table->file_limit;
     begin(s, MOVE_TABLE);

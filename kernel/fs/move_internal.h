@@ -36,7 +36,7 @@ struct moved_table {
     uint32_t lowest;  /* as in struct file_table */
     uint32_t process; /* as there */
     uint32_t limit;   /* as there */
-    uint32_t pad;
+    uint32_t undo;    /* as there */
     uint64_t file_limit;
 };
 

@@ -143,6 +143,7 @@ static int take_table(const struct moved_table *facts, size_t size)
     error = table_reserve(laid->table, facts->size);
     laid->table->lowest = facts->lowest;
     laid->table->process = facts->process;
+    laid->table->undo = facts->undo;
     laid->table->limit = facts->limit;
     laid->table->file_limit = facts->file_limit;
     if (error == 0 && *name != '\0')

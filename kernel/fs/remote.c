@@ -4,6 +4,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
+#include "kernel/fs/ipc.h"
 #include "kernel/fs/lent.h"
 #include "kernel/fs/limit.h"
 #include "kernel/fs/path.h"
@@ -16,6 +17,7 @@
 #include "msg/call.h"
 #include "tasks/group.h"
 #include "tasks/process.h"
+#include "tasks/sched.h"
 
 #define SMALL 192u       /* bytes with the header: on the stack */
 #define RETRIES_MAX 1000 /* of a file that is closed between the home's answer and the call */
@@ -149,6 +151,9 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     case FILE_SET_FOLDER:
     case FILE_SET_ROOT:
         return set_folder(table, request);
+    case FILE_NOTE_UNDO:
+        __atomic_store_n(&table->undo, (uint32_t)request->argument, __ATOMIC_RELAXED);
+        return 0;
     case FILE_GET_PROGRAM:
         return room == 0 ? -EPROTO : file_table_program(table, result, room);
     case FILE_LIST:
@@ -214,13 +219,21 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
 /* What is asked of a kernel, and not of a file. */
 static bool is_for_kernel(const struct msg_file_call *call)
 {
-    return call->group == 0 && call->id == 0 && call->request.operation == FILE_NAMELESS;
+    return call->group == 0 && call->id == 0 &&
+           (call->request.operation == FILE_NAMELESS || call->request.operation == FILE_IPC);
 }
 
-static void do_for_kernel(const struct file_request *request, struct file_answer *answer)
+static void do_for_kernel(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
+                          struct file_answer *answer)
 {
     *answer = (struct file_answer){.kernel = instance.kernel};
-    answer->value = instance.kernel == 0 ? regular_create_nameless((uint32_t)request->argument, &answer->id) : -EPROTO;
+    if (request->operation == FILE_IPC && instance.kernel == 0) {
+        ipc_do(data, size, result, room, answer);
+        return;
+    }
+    answer->value = instance.kernel == 0 && request->operation == FILE_NAMELESS
+                        ? regular_create_nameless((uint32_t)request->argument, &answer->id)
+                        : -EPROTO;
 }
 
 /* Bytes of result data. */
@@ -240,6 +253,8 @@ static size_t result_size(const struct file_request *request, const struct file_
     case FILE_NEW:
     case FILE_OPERATE:
         return (size_t)answer->value;
+    case FILE_IPC:
+        return (size_t)answer->seen;
     case FILE_ATTRIBUTE:
         return (size_t)answer->value <= room ? (size_t)answer->value : 0;
     case FILE_GET_PROGRAM:
@@ -335,7 +350,7 @@ static void handle_call(const struct msg *m)
         if (file != NULL)
             file_do(file, &call->request, data, size, result, room, answer);
         else if (table == NULL)
-            do_for_kernel(&call->request, answer);
+            do_for_kernel(&call->request, data, size, result, room, answer);
         else
             at_home(table, &call->request, data, size, result, room, answer);
     }
@@ -435,11 +450,32 @@ int64_t file_create_nameless(uint32_t flags, uint64_t *id)
     struct file_answer answer;
 
     if (instance.kernel == 0)
-        do_for_kernel(&request, &answer);
+        do_for_kernel(&request, NULL, 0, NULL, 0, &answer);
     else
         call_at(0, 0, 0, &request, NULL, 0, NULL, 0, &answer);
     *id = answer.id;
     return answer.value;
+}
+
+int64_t file_call_ipc(const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
+{
+    struct file_request request = {.operation = FILE_IPC};
+
+    if (instance.kernel != 0)
+        return call_at(0, 0, 0, &request, data, size, result, room, answer);
+    do_for_kernel(&request, data, size, result, room, answer);
+    return answer->value;
+}
+
+void file_undo_semaphores(uint32_t process)
+{
+    struct ipc_call call = {.operation = IPC_SEM_UNDO, .pid = process};
+    struct file_answer answer;
+
+    while (file_call_ipc(&call, sizeof(call), NULL, 0, &answer) == -ENOMEM) { /* an answer gives some back */
+        msg_poll();
+        sched_yield();
+    }
 }
 
 int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,

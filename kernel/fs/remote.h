@@ -41,4 +41,9 @@ struct file *file_near(struct group *group, int64_t fd);
  * them, moves the offset, and returns how many there are. */
 int64_t file_take(struct file *file, size_t size, int64_t at, const void **from);
 
+/* Asks kernel 0: kernel/fs/ipc.h. Tasks only; waits for the answer. */
+int64_t file_call_ipc(const void *data, size_t size, void *result, size_t room, struct file_answer *answer);
+/* PROCESS has ended: what it did to semaphores, and asked to be undone, is. Tasks only; waits. */
+void file_undo_semaphores(uint32_t process);
+
 #endif

@@ -6,6 +6,7 @@
 #include "kernel/fs/node_lock.h"
 #include "kernel/fs/range_lock.h"
 #include "kernel/fs/regular.h"
+#include "kernel/fs/remote.h"
 #include "kernel/fs/table_share.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/wire.h"
@@ -56,6 +57,8 @@ void file_table_unlock(struct file_table *table)
         if (file != NULL)
             file_unpin(file);
     }
+    if (table->undo != 0)
+        file_undo_semaphores(table->undo);
 }
 
 /* One open less of FILE, which was in TABLE: the process has no lock on it any more. */

@@ -33,6 +33,7 @@ struct file_table {
     struct file_table *descriptors; /* [i] while it has users: whose descriptors these are: its own, or another's */
     struct file_table *folders;     /* the same of the working directory */
     uint32_t sharers;               /* [a] tables that have the one or the other from here */
+    uint32_t undo;                  /* [a] its process, once that has asked for semaphores to be undone at its end */
     uint32_t process;               /* [a] whose it is, once that has had locks on files; else 0 */
 };
 
@@ -50,7 +51,7 @@ struct file_lock;
 void table_note_lock(struct file_table *table, const struct file_lock *lock);
 /* The process may have locks on FILE, by whichever descriptor. */
 bool table_has_locks(const struct file_table *table, const struct file *file);
-/* The process ends: its locks go. Tasks only; waits. */
+/* The process ends: its locks go, and what it asked to be undone is. Tasks only; waits. */
 void file_table_unlock(struct file_table *table);
 /* Frees a table that is not to be used after all, and closes nothing. */
 void file_table_forget(struct file_table *table);

@@ -23,6 +23,7 @@ enum file_operation {
     FILE_LOCATE,         /* data: int32_t descriptors; result data: struct file_place each, id 0: bad */
     FILE_SET_ROOT,       /* as FILE_SET_FOLDER with -1: the root */
     FILE_SET_FOLDER,     /* fd, or -1 and, as in FILE_INSTALL, argument: id, extra: kernel: the working directory */
+    FILE_NOTE_UNDO,      /* argument: the process: at its end kernel 0 is to undo what it did to semaphores */
     FILE_GET_PROGRAM,    /* result data: the program's name */
     FILE_LIST,           /* argument: first descriptor; result data: int32_t descriptors that are open */
     FILE_NEW,            /* argument: flags of open, extra: enum anonymous; data: what that takes; result data: two
@@ -57,6 +58,7 @@ enum file_operation {
                        would be if there were room */
     FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
     FILE_SEALS,     /* fd, extra: 1: add those of argument; the result is what it had */
+    FILE_IPC,       /* of no group and no file: kernel/fs/ipc.h; SEEN: bytes of result data */
     FILE_NAMELESS   /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
                        open of which is the caller's */
 };

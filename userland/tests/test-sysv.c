@@ -1,0 +1,311 @@
+/* test-sysv: System V semaphores and message queues (sysvipc(7)) between processes on all kernels. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userland/tests/spread.h"
+#include "userland/tests/tap.h"
+
+#define KEY 0x4b5e
+
+static int set;
+
+static int step(int number, int change, int flags)
+{
+    struct sembuf one = {(unsigned short)number, (short)change, (short)flags};
+
+    return semop(set, &one, 1);
+}
+
+static int value(int number)
+{
+    return semctl(set, number, GETVAL);
+}
+
+static int remove_set(void)
+{
+    return semctl(set, 0, IPC_RMID);
+}
+
+static void begin_set(int count)
+{
+    set = semget(IPC_PRIVATE, count, IPC_CREAT | 0600);
+    EXPECT(set >= 0, "%s", strerror(errno));
+}
+
+static void test_get(void)
+{
+    int other;
+
+    set = semget(KEY, 3, IPC_CREAT | IPC_EXCL | 0600);
+    EXPECT(set >= 0, "%s", strerror(errno));
+    EXPECT_ERROR(semget(KEY, 3, IPC_CREAT | IPC_EXCL | 0600), EEXIST);
+    for (int k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        EXPECT(semget(KEY, 0, 0) == set && semget(KEY, 3, 0600) == set, "%s", strerror(errno));
+        EXPECT_ERROR(semget(KEY, 4, 0), EINVAL);
+        EXPECT_ERROR(semget(KEY + 1, 1, 0), ENOENT);
+        other = semget(IPC_PRIVATE, 1, 0600);
+        EXPECT(other >= 0 && other != set && semctl(other, 0, IPC_RMID) == 0, "%s", strerror(errno));
+        EXPECT_ERROR(semctl(other, 0, GETVAL), EINVAL);
+    }
+    EXPECT_ERROR(semget(IPC_PRIVATE, 0, 0600), EINVAL);
+    EXPECT(remove_set() == 0, "%s", strerror(errno));
+    EXPECT_ERROR(remove_set(), EINVAL);
+    EXPECT_ERROR(semget(KEY, 3, 0), ENOENT);
+}
+
+static void test_steps(void)
+{
+    struct sembuf steps[3] = {{0, 2, 0}, {1, -1, IPC_NOWAIT}, {0, 1, 0}};
+    unsigned short all[2] = {5, 6}, got[2] = {0};
+    struct semid_ds facts;
+
+    for (int k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        begin_set(2);
+        EXPECT(step(0, 3, 0) == 0 && value(0) == 3 && semctl(set, 0, GETPID) == getpid(), "%s", strerror(errno));
+        EXPECT_ERROR(semop(set, steps, 3), EAGAIN);
+        EXPECT(value(0) == 3 && value(1) == 0, "all or nothing");
+        EXPECT(step(1, 1, 0) == 0 && semop(set, steps, 3) == 0 && value(0) == 6 && value(1) == 0, "%s",
+               strerror(errno));
+        EXPECT_ERROR(step(0, 0, IPC_NOWAIT), EAGAIN);
+        EXPECT(step(1, 0, IPC_NOWAIT) == 0 && step(1, 0, SEM_UNDO) == 0, "%s", strerror(errno));
+        EXPECT_ERROR(step(2, 1, 0), EFBIG);
+        EXPECT_ERROR(step(0, 32767, 0), ERANGE);
+        EXPECT(semctl(set, 0, SETALL, all) == 0 && semctl(set, 0, GETALL, got) == 0 && got[0] == 5 && got[1] == 6, "%s",
+               strerror(errno));
+        EXPECT(semctl(set, 1, SETVAL, 9) == 0 && value(1) == 9, "%s", strerror(errno));
+        EXPECT_ERROR(semctl(set, 1, SETVAL, 40000), ERANGE);
+        EXPECT_ERROR(semctl(set, 2, GETVAL), EINVAL);
+        EXPECT(semctl(set, 0, IPC_STAT, &facts) == 0 && facts.sem_nsems == 2 && (facts.sem_perm.mode & 0777) == 0600,
+               "%s", strerror(errno));
+        facts.sem_perm.mode = 0644;
+        EXPECT(semctl(set, 0, IPC_SET, &facts) == 0 && semctl(set, 0, IPC_STAT, &facts) == 0 &&
+                   (facts.sem_perm.mode & 0777) == 0644,
+               "%s", strerror(errno));
+        EXPECT(remove_set() == 0, "%s", strerror(errno));
+    }
+}
+
+/* Processes on all kernels take turns: each passes the number on. */
+static void test_turns(void)
+{
+    int count = spread_count() < 2 ? 2 : spread_count(), rounds = 20, status;
+    pid_t children[SPREAD_MAX];
+
+    begin_set(count);
+    for (int i = 0; i < count; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            spread_go(i);
+            for (int r = 0; r < rounds; r++) {
+                if (step(i, -1, 0) != 0 || step((i + 1) % count, 1, 0) != 0)
+                    _exit(1);
+            }
+            _exit(0);
+        }
+    }
+    EXPECT(step(0, 1, 0) == 0, "%s", strerror(errno));
+    for (int i = 0; i < count; i++)
+        EXPECT(waitpid(children[i], &status, 0) == children[i] && status == 0, "status %x", status);
+    EXPECT(value(0) == 1, "%d", value(0));
+    EXPECT(remove_set() == 0, "%s", strerror(errno));
+}
+
+/* What a process has taken is given back when it dies, wherever. */
+static void test_undo(void)
+{
+    begin_set(2);
+    for (int k = 0; k < spread_count(); k++) {
+        int status;
+        pid_t child;
+
+        EXPECT(semctl(set, 0, SETVAL, 1) == 0 && semctl(set, 1, SETVAL, 0) == 0, "%s", strerror(errno));
+        child = fork();
+        if (child == 0) {
+            spread_go(k);
+            if (step(0, -1, SEM_UNDO) != 0 || step(1, 1, 0) != 0)
+                _exit(1);
+            if (k % 2 == 0)
+                _exit(0);
+            for (;;)
+                pause();
+        }
+        EXPECT(step(1, -1, 0) == 0, "%s", strerror(errno)); /* it has it */
+        if (k % 2 == 0) {
+            EXPECT(step(0, -1, 0) == 0, "%s", strerror(errno)); /* waits for its end */
+            EXPECT(step(0, 1, 0) == 0, "%s", strerror(errno));
+        } else {
+            EXPECT(value(0) == 0 && kill(child, SIGKILL) == 0, "%s", strerror(errno));
+        }
+        EXPECT(waitpid(child, &status, 0) == child, "%s", strerror(errno));
+        EXPECT(value(0) == 1, "%d", value(0));
+    }
+    EXPECT(remove_set() == 0, "%s", strerror(errno));
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+static void test_waits_end(void)
+{
+    struct sembuf one = {0, -1, 0};
+    struct timespec soon = {0, 50000000};
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+
+    for (int k = 0; k < spread_count(); k++) {
+        int status;
+        pid_t child;
+
+        begin_set(1);
+        spread_go(k);
+        EXPECT_ERROR(semtimedop(set, &one, 1, &soon), EAGAIN);
+        sigaction(SIGUSR1, &action, NULL);
+        child = fork();
+        if (child == 0) {
+            pid_t parent = getppid();
+
+            spread_go(k + 1);
+            while (semctl(set, 0, GETVAL) == 0) { /* until it has seen the signal */
+                kill(parent, SIGUSR1);
+                usleep(10000);
+            }
+            _exit(0);
+        }
+        EXPECT_ERROR(step(0, -1, 0), EINTR); /* whatever SA_RESTART says */
+        EXPECT(semctl(set, 0, SETVAL, 1) == 0 && waitpid(child, &status, 0) == child, "%s", strerror(errno));
+        EXPECT(semctl(set, 0, SETVAL, 0) == 0, "%s", strerror(errno));
+        child = fork();
+        if (child == 0) {
+            spread_go(k + 1);
+            if (step(0, -1, 0) != -1)
+                _exit(1);
+            /* It is removed while we wait, or, where nothing tells that we do, before. */
+            _exit(errno == EIDRM || (tap_on_kettle() && errno == EINVAL) ? 0 : 2);
+        }
+        while (semctl(set, 0, GETNCNT) != 1 && !tap_on_kettle())
+            usleep(1000);
+        EXPECT(remove_set() == 0 && waitpid(child, &status, 0) == child, "%s", strerror(errno));
+        EXPECT(status == 0, "status %x", status);
+    }
+}
+
+struct message {
+    long type;
+    char text[32];
+};
+
+static void test_queue(void)
+{
+    struct message message = {0, ""};
+    struct msqid_ds facts;
+
+    for (int k = 0; k < spread_count(); k++) {
+        int queue;
+
+        spread_go(k);
+        queue = msgget(KEY, IPC_CREAT | IPC_EXCL | 0600);
+        EXPECT(queue >= 0, "%s", strerror(errno));
+        for (int i = 0; i < 4; i++) {
+            message.type = (long[]){3, 1, 2, 1}[i];
+            snprintf(message.text, sizeof(message.text), "number %d", i);
+            EXPECT(msgsnd(queue, &message, 9, 0) == 0, "%s", strerror(errno));
+        }
+        spread_go(k + 1);
+        EXPECT(msgget(KEY, 0) == queue && msgctl(queue, IPC_STAT, &facts) == 0 && facts.msg_qnum == 4, "%s",
+               strerror(errno));
+        EXPECT(msgrcv(queue, &message, 32, 2, 0) == 9 && strcmp(message.text, "number 2") == 0, "'%s'", message.text);
+        EXPECT(msgrcv(queue, &message, 32, -2, 0) == 9 && strcmp(message.text, "number 1") == 0, "'%s'", message.text);
+        EXPECT_ERROR(msgrcv(queue, &message, 3, 0, 0), E2BIG);
+        EXPECT(msgrcv(queue, &message, 3, 1, MSG_EXCEPT | MSG_NOERROR) == 3 && message.type == 3, "%ld", message.type);
+        EXPECT_ERROR(msgrcv(queue, &message, 32, 7, IPC_NOWAIT), ENOMSG);
+        EXPECT(msgrcv(queue, &message, 32, 0, 0) == 9 && strcmp(message.text, "number 3") == 0, "'%s'", message.text);
+        message.type = 0;
+        EXPECT_ERROR(msgsnd(queue, &message, 1, 0), EINVAL);
+        EXPECT(msgctl(queue, IPC_RMID, NULL) == 0, "%s", strerror(errno));
+        EXPECT_ERROR(msgsnd(queue, &message, 1, 0), EINVAL);
+    }
+}
+
+/* A writer on one kernel fills the queue, a reader on another empties it. */
+static void test_full_queue(void)
+{
+    struct {
+        long type;
+        char bytes[4096];
+    } message = {1, ""};
+
+    for (int k = 0; k < spread_count(); k++) {
+        int queue = msgget(IPC_PRIVATE, 0600), status;
+        pid_t child = fork();
+
+        if (child == 0) {
+            spread_go(k);
+            for (int i = 0; i < 20; i++) {
+                message.bytes[0] = (char)i;
+                if (msgsnd(queue, &message, sizeof(message.bytes), 0) != 0)
+                    _exit(1);
+            }
+            _exit(0);
+        }
+        spread_go(k + 1);
+        for (int i = 0; i < 20; i++)
+            EXPECT(msgrcv(queue, &message, sizeof(message.bytes), 0, 0) == 4096 && message.bytes[0] == i, "number %d",
+                   i);
+        EXPECT(waitpid(child, &status, 0) == child && status == 0, "status %x", status);
+        for (int i = 0; i < 4; i++)
+            EXPECT(msgsnd(queue, &message, sizeof(message.bytes), IPC_NOWAIT) == 0, "%s", strerror(errno));
+        EXPECT_ERROR(msgsnd(queue, &message, 1, IPC_NOWAIT), EAGAIN);
+        EXPECT(msgctl(queue, IPC_RMID, NULL) == 0, "%s", strerror(errno));
+    }
+}
+
+static int as_user(void *context)
+{
+    (void)context;
+    if (setresuid(1000, 1000, 1000) != 0)
+        return 1;
+    if (semctl(set, 0, GETVAL) != -1 || errno != EACCES)
+        return 2;
+    if (step(0, 1, 0) != -1 || errno != EACCES)
+        return 3;
+    return semctl(set, 0, IPC_RMID) == -1 && errno == EPERM ? 0 : 4;
+}
+
+static void test_user(void)
+{
+    int status;
+
+    begin_set(1);
+    status = spread_child(as_user, NULL);
+    EXPECT(status == 0, "status %d", status);
+    EXPECT(remove_set() == 0, "%s", strerror(errno));
+}
+
+static const struct tap_test tests[] = {
+    {"sets have keys and ids, the same from every kernel", test_get},
+    {"steps are all done or none; values are set and told", test_steps},
+    {"processes on all kernels take turns", test_turns},
+    {"what a process asked to be undone is undone at its end", test_undo},
+    {"a wait ends with time, a signal, and the set", test_waits_end},
+    {"messages are received by type", test_queue},
+    {"a full queue makes the writer wait", test_full_queue},
+    {"who is not the owner is held to permissions", test_user},
+};
+
+int main(void)
+{
+    spread_begin();
+    return tap_run(tests, TAP_COUNT(tests));
+}

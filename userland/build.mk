@@ -82,6 +82,7 @@ USERLAND_PARTS_test-content = $(USERLAND_PARTS_spread) tests/filemap_file
 USERLAND_PARTS_test-lock = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-memfd = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-users = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-mqueue = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-sysv = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-inotify = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-xattr = $(USERLAND_PARTS_spread)

@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
 #include "kernel/fs/ipc_internal.h"
+#include "kernel/fs/mqueue.h"
 #include "kernel/fs/node.h"
 #include "kernel/fs/permission.h"
 #include "kernel/lib/string.h"
@@ -196,6 +197,12 @@ void ipc_do(const void *data, size_t size, void *result, size_t room, struct fil
     if (call.operation == IPC_SEM_UNDO) {
         sem_undo(call.pid);
         answer->value = 0;
+        return;
+    }
+    if (call.operation >= IPC_QUEUE_OPEN) {
+        answer->value = call.operation == IPC_QUEUE_OPEN     ? mqueue_open(&call, (const char *)rest, size, answer)
+                        : call.operation == IPC_QUEUE_UNLINK ? mqueue_unlink(&call, (const char *)rest, size)
+                                                             : -EPROTO;
         return;
     }
     spin_lock(&ipc_lock);

@@ -43,7 +43,9 @@ enum ipc_operation {
     IPC_MSG_GET,     /* key, flags -> id */
     IPC_MSG_SEND,    /* id, b: type, flags; data */
     IPC_MSG_RECEIVE, /* id, b: type, flags, a: bytes of room; result data: int64_t type, bytes */
-    IPC_MSG_CONTROL  /* id, flags: command; data: struct ipc_facts */
+    IPC_MSG_CONTROL, /* id, flags: command; data: struct ipc_facts */
+    IPC_QUEUE_OPEN,  /* kernel/fs/mqueue.h */
+    IPC_QUEUE_UNLINK /* data: name with its NUL */
 };
 
 struct ipc_call { /* FILE_IPC of kernel 0; data follows */

@@ -1,0 +1,153 @@
+/* test-mqueue: POSIX message queues (mq_overview(7)) between processes on all kernels. */
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userland/tests/spread.h"
+#include "userland/tests/tap.h"
+
+#define NAME "/test-mqueue"
+
+static mqd_t make(int flags, long count)
+{
+    struct mq_attr attr = {.mq_maxmsg = count, .mq_msgsize = 16};
+    mqd_t queue = mq_open(NAME, O_RDWR | O_CREAT | O_EXCL | flags, 0600, &attr);
+
+    EXPECT(queue >= 0, "%s", strerror(errno));
+    return queue;
+}
+
+static void test_order(void)
+{
+    struct mq_attr attr;
+    char text[16];
+    unsigned priority;
+
+    for (int k = 0; k < spread_count(); k++) {
+        mqd_t queue, other;
+
+        spread_go(k);
+        queue = make(O_NONBLOCK, 3);
+        EXPECT_ERROR(mq_open(NAME, O_RDWR | O_CREAT | O_EXCL, 0600, NULL), EEXIST);
+        EXPECT(mq_send(queue, "a", 2, 1) == 0 && mq_send(queue, "b", 2, 7) == 0 && mq_send(queue, "c", 2, 1) == 0, "%s",
+               strerror(errno));
+        EXPECT_ERROR(mq_send(queue, "d", 2, 1), EAGAIN);
+        EXPECT_ERROR(mq_send(queue, text, 17, 1), EMSGSIZE);
+        EXPECT_ERROR(mq_send(queue, text, 1, 32768), EINVAL);
+        spread_go(k + 1);
+        other = mq_open(NAME, O_RDONLY);
+        EXPECT(other >= 0 && mq_getattr(other, &attr) == 0 && attr.mq_curmsgs == 3 && attr.mq_maxmsg == 3 &&
+                   attr.mq_msgsize == 16 && attr.mq_flags == 0,
+               "%s", strerror(errno));
+        EXPECT_ERROR(mq_send(other, "d", 2, 1), EBADF);
+        EXPECT_ERROR(mq_receive(other, text, 15, NULL), EMSGSIZE);
+        for (int i = 0; i < 3; i++)
+            EXPECT(mq_receive(other, text, 16, &priority) == 2 && text[0] == "bac"[i] && priority == (i == 0 ? 7 : 1),
+                   "%c", text[0]);
+        EXPECT_ERROR(mq_receive(queue, text, 16, NULL), EAGAIN);
+        EXPECT(mq_unlink(NAME) == 0 && mq_close(other) == 0, "%s", strerror(errno));
+        EXPECT(mq_send(queue, "e", 2, 0) == 0 && mq_close(queue) == 0, "without its name");
+        EXPECT_ERROR(mq_open(NAME, O_RDONLY), ENOENT);
+        EXPECT_ERROR(mq_unlink(NAME), ENOENT);
+    }
+}
+
+/* A writer on one kernel, a reader on another; the queue holds two. */
+static void test_waits(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        mqd_t queue = make(0, 2);
+        struct pollfd poller = {.fd = queue, .events = POLLIN};
+        int status;
+        pid_t child = fork();
+
+        if (child == 0) {
+            spread_go(k);
+            for (int i = 0; i < 30; i++) {
+                if (mq_send(queue, (char *)&i, sizeof(i), 0) != 0)
+                    _exit(1);
+            }
+            _exit(0);
+        }
+        spread_go(k + 1);
+        EXPECT(poll(&poller, 1, -1) == 1 && (poller.revents & POLLIN) != 0, "%x", poller.revents);
+        for (int i = 0; i < 30; i++) {
+            char text[16];
+            int got = -1;
+
+            EXPECT(mq_receive(queue, text, 16, NULL) == sizeof(got), "%s", strerror(errno));
+            memcpy(&got, text, sizeof(got));
+            EXPECT(got == i, "%d, not %d", got, i);
+        }
+        EXPECT(waitpid(child, &status, 0) == child && status == 0, "status %x", status);
+        EXPECT(mq_unlink(NAME) == 0 && mq_close(queue) == 0, "%s", strerror(errno));
+    }
+}
+
+static void test_time(void)
+{
+    struct timespec time;
+    char text[16];
+    mqd_t queue = make(0, 1);
+
+    clock_gettime(CLOCK_REALTIME, &time);
+    EXPECT_ERROR(mq_timedreceive(queue, text, 16, NULL, &time), ETIMEDOUT);
+    time.tv_nsec = -1;
+    EXPECT_ERROR(mq_timedreceive(queue, text, 16, NULL, &time), EINVAL);
+    EXPECT(mq_send(queue, "a", 2, 0) == 0, "%s", strerror(errno));
+    clock_gettime(CLOCK_REALTIME, &time);
+    EXPECT_ERROR(mq_timedsend(queue, "b", 2, 0, &time), ETIMEDOUT);
+    EXPECT(mq_unlink(NAME) == 0 && mq_close(queue) == 0, "%s", strerror(errno));
+}
+
+static void test_notify(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    for (int k = 0; k < spread_count(); k++) {
+        mqd_t queue = make(O_NONBLOCK, 2);
+        siginfo_t info;
+        int status;
+        pid_t child;
+
+        spread_go(k);
+        event.sigev_value.sival_int = 40 + k;
+        EXPECT(mq_notify(queue, &event) == 0, "%s", strerror(errno));
+        EXPECT_ERROR(mq_notify(queue, &event), EBUSY);
+        child = fork();
+        if (child == 0) {
+            spread_go(k + 1);
+            _exit(mq_send(queue, "a", 2, 0) == 0 && mq_send(queue, "b", 2, 0) == 0 ? 0 : 1);
+        }
+        EXPECT(sigwaitinfo(&set, &info) == SIGUSR1 && info.si_code == SI_MESGQ && info.si_value.sival_int == 40 + k &&
+                   info.si_pid == child,
+               "code %d, value %d", info.si_code, info.si_value.sival_int);
+        EXPECT(waitpid(child, &status, 0) == child && status == 0, "status %x", status);
+        EXPECT(mq_notify(queue, &event) == 0 && mq_notify(queue, NULL) == 0 && mq_notify(queue, &event) == 0, "once");
+        EXPECT(mq_unlink(NAME) == 0 && mq_close(queue) == 0, "%s", strerror(errno));
+    }
+}
+
+static const struct tap_test tests[] = {
+    {"messages come by priority, then in order", test_order},
+    {"writer and reader on two kernels wait for each other", test_waits},
+    {"a wait ends with its time", test_time},
+    {"the first message of an empty queue is told by a signal", test_notify},
+};
+
+int main(void)
+{
+    spread_begin();
+    return tap_run(tests, TAP_COUNT(tests));
+}

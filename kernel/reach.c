@@ -30,6 +30,23 @@ static int64_t migrate_page(struct space *space, uint64_t page, uint64_t from, u
     return space_page_move(space, page, 1ull << policy_remap((uint32_t)node, from, to)) < 0 ? 1 : 0;
 }
 
+static int64_t count_pages(struct space *space, uint64_t start, uint64_t size)
+{
+    int64_t sum = 0;
+
+    if ((start & (PAGE_SIZE - 1)) != 0 || start > USER_END || size > USER_END - start)
+        return -EPROTO;
+    for (uint64_t at = start; at < start + size; at += WINDOW * PAGE_SIZE) {
+        uint64_t left = (start + size - at) / PAGE_SIZE;
+        int64_t pages = space_resident_pages(space, at, (uint32_t)(left < WINDOW ? left : WINDOW));
+
+        if (pages < 0)
+            return pages;
+        sum += kernel_set_count((uint64_t)pages);
+    }
+    return sum;
+}
+
 static int64_t migrate_area(struct space *space, uint64_t start, uint64_t end, uint64_t from, uint64_t to)
 {
     int64_t left = 0;
@@ -86,6 +103,8 @@ static int64_t reach_in(struct space *space, const struct msg_reach *asked, void
         return space_page_node(space, asked->address);
     case REACH_MOVE:
         return space_page_move(space, asked->address, asked->nodes);
+    case REACH_COUNT:
+        return count_pages(space, asked->address, asked->size & ~(PAGE_SIZE - 1));
     case REACH_MIGRATE:
         return asked->nodes != 0 ? migrate(space, asked->size, asked->nodes) : -EPROTO;
     default:

@@ -11,6 +11,7 @@ enum reach_operation {
     REACH_WRITE,    /* those that follow; -> how many. -EFAULT: none */
     REACH_NODE,     /* -> the node of what is at ADDRESS: see space_page_node */
     REACH_MOVE,     /* -> the node of what is at ADDRESS, which goes to one of NODES: see space_page_move */
+    REACH_COUNT,    /* -> how many pages of SIZE bytes at ADDRESS have a frame */
     REACH_MIGRATE   /* all that is on a node of SIZE goes to that of NODES that corresponds; -> pages that did not */
 };
 

@@ -44,7 +44,9 @@ static int begin_child(struct group *group, const struct msg_process_begin *begi
                                             .umask = process->umask,
                                             .command_size = process->command_size,
                                             .grandparent = process->parent,
-                                            .exit_signal = process->exit_signal};
+                                            .exit_signal = process->exit_signal,
+                                            .environment = process->environment,
+                                            .environment_size = process->environment_size};
         memcpy(state->attributes, process->attributes, sizeof(state->attributes));
         memcpy(state->name, process->name, sizeof(state->name));
         memcpy(state->command, process->command, sizeof(state->command));

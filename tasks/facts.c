@@ -151,6 +151,8 @@ int facts_process(uint32_t id, struct process_facts *out)
         signal_facts_locked(process, out);
         if (group->space != NULL)
             space_facts_locked(group->space, out);
+        out->environment = process->environment;
+        out->environment_size = process->environment_size;
         out->umask = process->umask;
         out->command_size = process->command_size;
         memcpy(out->ids, &process->credentials, sizeof(out->ids));

@@ -46,7 +46,8 @@ struct process_facts { /* the home's */
     uint64_t user_ns, system_ns;                   /* of threads that ended at home; ENDED: of all */
     uint64_t children_user_ns, children_system_ns; /* of children waited for */
     uint64_t start_ns;
-    uint64_t pending, ignored, caught; /* signals: bit s - 1 is signal s */
+    uint64_t pending, ignored, caught;      /* signals: bit s - 1 is signal s */
+    uint64_t environment, environment_size; /* bytes of memory */
     uint32_t umask;
     uint32_t command_size;
     uint32_t ids[8];            /* as struct credentials begins: of the first thread */

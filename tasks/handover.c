@@ -173,6 +173,8 @@ static void send_process(struct sending *s, const struct group *group)
     memcpy(out->limits, process->limits, sizeof(out->limits));
     memcpy(out->attributes, process->attributes, sizeof(out->attributes));
     out->umask = process->umask;
+    out->environment = process->environment;
+    out->environment_size = process->environment_size;
     memcpy(out->command, process->command, sizeof(out->command));
     memcpy(out->name, process->name, sizeof(out->name));
     send(s, s->successor, sizeof(*out));

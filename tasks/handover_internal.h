@@ -44,6 +44,7 @@ struct handover_process {
     uint32_t exit_signal, live, status, leader_status, stop_signal;
     uint32_t command_size;
     uint64_t continues;
+    uint64_t environment, environment_size;
     uint64_t children_user_ns, children_system_ns, start_ns;
     uint64_t alarm_at, alarm_interval; /* clock_now ns; 0: none */
     struct signal_action actions[SIGNALS];

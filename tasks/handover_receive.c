@@ -100,6 +100,8 @@ static int take_process(struct laid_out *laid, const struct handover_process *fr
     memcpy(process->limits, from->limits, sizeof(process->limits));
     memcpy(process->attributes, from->attributes, sizeof(process->attributes));
     process->umask = from->umask;
+    process->environment = from->environment;
+    process->environment_size = from->environment_size;
     process->over = process->zombie;
     memcpy(process->command, from->command, sizeof(process->command));
     memcpy(process->name, from->name, sizeof(process->name));

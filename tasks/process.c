@@ -53,6 +53,8 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
         process->process_group = inherit->process_group;
         process->session = inherit->session;
         process->umask = inherit->umask;
+        process->environment = inherit->environment;
+        process->environment_size = inherit->environment_size;
         process->command_size = inherit->command_size;
         memcpy(process->command, inherit->command, sizeof(process->command));
         memcpy(process->name, inherit->name, sizeof(process->name));

@@ -64,6 +64,7 @@ struct process {
     uint32_t attributes[PROCESS_ATTRIBUTES];       /* [g] */
     struct credentials credentials;                /* [g] of its first thread */
     uint32_t umask;                                /* [g] permissions that are not given to what is made by name */
+    uint64_t environment, environment_size;        /* [g] where the program found it */
     uint32_t command_size;                         /* [g] */
     char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
     char name[THREAD_NAME_MAX];                    /* [g] of the program */

@@ -115,7 +115,7 @@ static void random_bytes(uint64_t out[2])
 }
 
 static int build_stack(struct space *space, const struct elf_image *image, uint64_t bias, const char *path,
-                       const struct exec_strings *strings, uint64_t *stack)
+                       const struct exec_strings *strings, struct program_start *made)
 {
     static const char platform[] = "x86_64";
     size_t path_size = strlen(path) + 1;
@@ -169,7 +169,8 @@ static int build_stack(struct space *space, const struct elf_image *image, uint6
     space_write(space, argv_at, strings->argv, strings->argv_size);
     space_write(space, platform_at, platform, sizeof(platform));
     space_write(space, random_at, random, sizeof(random));
-    *stack = w.at;
+    made->stack = w.at;
+    made->environment = envp_at;
     put_word(&w, strings->argc);
     put_pointers(&w, strings->argv, strings->argc, argv_at);
     put_pointers(&w, strings->envp, strings->envc, envp_at);
@@ -211,7 +212,7 @@ int program_load(struct space *space, const struct elf_file *file, const char *p
         error = load_segment(space, file, &image->segments[i], bias, &mapped_end);
     if (error == 0) {
         space_set_break(space, mapped_end);
-        error = build_stack(space, image, bias, path, strings, &start->stack);
+        error = build_stack(space, image, bias, path, strings, start);
     }
     if (error == 0)
         error = map_vdso(space);

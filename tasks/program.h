@@ -29,7 +29,7 @@ struct exec_strings {
 };
 
 struct program_start {
-    uint64_t entry, stack; /* user addresses */
+    uint64_t entry, stack, environment; /* user addresses */
 };
 
 /* Fills SPACE, which is new and this kernel's alone, with the executable FILE, known as PATH. -ENOEXEC:

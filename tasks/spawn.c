@@ -15,7 +15,8 @@
 #include "tasks/sched.h"
 #include "tasks/wire.h"
 
-static void name_locked(struct process *process, struct thread *thread, const struct spawn_program *program)
+static void name_locked(struct process *process, struct thread *thread, const struct spawn_program *program,
+                        const struct program_start *start)
 {
     const char *name = program_name(program->path);
     size_t length = strnlen(name, THREAD_NAME_MAX - 1);
@@ -24,6 +25,8 @@ static void name_locked(struct process *process, struct thread *thread, const st
     memset(thread->context.name, 0, THREAD_NAME_MAX);
     memcpy(thread->context.name, name, length);
     memcpy(process->name, thread->context.name, THREAD_NAME_MAX);
+    process->environment = start->environment;
+    process->environment_size = program->strings->envp_size;
     process->command_size = (uint32_t)(size < PROCESS_COMMAND_MAX ? size : PROCESS_COMMAND_MAX);
     memcpy(process->command, program->strings->argv, process->command_size);
 }
@@ -68,7 +71,7 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
         group->process->credentials = *program->strings->user;
         group->process->first = parent == 0;
         group->process->executed = true;
-        name_locked(group->process, thread, program);
+        name_locked(group->process, thread, program, &start);
         set_start(thread, &start);
         *out = thread;
         return 0;
@@ -163,7 +166,7 @@ int spawn_exec(const struct spawn_program *program)
     old = group->space;
     lodged = group->host != NULL;
     group->space = space;
-    name_locked(group->process, thread, program);
+    name_locked(group->process, thread, program, &start);
     process_reset_actions(group->process);
     process_attributes_exec(group->process->attributes);
     group->process->executed = true;

@@ -130,6 +130,7 @@ struct msg_process_state { /* its answer: what a child inherits */
     uint32_t exit_signal;
     uint32_t pad;
     uint32_t attributes[PROCESS_ATTRIBUTES];
+    uint64_t environment, environment_size;
     char name[THREAD_NAME_MAX];
     char command[PROCESS_COMMAND_MAX];
     struct signal_action actions[SIGNALS];

@@ -15,6 +15,8 @@
 
 struct maps {
     struct text *text;
+    void (*each)(void *context, const struct msg_space_area *area); /* or NULL */
+    void *context;
     uint64_t file; /* kernel and object of the file below, as a backing; 0: none yet */
     struct file_facts facts;
     char name[PATH_MAX + 1];
@@ -67,6 +69,8 @@ static int64_t put_area(struct maps *maps, const struct msg_space_area *area, co
     while (*name != '\0' && maps->text->length < start + NAME_COLUMN)
         text_put(maps->text, " ");
     text_put(maps->text, "%s\n", name);
+    if (maps->each != NULL)
+        maps->each(maps->context, area);
     return 0;
 }
 
@@ -95,6 +99,12 @@ static int64_t put_areas(struct maps *maps, const struct process_facts *process)
 
 int64_t proc_write_maps(const struct proc_at *at, struct text *text)
 {
+    return proc_write_areas(at, text, NULL, NULL);
+}
+
+int64_t proc_write_areas(const struct proc_at *at, struct text *text,
+                         void (*each)(void *context, const struct msg_space_area *area), void *context)
+{
     struct process_facts process;
     struct maps *maps;
     int64_t error = process_facts_of((uint32_t)at->keys[0], &process);
@@ -109,6 +119,8 @@ int64_t proc_write_maps(const struct proc_at *at, struct text *text)
     error = -ENOMEM;
     if (maps != NULL) {
         maps->text = text;
+        maps->each = each;
+        maps->context = context;
         error = put_areas(maps, &process);
     }
     heap_free(maps, sizeof(*maps));

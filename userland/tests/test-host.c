@@ -1,9 +1,14 @@
-/* test-host: the machine's names are the same on every kernel. A Linux program but for where it runs. */
+/* test-host: the machine's names are the same on every kernel, and what /proc says of a process's memory. A Linux
+ * program but for where it runs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "userland/tests/spread.h"
@@ -52,9 +57,87 @@ static void test_names(void)
     spread_go(0);
 }
 
+/* How much memory smaps says that the area at AT has, in KiB; -1: it says nothing. */
+static long resident(const char *at, pid_t process)
+{
+    char line[256], start[32], path[64];
+    bool here = false;
+    long kb = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/smaps", (int)process);
+    snprintf(start, sizeof(start), "%lx-", (unsigned long)at);
+    file = fopen(path, "r");
+    while (file != NULL && kb < 0 && fgets(line, sizeof(line), file) != NULL) {
+        here = here || strncmp(line, start, strlen(start)) == 0;
+        if (here && strncmp(line, "Rss:", 4) == 0)
+            kb = strtol(line + 4, NULL, 10);
+    }
+    if (file != NULL)
+        fclose(file);
+    return kb;
+}
+
+/* A process on one kernel, seen from another. */
+static void test_process(void)
+{
+    char path[64], own[4096], other[4096];
+    /* nothing joins it on either side */
+    char *at = spread_map(18, PRIVATE) + PAGE;
+
+    mprotect(at - PAGE, PAGE, PROT_NONE);
+    mprotect(at + 16 * PAGE, PAGE, PROT_NONE);
+    spread_fill(at, 0, 8, 1);
+    for (int k = 0; k < spread_count(); k++) {
+        ssize_t size[2];
+        int ready[2], fds[2];
+        pid_t child;
+        char byte;
+
+        spread_go(k);
+        if (!EXPECT(pipe(ready) == 0, "pipe: %s", strerror(errno)))
+            return;
+        child = fork();
+        if (child == 0) {
+            spread_go(k + 1);
+            at[9 * PAGE] = 1;
+            (void)!write(ready[1], "r", 1);
+            for (;;)
+                pause();
+        }
+        EXPECT(read(ready[0], &byte, 1) == 1, "the child is ready");
+        spread_go(k + 2);
+        EXPECT(resident(at, child) == 36, "kernel %d: %ld KiB", k, resident(at, child));
+        snprintf(path, sizeof(path), "/proc/%d/environ", (int)child);
+        fds[0] = open("/proc/self/environ", O_RDONLY);
+        fds[1] = open(path, O_RDONLY);
+        size[0] = read(fds[0], own, sizeof(own));
+        size[1] = read(fds[1], other, sizeof(other));
+        EXPECT(size[0] > 0 && size[0] == size[1] && memcmp(own, other, (size_t)size[0]) == 0,
+               "environment: %ld and %ld", (long)size[0], (long)size[1]);
+        close(fds[0]);
+        close(fds[1]);
+        snprintf(path, sizeof(path), "/proc/%d/limits", (int)child);
+        fds[0] = open(path, O_RDONLY);
+        size[0] = read(fds[0], own, sizeof(own) - 1);
+        own[size[0] > 0 ? size[0] : 0] = '\0';
+        EXPECT(strstr(own, "\nMax open files ") != NULL && strstr(own, "\nMax realtime timeout ") != NULL, "limits: %s",
+               own);
+        close(fds[0]);
+        kill(child, SIGKILL);
+        EXPECT(waitpid(child, NULL, 0) == child, "its end");
+        close(ready[0]);
+        close(ready[1]);
+    }
+    EXPECT(resident(at, getpid()) == 32, "%ld KiB", resident(at, getpid()));
+    munmap(at - PAGE, 18 * PAGE);
+    spread_go(0);
+}
+
 int main(void)
 {
-    static const struct tap_test tests[] = {{"the names are what any kernel set last", test_names}};
+    static const struct tap_test tests[] = {{"the names are what any kernel set last", test_names},
+                                            {"a process shows its memory, environment and limits", test_process}};
 
     spread_begin();
     return tap_run(tests, TAP_COUNT(tests));

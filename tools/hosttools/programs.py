@@ -96,11 +96,13 @@ def main(options: argparse.Namespace) -> int:
                 continue
             if options.fetch:
                 continue
-            entry = _run_program(built, options, known, debian, say)
-            ran.append(entry)
-            data["programs"][recipe.name] = entry
-            if options.out is not None:
-                programs_report.save(data, Path(options.out))
+
+            def save(entry: Json) -> None:
+                data["programs"][entry["name"]] = entry
+                if options.out is not None:
+                    programs_report.save(data, Path(options.out))
+
+            ran.append(_run_program(built, options, known, debian, say, save))
     if not options.fetch:
         print(programs_report.summary(ran))
         print(programs_report.differences(ran, options.verbose), end="")
@@ -119,8 +121,9 @@ def _build(recipe: Recipe, known: dict[str, Recipe], debian: Debian, say: Callab
 
 
 def _run_program(built: Built, options: argparse.Namespace, known: dict[str, Recipe], debian: Debian,
-                 say: Callable[[str], None]) -> Json:
-    """Runs the checks of one program everywhere; returns what the report knows of it."""
+                 say: Callable[[str], None], save: Callable[[Json], None]) -> Json:
+    """Runs the checks of one program everywhere; returns what the report knows of it, having told SAVE after each system:
+    what was found is not lost when a later one cannot end."""
     recipe = built.recipe
     names = [name for name in program_builds.list_cases(built)
              if (not options.case or any(word in name for word in options.case))
@@ -152,6 +155,7 @@ def _run_program(built: Built, options: argparse.Namespace, known: dict[str, Rec
                 if state not in ("passed", "skipped"):
                     entry["output"].setdefault(check.name, {})[name] = [
                         *results[check].output[-KEPT_LINES:], *results[check].problem.splitlines()[:KEPT_LINES]]
+            save(entry)
     return entry
 
 

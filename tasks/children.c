@@ -6,6 +6,7 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/process_internal.h"
+#include "tasks/session.h"
 #include "tasks/wire.h"
 
 static struct child *find_child_locked(struct process *process, uint32_t id)
@@ -230,7 +231,7 @@ static bool is_late(const struct child *child, uint32_t code, uint32_t round)
 }
 
 /* A child has changed. 1: it has ended and is not kept for a wait. */
-int64_t children_event(struct group *group, const struct msg_process_call *call)
+int64_t children_event(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct process *process = group->process;
     uint32_t id = (uint32_t)call->a;
@@ -241,6 +242,8 @@ int64_t children_event(struct group *group, const struct msg_process_call *call)
     bool keep = true;
 
     spin_lock(&group->lock);
+    result->parent_group = process->process_group;
+    result->parent_session = process->session;
     child = find_child_locked(process, id);
     if (child == NULL || is_late(child, code, (uint32_t)call->b)) {
         spin_unlock(&group->lock);
@@ -378,6 +381,8 @@ static bool first_child(struct group *group, struct child *out)
 void children_give_away(struct group *group)
 {
     uint32_t reaper = group->process->parent;
+    const struct process *process = group->process;
+    uint32_t looked = process->process_group; /* its own is looked after when its end is told */
     struct child child, *entry;
 
     while (first_child(group, &child)) {
@@ -388,5 +393,8 @@ void children_give_away(struct group *group)
         if (entry != NULL) /* else it was cancelled meanwhile */
             forget_child_locked(entry);
         spin_unlock(&group->lock);
+        if (child.group != looked)
+            session_look_after(child.group, process->session, group->id);
+        looked = child.group;
     }
 }

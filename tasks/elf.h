@@ -47,7 +47,8 @@ struct elf_image {
  * than ELF_SEGMENTS_MAX. */
 int elf_parse(const struct elf_file *file, struct elf_image *out);
 
-/* The interpreter that FILE, of which all pieces are there that count, asks for, to NAME (ROOM bytes). -ENOENT: none; -ENOEXEC: not such an executable, or the name is damaged. */
+/* The interpreter that FILE, of which all pieces are there that count, asks for, to NAME (ROOM bytes). -ENOENT: none;
+ * -ENOEXEC: not such an executable, or the name is damaged. */
 int elf_interpreter(const struct elf_file *file, char *name, size_t room);
 
 /* As FILE has its first piece only: how many of its bytes elf_parse and a loader read, at most the size; what is

@@ -58,9 +58,9 @@ struct group {
 
 /* What the parts above are told. */
 struct group_hooks {
-    void (*ending)(void);                             /* some group here is to end: end waits on its behalf */
-    void (*release_files)(void *files);               /* the group is over */
-    void (*exec_files)(void *files);                  /* it runs another program: what is closed then */
+    void (*ending)(void);               /* some group here is to end: end waits on its behalf */
+    void (*release_files)(void *files); /* the group is over */
+    void (*exec_files)(void *files);    /* it runs another program: what is closed then */
     /* Descriptors are below COUNT from now on, and files get no longer than BYTES; a lock is held. */
     void (*limit_files)(void *files, uint64_t count, uint64_t bytes);
     /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is; or
@@ -69,8 +69,10 @@ struct group_hooks {
     /* A descriptor of CHILD, which is being made, for the current process: its number goes to user address ADDRESS.
      * Waits. On an error there is none. */
     int (*open_process)(struct group *child, uint64_t address);
-    void (*ended)(struct group *group);   /* a process at home here is over: its threads and its memory are gone */
-    void (*first_ended)(uint32_t status); /* the machine's first process is over */
+    void (*first_begins)(uint32_t session);  /* the machine's first process is about to run; it leads a session */
+    void (*first_ended)(uint32_t status);    /* it is over */
+    void (*ended)(struct group *group);      /* a process at home here is over: its threads and its memory are gone */
+    void (*session_ended)(uint32_t session); /* its leader is over, but the first process. In a task; may wait */
 };
 extern struct group_hooks group_hooks; /* [i] */
 

@@ -16,6 +16,7 @@
 #include "tasks/process_internal.h"
 #include "tasks/role.h"
 #include "tasks/sched.h"
+#include "tasks/session.h"
 #include "tasks/usage.h"
 #include "tasks/wire.h"
 #include "tasks/work.h"
@@ -222,7 +223,7 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
     case PROCESS_NEW_PARENT:
         return operation_new_parent(group, call, result);
     case PROCESS_CHILD_EVENT:
-        return children_event(group, call);
+        return children_event(group, call, result);
     case PROCESS_CHILD_GROUP:
         return children_set_group(group, call);
     case PROCESS_REAPED:
@@ -353,6 +354,8 @@ void process_ended(struct group *group)
 
     alarm_end(group);
     process_timers_end(group, true);
+    if (process->session == group->id && !process->first)
+        group_hooks.session_ended(process->session);
     children_give_away(group);
     spin_lock(&group->lock);
     process->zombie = process->over = true;
@@ -366,6 +369,9 @@ void process_ended(struct group *group)
     group_hooks.ended(group);
     /* 0: the parent has noted it, and says REAPED later */
     forget = call.id == PROCESS_INIT || process_call_surely(&call, &result) != 0;
+    if (call.id != PROCESS_INIT && result.parent_session == process->session &&
+        result.parent_group != process->process_group) /* it may have been what kept its group from being orphaned */
+        session_look_after(process->process_group, process->session, group->id);
     if (forget) {
         spin_lock(&group->lock);
         /* a NEW_PARENT may have been here before: then whoever sent it has told the new one */

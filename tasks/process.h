@@ -127,9 +127,9 @@ enum process_operation {
     PROCESS_TIMER_OVERRUN, /* -> of the signal that was taken last */
     PROCESS_TIMER_TAKEN,   /* b: sequence: a thread has taken its signal. -> overrun, -1: none */
     PROCESS_TIMER_DELETE,
-    PROCESS_ATTRIBUTE, /* a: enum process_attribute, upper half: 1 sets it to b. -> what it was */
-    PROCESS_ADOPT,     /* a: orphan, upper half: its process group. 0: it is a child now; EAGAIN: this is no reaper, or
-                          ends; -> its parent */
+    PROCESS_ATTRIBUTE,  /* a: enum process_attribute, upper half: 1 sets it to b. -> what it was */
+    PROCESS_ADOPT,      /* a: orphan, upper half: its process group. 0: it is a child now; EAGAIN: this is no reaper, or
+                           ends; -> its parent */
     PROCESS_SET_IDS,    /* ids: of the first thread */
     PROCESS_MAY_SIGNAL, /* a: effective user of the sender, upper half: the real one, b: signal, c: its session.
                            EPERM */
@@ -171,12 +171,16 @@ enum process_select { SELECT_ANY, SELECT_PROCESS, SELECT_GROUP };
 enum process_group_operation {
     PROCESS_GROUP_FIND,
     PROCESS_GROUP_SIGNAL,
-    PROCESS_GROUP_SIGNAL_AS /* from whom kill(2) holds to permissions: FOUND counts who got it, and its session is not 0
-                               if there was one that did not */
+    PROCESS_GROUP_SIGNAL_AS, /* from whom kill(2) holds to permissions: FOUND counts who got it, and its session is not
+                               0 if there was one that did not */
+    PROCESS_GROUP_LOOK
 };
 struct msg_process_group_found;
 void process_group_call(enum process_group_operation operation, uint32_t group, uint32_t except,
                         const struct signal_info *info, struct msg_process_group_found *found);
+/* How many are in GROUP of SESSION, stopped, and children of others in the session (tasks/session.h); but EXCEPT. Tasks
+ * only; waits. */
+void process_group_look(uint32_t group, uint32_t session, uint32_t except, struct msg_process_group_found *found);
 /* A signal to a process group from a handler or an interrupt (the terminal). */
 void process_group_signal(uint32_t group, uint32_t signal);
 /* A freeze is over: what was not sent because of it is sent. */

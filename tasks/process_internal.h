@@ -27,7 +27,7 @@ int64_t process_may_signal(struct group *group, const struct msg_process_call *c
 
 /* Operations on GROUP, whose home this kernel is, each in one step: see enum process_operation. */
 int64_t children_wait(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
-int64_t children_event(struct group *group, const struct msg_process_call *call);
+int64_t children_event(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
 int64_t children_adopt(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
 int64_t children_set_group(struct group *group, const struct msg_process_call *call);
 int64_t process_take_signal(struct group *group, const struct msg_process_call *call,

@@ -6,6 +6,7 @@
 #include "tasks/freeze.h"
 #include "tasks/post.h"
 #include "tasks/process_internal.h"
+#include "tasks/session.h"
 #include "tasks/wire.h"
 
 #define HELD_MAX 64u
@@ -24,6 +25,10 @@ static bool visit(struct group *group, void *context)
 
     if (group->process == NULL || group->id == asked->except)
         return true;
+    if (asked->operation == PROCESS_GROUP_LOOK) {
+        session_look(group, asked, &walk->found);
+        return true;
+    }
     spin_lock(&group->lock);
     fits = asked->group == 0 || group->process->process_group == asked->group;
     if (fits && asked->operation == PROCESS_GROUP_SIGNAL_AS &&
@@ -80,15 +85,27 @@ static void add_found(void *context, uint32_t kernel, const void *reply, int len
         return; /* a kernel that does not run has no processes */
     memcpy(&part, reply, sizeof(part));
     sum->count += part.count;
+    sum->stopped += part.stopped;
+    sum->parents += part.parents;
     if (part.count > 0 || part.session != 0)
         sum->session = part.session;
+}
+
+static void ask_all(const struct msg_process_group *asked, struct msg_process_group_found *found)
+{
+    struct msg_process_group_found here;
+
+    *found = (struct msg_process_group_found){0};
+    msg_multicast(msg_peers_reachable(), MSG_PROCESS_GROUP, asked, sizeof(*asked), add_found, found,
+                  "processes of a group", asked->group);
+    operate(asked, &here);
+    add_found(found, instance.kernel, &here, (int)sizeof(here));
 }
 
 void process_group_call(enum process_group_operation operation, uint32_t group, uint32_t except,
                         const struct signal_info *info, struct msg_process_group_found *found)
 {
     struct msg_process_group asked = {.operation = operation, .group = group, .except = except};
-    struct msg_process_group_found here;
 
     if (info != NULL)
         asked.info = *info;
@@ -101,11 +118,15 @@ void process_group_call(enum process_group_operation operation, uint32_t group, 
         asked.info.extra = self->context.credentials.euid;
         asked.session = session < 0 ? 0 : (uint32_t)session;
     }
-    *found = (struct msg_process_group_found){0};
-    msg_multicast(msg_peers_reachable(), MSG_PROCESS_GROUP, &asked, sizeof(asked), add_found, found,
-                  "processes of a group", group);
-    operate(&asked, &here);
-    add_found(found, instance.kernel, &here, (int)sizeof(here));
+    ask_all(&asked, found);
+}
+
+void process_group_look(uint32_t group, uint32_t session, uint32_t except, struct msg_process_group_found *found)
+{
+    struct msg_process_group asked = {
+        .operation = PROCESS_GROUP_LOOK, .group = group, .except = except, .session = session};
+
+    ask_all(&asked, found);
 }
 
 /* Signals of the terminal that come while programs stand still are sent afterwards. The foreground group does not

@@ -10,6 +10,7 @@
 #include "tasks/exit.h"
 #include "tasks/process_internal.h"
 #include "tasks/rseq.h"
+#include "tasks/session.h"
 #include "tasks/signal.h"
 #include "tasks/wire.h"
 
@@ -153,6 +154,21 @@ void signal_log_death(const struct thread *thread, const struct signal_info *inf
              (unsigned long)frame->rip, (unsigned long)info->value);
 }
 
+/* A stop signal of a terminal does nothing to a process group that nobody could continue. */
+static bool stops_nobody(struct thread *thread, uint32_t signal)
+{
+    struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_GET_GROUP};
+    struct msg_process_result result;
+    int64_t group, session;
+
+    if (signal == SIGSTOP)
+        return false;
+    group = process_call_surely(&call, &result);
+    call.operation = PROCESS_GET_SESSION;
+    session = process_call_surely(&call, &result);
+    return group > 0 && session > 0 && session_is_orphaned((uint32_t)group, (uint32_t)session);
+}
+
 static void take_default(struct thread *thread, const struct signal_info *info)
 {
     struct msg_process_call call = {
@@ -164,7 +180,8 @@ static void take_default(struct thread *thread, const struct signal_info *info)
     case SIGNAL_CONTINUES:
         break;
     case SIGNAL_STOPS:
-        process_call_surely(&call, &result);
+        if (!stops_nobody(thread, info->signal))
+            process_call_surely(&call, &result);
         break;
     case SIGNAL_TERMINATES:
         if (from_fault(info))

@@ -109,6 +109,8 @@ int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void
     process_limits_apply(group);
     space_publish(group->space);
     group_publish(group); /* from now on signals may find it */
+    if (group->process->first)
+        group_hooks.first_begins(tid);
     sched_start(thread);
     return tid;
 }

@@ -94,7 +94,10 @@ struct msg_process_result {
         };
         uint32_t parent; /* PROCESS_ADOPT; PROCESS_SET_GROUP, PROCESS_SET_SESSION: the caller has to send it
                             PROCESS_CHILD_GROUP */
-        struct {         /* PROCESS_TAKE_SIGNAL: value 1 when there was one */
+        struct {         /* PROCESS_CHILD_EVENT: the parent's */
+            uint32_t parent_group, parent_session;
+        };
+        struct { /* PROCESS_TAKE_SIGNAL: value 1 when there was one */
             struct signal_info info;
             uint64_t hint; /* what is left */
         };
@@ -141,13 +144,16 @@ struct msg_process_group { /* PROCESS_GROUP */
     uint32_t operation;    /* enum process_group_operation */
     uint32_t group;        /* process group, or 0: every process */
     uint32_t except;       /* process */
-    uint32_t session;      /* PROCESS_GROUP_SIGNAL_AS: the sender's; info.extra is its effective user */
+    uint32_t session;      /* PROCESS_GROUP_LOOK: the group's. PROCESS_GROUP_SIGNAL_AS: the sender's; info.extra is its
+                              effective user */
     struct signal_info info;
 };
 
 struct msg_process_group_found {
     uint32_t count;   /* processes here that fit */
     uint32_t session; /* of one of them */
+    uint32_t stopped; /* PROCESS_GROUP_LOOK: how many of them are stopped */
+    uint32_t parents; /* PROCESS_GROUP_LOOK: children in the group of processes here outside it, in its session */
 };
 
 struct msg_thread_call { /* THREAD_CALL */

@@ -52,6 +52,7 @@ USERLAND_PARTS_test-threads = tests/tap tests/thread
 USERLAND_PARTS_test-files = tests/tap
 USERLAND_PARTS_test-pipes = tests/tap tests/thread
 USERLAND_PARTS_test-descriptors = tests/tap
+USERLAND_PARTS_test-pty = tests/tap tests/pty tests/pty_session
 USERLAND_PARTS_case = tests/case tests/place tests/tap kernel_cpus proc_file message_table
 USERLAND_PARTS_test-fork = $(USERLAND_PARTS_case) tests/fork_wait tests/fork_clone
 USERLAND_PARTS_test-exec = $(USERLAND_PARTS_case) tests/exec_others

@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
+#include "kernel/calls/terminal.h"
 #include "kernel/fs/node_lock.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/table.h"
@@ -20,6 +21,8 @@
 #define F_GET_SEALS 1034u
 #define CLOSE_RANGE_UNSHARE 2u
 #define CLOSE_RANGE_CLOEXEC 4u
+#define FIONREAD 0x541bu
+#define FIONBIO 0x5421u
 #define FIONCLEX 0x5450u
 #define FIOCLEX 0x5451u
 
@@ -149,63 +152,30 @@ int64_t call_pipe2(struct call *c)
     return make_pipe(c->a[0], (uint32_t)c->a[1]);
 }
 
-/* What the third argument of ioctl is. */
-enum { TAKES_NOTHING, TAKES_NUMBER, TAKES_SESSION, READS, WRITES };
-
-static const struct command {
-    uint32_t number;
-    uint8_t argument;
-    uint8_t size; /* bytes at the address, with READS and WRITES */
-} commands[] = {
-    {0x5401, WRITES, 36},       /* TCGETS */
-    {0x5402, READS, 36},        /* TCSETS */
-    {0x5403, READS, 36},        /* TCSETSW */
-    {0x5404, READS, 36},        /* TCSETSF */
-    {0x5409, TAKES_NUMBER, 0},  /* TCSBRK */
-    {0x540a, TAKES_NUMBER, 0},  /* TCXONC */
-    {0x540b, TAKES_NUMBER, 0},  /* TCFLSH */
-    {0x540e, TAKES_SESSION, 0}, /* TIOCSCTTY */
-    {0x540f, WRITES, 4},        /* TIOCGPGRP */
-    {0x5410, READS, 4},         /* TIOCSPGRP */
-    {0x5411, WRITES, 4},        /* TIOCOUTQ */
-    {0x5413, WRITES, 8},        /* TIOCGWINSZ */
-    {0x5414, READS, 8},         /* TIOCSWINSZ */
-    {0x541b, WRITES, 4},        /* FIONREAD */
-    {0x5421, READS, 4},         /* FIONBIO */
-    {0x5422, TAKES_NOTHING, 0}, /* TIOCNOTTY */
-    {0x5429, WRITES, 4},        /* TIOCGSID */
-};
-
-static const struct command *find_command(uint32_t number)
-{
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        if (commands[i].number == number)
-            return &commands[i];
-    }
-    return NULL;
-}
-
 int64_t call_ioctl(struct call *c)
 {
-    const struct command *command = find_command((uint32_t)c->a[1]);
     struct file_request request = {.operation = FILE_CONTROL, .fd = (int32_t)c->a[0], .extra = (uint32_t)c->a[1]};
     uint64_t data[FILE_CONTROL_MAX / 8] = {0}, result[FILE_CONTROL_MAX / 8];
-    struct group *group = thread_current()->group;
     struct file_answer answer;
     int64_t error;
 
-    if (request.extra == FIOCLEX || request.extra == FIONCLEX)
+    switch (request.extra) {
+    case FIOCLEX:
+    case FIONCLEX:
         return files_simple(FILE_SET_DESCRIPTOR, request.fd, request.extra == FIOCLEX ? DESCRIPTOR_CLOEXEC : 0, 0);
-    if (command == NULL)
+    case FIONBIO:
+        if (user_read(data, c->a[2], sizeof(int32_t)) != 0)
+            return files_error(request.fd, -EFAULT);
+        break;
+    case FIONREAD:
+        break;
+    default:
+        if (terminal_ioctl(request.fd, request.extra, c->a[2], &error))
+            return error;
         return files_error(request.fd, -ENOTTY);
-    if (command->argument == TAKES_NUMBER)
-        data[0] = c->a[2];
-    else if (command->argument == TAKES_SESSION)
-        data[0] = group->id; /* of a session leader the two are one */
-    else if (command->argument == READS && user_read(data, c->a[2], command->size) != 0)
-        return files_error(request.fd, -EFAULT);
-    error = file_call(group, &request, data, sizeof(data), result, sizeof(result), &answer);
-    if (error == 0 && command->argument == WRITES)
-        return user_write(c->a[2], result, command->size);
+    }
+    error = file_call(thread_current()->group, &request, data, sizeof(data), result, sizeof(result), &answer);
+    if (error == 0 && request.extra == FIONREAD)
+        return user_write(c->a[2], result, sizeof(int32_t));
     return error;
 }

@@ -6,10 +6,12 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/anonymous.h"
 #include "kernel/calls/calls.h"
+#include "kernel/fs/job.h"
 #include "kernel/fs/limit.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/table.h"
+#include "kernel/fs/tty.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -107,7 +109,8 @@ static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *resu
 
 static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
 {
-    struct file_request request = {.operation = at < 0 ? FILE_READ : FILE_READ_AT, .fd = (int32_t)fd};
+    struct file_request request = {
+        .operation = at < 0 ? FILE_READ : FILE_READ_AT, .fd = (int32_t)fd, .group = job_group()};
     struct group *group = thread_current()->group;
     struct file_answer answer;
     uint64_t done = 0;
@@ -118,14 +121,23 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
 
         request.argument = at < 0 ? (int64_t)part : at + (int64_t)done;
         count = file_call(group, &request, NULL, 0, buffer, part, &answer);
+        if (count == -TTY_WHO) {
+            count = job_check(&request, &answer, SIGTTIN);
+            if (count == 0)
+                continue;
+        }
         if (count == -EAGAIN && (answer.flags & FILE_SIGNALS) != 0)
             count = signalfd_take(answer.seen, (answer.flags & FILE_MAY_WAIT) != 0, buffer, part);
         if (count == -EAGAIN && (answer.flags & (FILE_MAY_WAIT | FILE_SIGNALS)) == FILE_MAY_WAIT && done == 0) {
             count = files_wait(&answer, "input of a file");
             if (count == 0)
                 continue;
-            if (count == 1)
-                return (answer.flags & FILE_TIMED) != 0 ? -EAGAIN : 0;
+            if (count == 1 && (answer.flags & FILE_TIMED) != 0)
+                return -EAGAIN;
+            if (count == 1) { /* a terminal gives what there is then */
+                request.extra = TTY_LATE;
+                continue;
+            }
             return count;
         }
         if (count < 0)
@@ -154,6 +166,7 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
 {
     struct file_request request = {.operation = at < 0 ? FILE_WRITE : FILE_WRITE_AT,
                                    .fd = (int32_t)fd,
+                                   .group = job_group(),
                                    .extra = (spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0) | spans->extra};
     struct group *group = thread_current()->group;
     uint64_t done = 0, begin = 0, end = 0; /* of the whole: moved; what is in the buffer, to what is not */
@@ -171,6 +184,11 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
         }
         request.argument = at < 0 ? 0 : at + (int64_t)done;
         count = file_call(group, &request, buffer + begin, end - begin, NULL, 0, &answer);
+        if (count == -TTY_WHO) {
+            count = job_check(&request, &answer, SIGTTOU);
+            if (count == 0)
+                continue;
+        }
         if (count == -EAGAIN && (answer.flags & FILE_MAY_WAIT) != 0) {
             count = files_wait(&answer, "room in a file");
             if (count == 0)

@@ -7,9 +7,11 @@
 #include "kernel/fs/eventfd.h"
 #include "kernel/fs/inotify.h"
 #include "kernel/fs/pidfd.h"
+#include "kernel/fs/pty.h"
 #include "kernel/fs/signalfd.h"
 #include "kernel/fs/socket.h"
 #include "kernel/fs/timerfd.h"
+#include "kernel/fs/tty.h"
 #include "kernel/lib/string.h"
 #include "msg/call.h"
 
@@ -62,6 +64,13 @@ static int make(uint32_t what, uint32_t flags, const void *data, size_t size, st
             return socket_create_pair(words[0], flags, words[1], made);
         made[0] = socket_create(words[0], flags);
         break;
+    case ANONYMOUS_PTY:
+    case ANONYMOUS_TERMINAL:
+        if (size != sizeof(words) || instance.kernel != 0)
+            return -EPROTO;
+        memcpy(words, data, sizeof(words));
+        return (int)(what == ANONYMOUS_PTY ? pty_create(words[0], words[1], &made[0])
+                                           : tty_open_own(words[1], words[0], &made[0]));
     default:
         return -EPROTO;
     }

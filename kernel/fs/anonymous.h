@@ -19,7 +19,9 @@ enum anonymous {
     ANONYMOUS_SOCKET,      /* data: uint32_t type */
     ANONYMOUS_PROCESS,     /* data: uint32_t process, whose home the kernel is */
     ANONYMOUS_SOCKET_PAIR, /* data: uint32_t type, then the caller's process */
-    ANONYMOUS_WATCH        /* no data; kernel 0 */
+    ANONYMOUS_WATCH,       /* no data; kernel 0 */
+    ANONYMOUS_PTY,         /* data: uint32_t flags of open, user; a master. Kernel 0 */
+    ANONYMOUS_TERMINAL     /* data: uint32_t flags of open, session: that one's terminal. Kernel 0 */
 };
 
 /* What FILE_OPERATE does. */

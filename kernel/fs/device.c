@@ -5,6 +5,9 @@
 #include "boot/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/instructions.h"
+#include "kernel/fs/terminal.h"
+#include "kernel/fs/tty.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 
 static int64_t read_nothing(struct file *file, void *data, size_t size)
@@ -81,16 +84,12 @@ static const struct device {
 static const struct {
     const char *name;
     uint64_t number;
-} terminals[] = {{"console", 0x501}, {"tty", 0x500}, {"ttyS0", 0x440}};
+} terminals[] = {{"console", TERMINAL_CONSOLE}, {"tty", TTY_OWN}, {"ttyS0", TERMINAL_DEVICE}, {"ptmx", TTY_MULTIPLEX}};
 #define TERMINALS (sizeof(terminals) / sizeof(terminals[0]))
 
 bool device_is_terminal(uint64_t number)
 {
-    for (size_t i = 0; i < TERMINALS; i++) {
-        if (terminals[i].number == number)
-            return true;
-    }
-    return false;
+    return terminal_is(number) || tty_is_slave(number);
 }
 
 const char *device_name(uint32_t index, uint64_t *number)
@@ -104,6 +103,22 @@ const char *device_name(uint32_t index, uint64_t *number)
         return NULL;
     *number = terminals[index].number;
     return terminals[index].name;
+}
+
+void device_path(uint64_t number, char *out, size_t size)
+{
+    uint64_t at;
+    const char *name;
+
+    if (tty_is_slave(number)) {
+        snprintf(out, size, "/dev/pts/%lu", (unsigned long)((number & 0xff) | (number >> 12 & ~0xffull)));
+        return;
+    }
+    for (uint32_t index = 0; (name = device_name(index, &at)) != NULL; index++) {
+        if (at == number)
+            break;
+    }
+    snprintf(out, size, "/dev/%s", name != NULL ? name : "unknown");
 }
 
 int64_t device_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out)

@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
 #include "kernel/fs/copy.h"
+#include "kernel/fs/job.h"
 #include "kernel/fs/load.h"
 #include "kernel/fs/name.h"
 #include "kernel/fs/node_map.h"
@@ -321,6 +322,8 @@ void file_init(void)
     group_hooks.exec_files = exec_files;
     group_hooks.limit_files = limit_files;
     group_hooks.ended = pidfd_ended;
+    group_hooks.first_begins = terminal_begin_session;
+    group_hooks.session_ended = job_session_ended;
     group_hooks.ending = nothing; /* waits for files end by what is due for the thread */
     node_map_init();
     watch_register(WATCH_FILE, &lookup);

@@ -1,6 +1,6 @@
 /* A terminal's line discipline: what is typed becomes what is read, with editing, echo and signals, and what is written
- * becomes what is sent. As termios(3) describes it, but for flow control, the timer between bytes, and delays. Under
- * the terminal's lock; nothing waits. */
+ * becomes what is sent, as termios(3) describes it and Linux's n_tty does it, but for delays of output, parity marks
+ * and EXTPROC. Under the terminal's lock; nothing waits. The states are in kernel/fs/terminal.md. */
 #ifndef KERNEL_FS_LINE_H
 #define KERNEL_FS_LINE_H
 
@@ -15,10 +15,17 @@
 #define LINE_INLCR 0000100u
 #define LINE_IGNCR 0000200u
 #define LINE_ICRNL 0000400u
+#define LINE_IUCLC 0001000u
+#define LINE_IXON 0002000u
+#define LINE_IXANY 0004000u
 #define LINE_IUTF8 0040000u
 #define LINE_OPOST 0000001u
+#define LINE_OLCUC 0000002u
 #define LINE_ONLCR 0000004u
 #define LINE_OCRNL 0000010u
+#define LINE_ONOCR 0000020u
+#define LINE_ONLRET 0000040u
+#define LINE_TABS 0014000u /* both bits: tabs become blanks */
 #define LINE_ISIG 0000001u
 #define LINE_ICANON 0000002u
 #define LINE_ECHO 0000010u
@@ -26,7 +33,9 @@
 #define LINE_ECHOK 0000040u
 #define LINE_ECHONL 0000100u
 #define LINE_NOFLSH 0000200u
+#define LINE_TOSTOP 0000400u
 #define LINE_ECHOCTL 0001000u
+#define LINE_ECHOPRT 0002000u
 #define LINE_ECHOKE 0004000u
 #define LINE_IEXTEN 0100000u
 
@@ -69,22 +78,38 @@ struct line {
     uint32_t column;           /* of the cursor */
     uint32_t start;            /* the cursor's column where the line being typed began */
     bool literal;              /* the next byte is taken as it is */
+    bool erasing;              /* what is erased is being shown between \ and / (ECHOPRT) */
+    bool stopped;              /* output stands still: ^S, or a program has asked for it */
+    bool held;                 /* a program has: keys do not let it go on */
     bool finished;             /* nothing more comes: reads find the end */
-    void (*send)(void *context, uint8_t byte);
+    const struct line_output_side *side;
     void *context;
 };
 
-/* Raw: every byte at once, no echo, no signals. SEND takes what goes out. */
-void line_init(struct line *line, void (*send)(void *context, uint8_t byte), void *context);
+#define LINE_SENT_MAX 8u /* bytes that one byte of a program may become */
+
+struct line_output_side {
+    void (*send)(void *context, uint8_t byte); /* takes what goes out */
+    void (*discard)(void *context);            /* what has gone out and is not yet sent is thrown away */
+};
+
+/* Raw: every byte at once, no echo, no signals. SIDE stays the caller's. */
+void line_init(struct line *line, const struct line_output_side *side, void *context);
+/* As Linux's terminals begin: lines, echo, signals, ^S and ^Q. */
+void line_set_cooked(struct line *line);
 /* There is room for another byte, or a line so long that it never gets any: then what is typed is dropped with a bell.
  */
 bool line_room(const struct line *line);
 /* BYTE was typed. Returns 0 or the signal it stands for. */
 uint32_t line_input(struct line *line, uint8_t byte);
-/* The program writes BYTE. At most two bytes are sent. */
+/* The program writes BYTE. At most LINE_SENT_MAX bytes are sent. */
 void line_output(struct line *line, uint8_t byte);
-/* A read of SIZE > 0 bytes gives something now (which may be the end). */
-bool line_readable(const struct line *line, size_t size);
+/* A read of SIZE > 0 bytes gives something now (which may be the end). LATE: its time (line_timeout) is over. */
+bool line_readable(const struct line *line, size_t size, bool late);
+/* How long a read that found it not readable waits at most, in tenths of a second; 0: as long as it takes. */
+uint32_t line_timeout(const struct line *line);
+/* A poll finds input. */
+bool line_polls(const struct line *line);
 /* Takes up to SIZE bytes, in canonical mode of one line. Returns 0 at the end. Only when readable. */
 size_t line_read(struct line *line, uint8_t *to, size_t size);
 /* Bytes that a read could take. */
@@ -92,5 +117,7 @@ uint32_t line_available(const struct line *line);
 /* Other modes; FLUSH: what was typed is thrown away. */
 void line_set_modes(struct line *line, const struct line_modes *modes, bool flush);
 void line_flush(struct line *line);
+/* TCOOFF and TCOON: a program stops output, and lets it go on. */
+void line_hold(struct line *line, bool hold);
 
 #endif

@@ -4,6 +4,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device.h"
+#include "kernel/fs/job.h"
 #include "kernel/fs/name_proc.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
@@ -349,7 +350,12 @@ static int64_t take_result(const struct msg_file_name *asked, struct tree_result
     result->version = tree->answer.number;
     result->place = (struct file_place){.id = tree->answer.id, .kernel = 0};
     switch (tree->answer.what) {
+    case NAMED_TERMINAL:
+        job_opened(&result->place, (uint32_t)tree->answer.number, asked->flags);
+        break;
     case NAMED_DEVICE:
+        if (job_opens(tree->answer.number))
+            return job_open(tree->answer.number, asked->flags, &result->place);
         error = device_open(tree->answer.number, &tree->facts, asked->flags, &file);
         if (error == 0)
             result->place = (struct file_place){.id = file->id, .kernel = instance.kernel};

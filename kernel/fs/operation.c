@@ -8,7 +8,6 @@
 #include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
 #include "kernel/fs/signalfd.h"
-#include "kernel/fs/terminal.h"
 #include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
 
@@ -343,8 +342,6 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
         answer->value = act(file, request, data, size, result, room);
     if (answer->value == -EAGAIN && waits) {
         answer->flags |= FILE_MAY_WAIT;
-        if (file->kind == &file_terminal_kind && request->operation == FILE_READ)
-            answer->flags |= terminal_timeout() << FILE_SECONDS_SHIFT;
         if (file->kind->timeout != NULL && (request->operation == FILE_READ || request->operation == FILE_WRITE))
             answer->flags |= FILE_TIMED | file_tenths(file->kind->timeout(file, request->operation == FILE_WRITE));
     }

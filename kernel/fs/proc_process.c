@@ -2,6 +2,7 @@
 #include "kernel/fs/proc_process.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/device.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/proc_text.h"
 #include "kernel/fs/remote.h"
@@ -143,13 +144,7 @@ static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
         snprintf(text, sizeof(text), "socket:[%lu]", (unsigned long)facts.inode);
         break;
     case FILE_CHARACTER:
-        snprintf(text, sizeof(text), "/dev/%s",
-                 facts.number == 0x103   ? "null"
-                 : facts.number == 0x105 ? "zero"
-                 : facts.number == 0x107 ? "full"
-                 : facts.number == 0x108 ? "random"
-                 : facts.number == 0x109 ? "urandom"
-                                         : "console");
+        device_path(facts.number, text, sizeof(text));
         break;
     default:
         length = link_name(at, out, size);

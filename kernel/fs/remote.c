@@ -12,6 +12,7 @@
 #include "kernel/fs/regular.h"
 #include "kernel/fs/table.h"
 #include "kernel/fs/table_share.h"
+#include "kernel/fs/tty.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/call.h"
@@ -220,7 +221,8 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
 static bool is_for_kernel(const struct msg_file_call *call)
 {
     return call->group == 0 && call->id == 0 &&
-           (call->request.operation == FILE_NAMELESS || call->request.operation == FILE_IPC);
+           (call->request.operation == FILE_NAMELESS || call->request.operation == FILE_IPC ||
+            call->request.operation == FILE_SESSION_ENDED);
 }
 
 static void do_for_kernel(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
@@ -229,6 +231,11 @@ static void do_for_kernel(const struct file_request *request, const void *data, 
     *answer = (struct file_answer){.kernel = instance.kernel};
     if (request->operation == FILE_IPC && instance.kernel == 0) {
         ipc_do(data, size, result, room, answer);
+        return;
+    }
+    if (request->operation == FILE_SESSION_ENDED && instance.kernel == 0) {
+        tty_session_ended((uint32_t)request->argument);
+        answer->value = 0;
         return;
     }
     answer->value = instance.kernel == 0 && request->operation == FILE_NAMELESS

@@ -40,6 +40,8 @@ struct tree_seed {
     size_t size;
 };
 int tree_seed(const struct tree_seed *seed);
+/* Takes NAME away if it is the character device NUMBER. */
+void tree_remove_device(const char *name, uint64_t number);
 /* Makes /dev, /proc, /tmp and what is in them, as far as it is not there. */
 void tree_seed_rest(void);
 

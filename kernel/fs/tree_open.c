@@ -3,9 +3,9 @@
 #include "kernel/fs/device.h"
 #include "kernel/fs/inotify.h"
 #include "kernel/fs/regular.h"
-#include "kernel/fs/terminal.h"
 #include "kernel/fs/tree_file.h"
 #include "kernel/fs/tree_internal.h"
+#include "kernel/fs/tty.h"
 #include "mm/heap.h"
 
 static int make_here(struct walk *walk, uint32_t mode)
@@ -123,6 +123,21 @@ static int64_t give(struct tree_result *result, struct file *file, enum named wh
     return 0;
 }
 
+static int64_t open_terminal(struct node *node, uint32_t flags, struct tree_result *result)
+{
+    struct file_facts facts;
+    struct file *file;
+    uint32_t session;
+    int64_t error;
+
+    tree_facts(node, &facts);
+    error = tty_open(node->device, &facts, flags, &file, &session);
+    if (error != 0)
+        return error;
+    result->answer.number = session;
+    return give(result, file, NAMED_TERMINAL);
+}
+
 /* An open file, or what the asker makes one of. */
 static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tree_result *result)
 {
@@ -157,8 +172,8 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
         result->fifo = node;
         return 0;
     }
-    if (device_is_terminal(node->device))
-        return give(result, terminal_open(flags), NAMED_FILE);
+    if (tree_is(node, FILE_CHARACTER) && device_is_terminal(node->device))
+        return open_terminal(node, flags, result);
     tree_facts(node, &result->facts);
     result->answer.facts = 1;
     result->answer.number = node->device;

@@ -119,6 +119,25 @@ int tree_seed(const struct tree_seed *seed)
     return error;
 }
 
+void tree_remove_device(const char *name, uint64_t number)
+{
+    struct node *at, *gone = NULL;
+    struct entry *entry;
+    const char *last;
+    size_t length;
+
+    spin_lock(&tree_lock);
+    entry = find_locked(name, &at, &last, &length) == 0 ? folder_find(&tree_of(at)->entries, last, length) : NULL;
+    if (entry != NULL && tree_is(entry->node, FILE_CHARACTER) && entry->node->device == number) {
+        gone = entry->node;
+        tree_take(entry);
+        entry_free(entry);
+    }
+    spin_unlock(&tree_lock);
+    if (gone != NULL)
+        node_put(gone);
+}
+
 /* As SEED says, unless something of this name is there. */
 static int seed_missing(const struct tree_seed *seed)
 {
@@ -151,6 +170,7 @@ void tree_seed_rest(void)
 {
     static const struct tree_seed rest[] = {
         {.name = "dev", .mode = FILE_DIRECTORY | 0755},
+        {.name = "dev/pts", .mode = FILE_DIRECTORY | 0755},
         {.name = "dev/shm", .mode = FILE_DIRECTORY | 01777},
         {.name = "proc", .mode = FILE_DIRECTORY | 0555},
         {.name = "sys", .mode = FILE_DIRECTORY | 0555},

@@ -59,8 +59,9 @@ enum file_operation {
     FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
     FILE_SEALS,     /* fd, extra: 1: add those of argument; the result is what it had */
     FILE_IPC,       /* of no group and no file: kernel/fs/ipc.h; SEEN: bytes of result data */
-    FILE_NAMELESS   /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
+    FILE_NAMELESS,  /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
                        open of which is the caller's */
+    FILE_SESSION_ENDED /* of no group and no file; argument: a session whose leader has ended */
 };
 
 #define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */
@@ -69,10 +70,11 @@ enum file_operation {
 #define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
 
 struct file_request {
-    uint32_t operation; /* enum file_operation */
+    uint16_t operation; /* enum file_operation */
+    uint16_t lent;      /* FILE_LENT_*; set on the way to another kernel */
     uint32_t extra;
     int32_t fd;
-    uint32_t lent; /* FILE_LENT_*; set on the way to another kernel */
+    uint32_t group; /* the caller's process group, for terminals: 0, or see TTY_* of tty.h */
     int64_t argument;
 };
 
@@ -201,6 +203,7 @@ enum named { /* what came out, besides the value */
              NAMED_FILE_SETTLES, /* the same, and programs still map what O_TRUNC has cut: NUMBER is SEEN of
                                     FILE_SETTLES */
              NAMED_FILE_WAIT, /* the same, and it is a FIFO whose other end is not open: FILE_OPENED tells when it is */
+             NAMED_TERMINAL,  /* NAMED_FILE, and it is a terminal; NUMBER: its session */
              NAMED_DEVICE     /* NAME_OPEN: NUMBER is the device; struct file_facts follow */
 };
 

@@ -17,7 +17,7 @@ PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-
             "test-threads", "test-futex", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
             "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock",
             "test-vdso", "test-timers", "test-limits", "test-tree", "test-names",
-            "test-reaper", "test-host", "test-users", "test-xattr", "test-policy", "test-pidfd", "test-clone-files", "test-lent", "test-inotify", "test-sysv", "test-mqueue"]
+            "test-reaper", "test-host", "test-users", "test-xattr", "test-policy", "test-pidfd", "test-clone-files", "test-lent", "test-inotify", "test-sysv", "test-mqueue", "test-pty"]
 CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
          for machine in in_turn(MACHINES, index)]
 if INJECT and not long_run():

@@ -287,6 +287,7 @@ int main(void)
     mount_at("proc", "/proc");
     mount_at("sysfs", "/sys");
     mount_at("devtmpfs", "/dev");
+    mount_at("devpts", "/dev/pts");
     mkdir("/tmp", 01777);
     /* What every distribution adds to devtmpfs. */
     if (symlink("/proc/self/fd", "/dev/fd") != 0 || symlink("fd/0", "/dev/stdin") != 0 ||

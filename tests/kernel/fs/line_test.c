@@ -17,25 +17,28 @@ static void send(void *context, uint8_t byte)
     sent[sent_length] = '\0';
 }
 
-static void begin(void)
+static void discard(void *context)
 {
+    CHECK(context == &line);
     sent_length = 0;
     sent[0] = '\0';
-    line_init(&line, send, &line);
+}
+
+static void begin(void)
+{
+    static const struct line_output_side side = {send, discard};
+
+    sent_length = 0;
+    sent[0] = '\0';
+    line_init(&line, &side, &line);
 }
 
 /* As a program finds a terminal on Linux. */
 static void begin_cooked(void)
 {
-    struct line_modes modes;
-
     begin();
-    modes = line.modes;
-    modes.input = LINE_ICRNL | LINE_IUTF8;
-    modes.output = LINE_OPOST | LINE_ONLCR;
-    modes.local = LINE_ISIG | LINE_ICANON | LINE_ECHO | LINE_ECHOE | LINE_ECHOK | LINE_ECHOCTL | LINE_ECHOKE |
-                  LINE_IEXTEN;
-    line_set_modes(&line, &modes, false);
+    line_set_cooked(&line);
+    line.modes.input |= LINE_IUTF8;
 }
 
 static uint32_t type(const char *text)
@@ -52,7 +55,7 @@ static void check_read(size_t size, const char *expected)
     uint8_t got[256];
     size_t count;
 
-    CHECK(line_readable(&line, size));
+    CHECK(line_readable(&line, size, false));
     count = line_read(&line, got, size);
     CHECK_EQ(count, strlen(expected));
     CHECK(memcmp(got, expected, count) == 0);
@@ -68,10 +71,10 @@ static void check_sent(const char *expected)
 TEST(line_raw, "a raw terminal gives every byte at once, without echo or signals")
 {
     begin();
-    CHECK(!line_readable(&line, 1));
+    CHECK(!line_readable(&line, 1, false));
     CHECK_EQ(type("a\r\x03\x04\x7f"), 0);
     check_read(100, "a\r\x03\x04\x7f");
-    CHECK(!line_readable(&line, 1));
+    CHECK(!line_readable(&line, 1, false));
     check_sent("");
     line_output(&line, '\n');
     check_sent("\n");
@@ -83,11 +86,11 @@ TEST(line_canonical, "a line is read when its end is typed, one at a time, in pa
     type("one\rtw");
     check_sent("one\r\ntw");
     check_read(100, "one\n");
-    CHECK(!line_readable(&line, 100));
+    CHECK(!line_readable(&line, 100, false));
     type("o\n");
     check_read(2, "tw");
     check_read(2, "o\n");
-    CHECK(!line_readable(&line, 2));
+    CHECK(!line_readable(&line, 2, false));
 }
 
 TEST(line_erase, "erasing takes characters away, on the screen too, and not those of the line before")
@@ -135,7 +138,10 @@ TEST(line_kill, "killing takes the line away, erasing a word its last word")
     line.modes.local &= ~LINE_ECHOKE;
     check_sent("one two  \b \b\b \b\b \b\b \b\b \bx\r\n");
     type("abc\x15");
-    check_sent("abc\r\n");
+    check_sent("abc^U\r\n");
+    line.modes.local &= ~LINE_ECHOK;
+    type("abc\x15");
+    check_sent("abc^U");
 }
 
 TEST(line_end, "^D ends a line without a byte: alone it is the end of input, once")
@@ -144,10 +150,10 @@ TEST(line_end, "^D ends a line without a byte: alone it is the end of input, onc
     type("ab\x04");
     check_sent("ab");
     check_read(100, "ab");
-    CHECK(!line_readable(&line, 100));
+    CHECK(!line_readable(&line, 100, false));
     type("\x04");
     check_read(100, "");
-    CHECK(!line_readable(&line, 100));
+    CHECK(!line_readable(&line, 100, false));
     type("c\n");
     check_read(100, "c\n");
 }
@@ -157,14 +163,14 @@ TEST(line_end_exact, "a line that ^D ended and that just fits is not followed by
     begin_cooked();
     type("ab\x04");
     check_read(2, "ab");
-    CHECK(!line_readable(&line, 2));
+    CHECK(!line_readable(&line, 2, false));
 }
 
 TEST(line_signals, "^C, ^\\ and ^Z are signals, throw typed input away and are shown")
 {
     begin_cooked();
     CHECK_EQ(type("abc\x03"), SIGINT);
-    check_sent("abc^C");
+    check_sent("^C"); /* what was on its way is thrown away, too */
     CHECK_EQ(type("\x1c"), SIGQUIT);
     CHECK_EQ(type("\x1a"), SIGTSTP);
     type("x\n");
@@ -182,6 +188,121 @@ TEST(line_literal, "^V takes the next byte as it is")
     begin_cooked();
     CHECK_EQ(type("a\x16\x03\x16\rb\n"), 0);
     check_read(100, "a\x03\rb\n");
+}
+
+TEST(line_words, "a word is letters, digits and _ with what stands behind it")
+{
+    begin_cooked();
+    type("one.two_2, \x17\n");
+    check_read(100, "one.\n");
+    type("a b\x17\x17\x17\n");
+    check_read(100, "\n");
+}
+
+TEST(line_erase_shown, "without ECHOE the key is shown, with ECHOPRT what it takes, between \\ and /")
+{
+    begin_cooked();
+    line.modes.local &= ~LINE_ECHOE;
+    type("ab\x7f");
+    check_sent("ab^?");
+    line_flush(&line);
+    line.modes.local |= LINE_ECHOE | LINE_ECHOPRT;
+    type("abc\x7f\x7fx\n");
+    check_sent("abc\\cb/x\r\n");
+    check_read(100, "ax\n");
+}
+
+TEST(line_flow, "^S stops output until ^Q, a signal, another key if IXANY; what a program holds no key lets go on")
+{
+    begin_cooked();
+    type("\x13");
+    CHECK(line.stopped);
+    type("a");
+    CHECK(line.stopped);
+    type("\x11");
+    CHECK(!line.stopped);
+    type("\x13\x03");
+    CHECK(!line.stopped);
+    line.modes.input |= LINE_IXANY;
+    type("\x13"
+         "b");
+    CHECK(!line.stopped);
+    line_hold(&line, true);
+    type("\x11");
+    CHECK(line.stopped);
+    line_hold(&line, false);
+    CHECK(!line.stopped);
+    type("c\n");
+    check_read(100, "bc\n"); /* ^C has thrown the a away, and ^S and ^Q are no input */
+    type("\x16\x13\n");
+    CHECK(!line.stopped);
+    check_read(100, "\x13\n");
+}
+
+TEST(line_flow_off, "without IXON ^S is a byte, and switching it off lets output go on")
+{
+    struct line_modes modes;
+
+    begin_cooked();
+    type("\x13");
+    modes = line.modes;
+    modes.input &= ~LINE_IXON;
+    line_set_modes(&line, &modes, false);
+    CHECK(!line.stopped);
+    type("\x13\n");
+    check_read(100, "\x13\n");
+}
+
+static void put_out(const char *text)
+{
+    for (; *text != '\0'; text++)
+        line_output(&line, (uint8_t)*text);
+}
+
+TEST(line_output_modes, "tabs become blanks, letters capitals, returns newlines or nothing, as the output modes say")
+{
+    begin_cooked();
+    line.modes.output |= LINE_TABS;
+    put_out("ab\tc\t");
+    check_sent("ab      c       ");
+    put_out("\n");
+    line.modes.output = LINE_OPOST | LINE_OLCUC | LINE_ONOCR;
+    check_sent("\r\n");
+    put_out("\rxY\r");
+    check_sent("XY\r");
+    line.modes.output = LINE_OPOST | LINE_OCRNL;
+    put_out("x\r");
+    check_sent("x\n");
+    line.modes.output = 0;
+    put_out("a\tb\n");
+    check_sent("a\tb\n");
+}
+
+TEST(line_time, "VTIME alone limits the wait for the first byte, with VMIN that for the next; late is what is there")
+{
+    begin();
+    line.modes.characters[LINE_VMIN] = 0;
+    line.modes.characters[LINE_VTIME] = 5;
+    CHECK(!line_readable(&line, 10, false));
+    CHECK_EQ(line_timeout(&line), 5);
+    CHECK(line_readable(&line, 10, true));
+    CHECK(!line_polls(&line));
+    type("a");
+    CHECK(line_polls(&line));
+    check_read(10, "a");
+    line.modes.characters[LINE_VMIN] = 3;
+    CHECK_EQ(line_timeout(&line), 0);
+    CHECK(!line_readable(&line, 10, true));
+    type("a");
+    CHECK_EQ(line_timeout(&line), 5);
+    CHECK(!line_readable(&line, 10, false));
+    CHECK(line_readable(&line, 10, true));
+    CHECK(line_polls(&line));
+    line.modes.characters[LINE_VTIME] = 0;
+    CHECK(!line_polls(&line));
+    type("bc");
+    CHECK(line_polls(&line));
+    check_read(10, "abc");
 }
 
 TEST(line_returns, "carriage returns and newlines are changed as the input modes say")
@@ -216,8 +337,8 @@ TEST(line_least, "a raw read waits for VMIN bytes, or for as many as it has room
     begin();
     line.modes.characters[LINE_VMIN] = 3;
     type("ab");
-    CHECK(!line_readable(&line, 10));
-    CHECK(line_readable(&line, 2));
+    CHECK(!line_readable(&line, 10, false));
+    CHECK(line_readable(&line, 2, false));
     type("c");
     check_read(10, "abc");
     line.modes.characters[LINE_VMIN] = 0;
@@ -282,7 +403,7 @@ TEST(line_modes, "what was typed before a change of modes is not lost unless it 
     check_read(100, "x\nyz\n");
     type("gone");
     line_set_modes(&line, &cooked, true);
-    CHECK(!line_readable(&line, 1));
+    CHECK(!line_readable(&line, 1, false));
 }
 
 TEST(line_finished, "after the end of input every read finds the end, behind what was typed")
@@ -313,7 +434,7 @@ TEST(line_random, "random bytes in random modes keep the counts together and eve
                 modes.output = (uint32_t)test_random(&state);
                 line_set_modes(&line, &modes, test_below(&state, 4) == 0);
             }
-            if (line_readable(&line, 1 + i % 64))
+            if (line_readable(&line, 1 + i % 64, false))
                 CHECK(line_read(&line, got, 1 + (size_t)i % 64) <= 1 + (size_t)i % 64);
             CHECK(line.head - line.tail <= LINE_SIZE);
             CHECK(line.ready - line.tail <= line.head - line.tail);

@@ -1,0 +1,60 @@
+/* What the files of test-pty share: pairs of pseudo-terminals, and children in sessions of their own, each at another
+ * place than the one before. */
+#ifndef USERLAND_TESTS_PTY_H
+#define USERLAND_TESTS_PTY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The pair of the running test: the slave is open if it was asked for. */
+extern int pty_master, pty_slave;
+extern char pty_name[32];
+/* Makes it; true unless that failed, which is noted. */
+bool pty_make(bool slave);
+void pty_unmake(void);
+
+/* In a child: ends it unless CONDITION holds, and the parent says where. */
+#define MUST(condition) ((condition) ? (void)0 : pty_fail(__FILE__, __LINE__, #condition))
+void pty_fail(const char *file, int line, const char *what) __attribute__((noreturn));
+
+/* Moves to the PLACEth kernel, modulo their number. */
+void pty_go(int place);
+/* Starts a child that runs BODY and exits with what it returns. */
+pid_t pty_start(int (*body)(void));
+/* Waits for CHILD, started above. True: it has exited with STATUS; else what came of it is noted. */
+bool pty_ended(pid_t child, int status, int line);
+#define EXPECT_ENDED(child, status) pty_ended(child, status, __LINE__)
+/* Both. */
+#define EXPECT_CHILD(body) EXPECT_ENDED(pty_start(body), 0)
+
+/* In a child: becomes the leader of a session whose terminal is the slave, which is its descriptors 0 to 2. */
+void pty_lead(void);
+/* Children and parents tell each other that they have come so far. */
+void pty_tell(char what);
+char pty_hear(void);
+
+/* Writes TEXT to the master or the slave, whole. */
+bool pty_put(int fd, const char *text);
+/* The next read of FD, of at most 200 bytes, is TEXT, or of the master what is read next; else it is noted. */
+bool pty_reads(int fd, const char *text, int line);
+#define EXPECT_READ(fd, text) pty_reads(fd, text, __LINE__)
+/* Reads FD until TEXT has come, whatever comes before. False: the end. */
+bool pty_await(int fd, const char *text);
+
+/* --- pty_session.c --- */
+
+void pty_test_terminal_of_session(void);
+void pty_test_foreground_rules(void);
+void pty_test_keys(void);
+void pty_test_background_read(void);
+void pty_test_background_ignored(void);
+void pty_test_tostop(void);
+void pty_test_background_modes(void);
+void pty_test_orphans_do_not_stop(void);
+void pty_test_orphaned_while_stopped(void);
+void pty_test_leader_ends(void);
+void pty_test_hang_up(void);
+void pty_test_window(void);
+
+#endif

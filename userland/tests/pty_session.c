@@ -1,0 +1,554 @@
+/* Sessions, process groups and hang-ups: the part of test-pty about who may do what with a terminal, and who hears of
+ * it. Every child is at another place than the one before. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "userland/tests/pty.h"
+#include "userland/tests/tap.h"
+
+static volatile sig_atomic_t taken[32]; /* signals that have come, by number */
+
+static void take(int number)
+{
+    taken[number]++;
+}
+
+static void on_signal(int number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+
+    sigaction(number, &action, NULL);
+}
+
+/* Sleeps until SIGNAL has come; it is blocked. */
+static void await_signal(int number)
+{
+    sigset_t set;
+
+    sigfillset(&set);
+    sigdelset(&set, number);
+    while (taken[number] == 0)
+        sigsuspend(&set);
+}
+
+static void block(int number)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* The next event of a child is of this kind. */
+static int status_of(pid_t child)
+{
+    int status = -1;
+
+    waitpid(child, &status, WUNTRACED);
+    return status;
+}
+
+static int next_job;
+
+/* A child in a process group of its own, in the background, that runs BODY. */
+static pid_t start_job(int (*body)(void))
+{
+    pid_t job = fork();
+
+    if (job == 0) {
+        setpgid(0, 0);
+        pty_go(next_job++);
+        _exit(body());
+    }
+    setpgid(job, job);
+    return job;
+}
+
+/* --- whose terminal it is --- */
+
+static int owner(void)
+{
+    pid_t session = 0;
+    int fd;
+
+    MUST(setsid() == getpid());
+    MUST(open("/dev/tty", O_RDWR) == -1 && errno == ENXIO);
+    fd = open(pty_name, O_RDWR | O_NOCTTY);
+    MUST(fd >= 0);
+    MUST(tcgetpgrp(fd) == -1 && errno == ENOTTY);
+    MUST(ioctl(fd, TIOCGSID, &session) == -1 && errno == ENOTTY);
+    MUST(open("/dev/tty", O_RDWR) == -1 && errno == ENXIO);
+    MUST(ioctl(fd, TIOCNOTTY) == -1 && errno == ENOTTY);
+    MUST(ioctl(fd, TIOCSCTTY, 0) == 0 && ioctl(fd, TIOCSCTTY, 0) == 0);
+    MUST(tcgetpgrp(fd) == getpid());
+    MUST(ioctl(fd, TIOCGSID, &session) == 0 && session == getpid());
+    close(fd);
+    fd = open("/dev/tty", O_RDWR);
+    MUST(fd >= 0 && isatty(fd) && tcgetpgrp(fd) == getpid());
+    MUST(write(fd, "own\n", 4) == 4);
+    signal(SIGHUP, SIG_IGN);
+    MUST(ioctl(fd, TIOCNOTTY) == 0);
+    MUST(tcgetpgrp(fd) == -1 && errno == ENOTTY);
+    MUST(open("/dev/tty", O_RDWR) == -1 && errno == ENXIO);
+    close(fd);
+    fd = open(pty_name, O_RDWR); /* by opening it, again */
+    MUST(fd >= 0 && tcgetpgrp(fd) == getpid());
+    return 0;
+}
+
+/* Another leader, while the first has it. */
+static int late_owner(void)
+{
+    int fd;
+
+    MUST(setsid() == getpid());
+    fd = open(pty_name, O_RDWR);
+    MUST(fd >= 0 && tcgetpgrp(fd) == -1 && errno == ENOTTY);
+    MUST(ioctl(fd, TIOCSCTTY, 0) == -1 && errno == EPERM);
+    MUST(tcsetpgrp(fd, getpid()) == -1 && errno == ENOTTY);
+    MUST(ioctl(fd, TIOCSCTTY, 1) == 0 && tcgetpgrp(fd) == getpid()); /* root may steal it */
+    return 0;
+}
+
+static int holder(void)
+{
+    pty_lead();
+    pty_tell('h');
+    pty_hear();
+    return 0;
+}
+
+void pty_test_terminal_of_session(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    EXPECT_CHILD(owner);
+    child = pty_start(holder);
+    EXPECT(pty_hear() == 'h', "it leads");
+    EXPECT_CHILD(late_owner);
+    EXPECT(tcgetpgrp(pty_slave) == -1 && errno == ENOTTY, "not ours");
+    EXPECT(tcgetpgrp(pty_master) >= 0, "the master may ask: %s", strerror(errno));
+    pty_tell('x');
+    EXPECT_ENDED(child, 0);
+    pty_unmake();
+}
+
+static int idle(void)
+{
+    while (pause() < 0) {
+    }
+    return 0;
+}
+
+static int sets_foreground(void)
+{
+    pid_t job, session;
+
+    pty_lead();
+    job = start_job(idle);
+    MUST(tcsetpgrp(0, job) == 0 && tcgetpgrp(0) == job);
+    signal(SIGTTOU, SIG_IGN); /* in the background now */
+    MUST(tcsetpgrp(0, getpid()) == 0);
+    signal(SIGTTOU, SIG_DFL);
+    MUST(tcsetpgrp(0, -5) == -1 && errno == EINVAL);
+    MUST(tcsetpgrp(0, 0x3fffffff) == -1 && errno == ESRCH);
+    MUST(tcsetpgrp(0, getppid()) == -1 && (errno == EPERM || errno == ESRCH));
+    MUST(ioctl(0, TIOCGSID, &session) == 0 && session == getpid());
+    kill(job, SIGKILL);
+    MUST(waitpid(job, NULL, 0) == job);
+    return 0;
+}
+
+void pty_test_foreground_rules(void)
+{
+    if (!pty_make(true))
+        return;
+    EXPECT_CHILD(sets_foreground);
+    pty_unmake();
+}
+
+/* --- keys --- */
+
+static int takes_key(void)
+{
+    pid_t job;
+
+    pty_lead();
+    job = start_job(idle);
+    MUST(tcsetpgrp(0, job) == 0);
+    pty_tell('1');
+    MUST(WIFSTOPPED(status_of(job)));
+    kill(-job, SIGCONT);
+    pty_tell('2');
+    return WTERMSIG(status_of(job));
+}
+
+void pty_test_keys(void)
+{
+    static const struct {
+        const char *key;
+        int signal;
+    } keys[] = {{"\003", SIGINT}, {"\034", SIGQUIT}};
+
+    for (size_t i = 0; i < 2; i++) {
+        pid_t child;
+
+        if (!pty_make(true))
+            return;
+        child = pty_start(takes_key);
+        EXPECT(pty_hear() == '1' && pty_put(pty_master, "\032"), "^Z");
+        EXPECT(pty_hear() == '2' && pty_put(pty_master, keys[i].key), "a key");
+        EXPECT_ENDED(child, keys[i].signal);
+        pty_unmake();
+    }
+}
+
+/* --- jobs in the background --- */
+
+static int reads_line(void)
+{
+    char text[10] = "";
+
+    return read(0, text, sizeof(text)) == 3 && memcmp(text, "ab\n", 3) == 0 ? 7 : 8;
+}
+
+static int background_read(void)
+{
+    pid_t job;
+    int status;
+
+    pty_lead();
+    job = start_job(reads_line);
+    status = status_of(job);
+    MUST(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
+    MUST(tcsetpgrp(0, job) == 0 && kill(-job, SIGCONT) == 0);
+    pty_tell('r');
+    status = status_of(job);
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    return 0;
+}
+
+void pty_test_background_read(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    child = pty_start(background_read);
+    EXPECT(pty_hear() == 'r' && pty_put(pty_master, "ab\n"), "it stopped, and goes on");
+    EXPECT_ENDED(child, 0);
+    pty_unmake();
+}
+
+static int reads_ignoring(void)
+{
+    char byte;
+
+    on_signal(SIGTTIN, SIG_IGN);
+    MUST(read(0, &byte, 1) == -1 && errno == EIO);
+    on_signal(SIGTTIN, SIG_DFL);
+    block(SIGTTIN);
+    MUST(read(0, &byte, 1) == -1 && errno == EIO);
+    return 0;
+}
+
+static int background_ignored(void)
+{
+    int status;
+
+    pty_lead();
+    status = status_of(start_job(reads_ignoring));
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return 0;
+}
+
+void pty_test_background_ignored(void)
+{
+    if (!pty_make(true))
+        return;
+    EXPECT_CHILD(background_ignored);
+    pty_unmake();
+}
+
+static int writes_word(void)
+{
+    return write(1, "word\n", 5) == 5 ? 0 : 9;
+}
+
+static int writes_ignoring(void)
+{
+    on_signal(SIGTTOU, SIG_IGN);
+    return writes_word();
+}
+
+static int tostop(void)
+{
+    struct termios modes;
+    pid_t job;
+    int status;
+
+    pty_lead();
+    status = status_of(start_job(writes_word)); /* without TOSTOP it may */
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    MUST(tcgetattr(0, &modes) == 0);
+    modes.c_lflag |= TOSTOP;
+    MUST(tcsetattr(0, TCSANOW, &modes) == 0);
+    status = status_of(start_job(writes_ignoring));
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    job = start_job(writes_word);
+    status = status_of(job);
+    MUST(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTOU);
+    MUST(tcsetpgrp(0, job) == 0 && kill(-job, SIGCONT) == 0);
+    status = status_of(job);
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return 0;
+}
+
+void pty_test_tostop(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    child = pty_start(tostop);
+    for (int i = 0; i < 3; i++)
+        EXPECT(pty_await(pty_master, "word\r\n"), "word %d", i);
+    EXPECT_ENDED(child, 0);
+    pty_unmake();
+}
+
+static int sets_modes(void)
+{
+    struct termios modes;
+
+    return tcgetattr(0, &modes) == 0 && tcsetattr(0, TCSANOW, &modes) == 0 ? 0 : 9;
+}
+
+static int background_modes(void)
+{
+    pid_t job;
+    int status;
+
+    pty_lead();
+    job = start_job(sets_modes);
+    status = status_of(job);
+    MUST(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTOU);
+    MUST(tcsetpgrp(0, job) == 0 && kill(-job, SIGCONT) == 0);
+    status = status_of(job);
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return 0;
+}
+
+void pty_test_background_modes(void)
+{
+    if (!pty_make(true))
+        return;
+    EXPECT_CHILD(background_modes);
+    pty_unmake();
+}
+
+/* --- orphans --- */
+
+static int orphan(void)
+{
+    char byte;
+
+    pty_lead(); /* its group is orphaned from now on: its parent is in another session */
+    MUST(raise(SIGTSTP) == 0 && raise(SIGTTIN) == 0 && raise(SIGTTOU) == 0);
+    MUST(tcsetpgrp(0, start_job(idle)) == 0);
+    MUST(read(0, &byte, 1) == -1 && errno == EIO); /* in the background, and nobody would continue it */
+    kill(tcgetpgrp(0), SIGKILL);
+    return 0;
+}
+
+void pty_test_orphans_do_not_stop(void)
+{
+    pid_t child;
+    int status;
+
+    if (!pty_make(true))
+        return;
+    child = pty_start(orphan);
+    status = status_of(child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %#x", status);
+    pty_unmake();
+}
+
+/* Stops, and when it goes on says which signals have come. */
+static int stops_itself(void)
+{
+    on_signal(SIGHUP, take);
+    on_signal(SIGCONT, take);
+    pty_tell('s');
+    raise(SIGSTOP);
+    while (taken[SIGHUP] == 0 || taken[SIGCONT] == 0)
+        usleep(1000);
+    pty_tell('c');
+    return 0;
+}
+
+/* Leads a session; its child, in another group of it, has a stopped child in a third group, and ends. */
+static int leaves_stopped(void)
+{
+    pid_t job = start_job(stops_itself);
+
+    MUST(WIFSTOPPED(status_of(job)));
+    return 0;
+}
+
+static int orphaned_while_stopped(void)
+{
+    pid_t job;
+
+    pty_lead();
+    signal(SIGHUP, SIG_IGN);
+    job = start_job(leaves_stopped);
+    MUST(waitpid(job, NULL, 0) == job);
+    pty_hear(); /* the end of the session would be a hang-up, too */
+    return 0;
+}
+
+void pty_test_orphaned_while_stopped(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    child = pty_start(orphaned_while_stopped);
+    EXPECT(pty_hear() == 's', "it stops");
+    EXPECT(pty_hear() == 'c', "it was sent SIGHUP and SIGCONT");
+    pty_tell('x');
+    EXPECT_ENDED(child, 0);
+    pty_unmake();
+}
+
+/* --- ends --- */
+
+static int hears_hang_up(void)
+{
+    block(SIGHUP);
+    on_signal(SIGHUP, take);
+    pty_tell('i');
+    await_signal(SIGHUP);
+    pty_tell('h');
+    return 0;
+}
+
+static int leader_ends(void)
+{
+    pid_t job;
+
+    pty_lead();
+    job = start_job(hears_hang_up);
+    MUST(tcsetpgrp(0, job) == 0);
+    MUST(pty_hear() == 'e');
+    return 0;
+}
+
+void pty_test_leader_ends(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    child = pty_start(leader_ends);
+    EXPECT(pty_hear() == 'i', "the job waits");
+    pty_tell('e');
+    EXPECT_ENDED(child, 0);
+    EXPECT(pty_hear() == 'h', "the foreground was hung up");
+    EXPECT(tcgetpgrp(pty_master) == 0, "the terminal is nobody's");
+    pty_unmake();
+}
+
+static int hung_up(void)
+{
+    struct pollfd state = {.fd = 0, .events = POLLIN | POLLOUT};
+    struct termios modes;
+    pid_t job;
+    char byte;
+
+    pty_lead();
+    block(SIGHUP);
+    on_signal(SIGHUP, take);
+    on_signal(SIGCONT, take);
+    job = start_job(hears_hang_up);
+    MUST(tcsetpgrp(0, job) == 0);
+    MUST(pty_hear() == 'e'); /* hears_hang_up has said 'i' */
+    pty_tell('c');
+    await_signal(SIGHUP);
+    MUST(taken[SIGCONT] == 1);
+    MUST(read(0, &byte, 1) == 0);
+    MUST(write(1, "x", 1) == -1 && errno == EIO);
+    MUST(tcgetattr(0, &modes) == -1 && errno == EIO);
+    MUST(poll(&state, 1, 0) == 1 && (state.revents & (POLLIN | POLLHUP | POLLERR)) == (POLLIN | POLLHUP | POLLERR));
+    MUST(open(pty_name, O_RDWR) == -1 && errno == ENOENT);
+    MUST(open("/dev/tty", O_RDWR) == -1 && errno == ENXIO);
+    return 0; /* and with its end the job hears of it */
+}
+
+void pty_test_hang_up(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    close(pty_slave);
+    pty_slave = -1;
+    child = pty_start(hung_up);
+    EXPECT(pty_hear() == 'i', "the job waits");
+    pty_tell('e');
+    EXPECT(pty_hear() == 'c', "the leader waits");
+    close(pty_master);
+    pty_master = -1;
+    EXPECT_ENDED(child, 0);
+    EXPECT(pty_hear() == 'h', "the job was told at the leader's end");
+    pty_unmake();
+}
+
+static int window(void)
+{
+    struct winsize size;
+
+    pty_lead();
+    block(SIGWINCH);
+    on_signal(SIGWINCH, take);
+    pty_tell('w');
+    await_signal(SIGWINCH);
+    MUST(ioctl(0, TIOCGWINSZ, &size) == 0 && size.ws_row == 33 && size.ws_col == 99);
+    MUST(ioctl(0, TIOCSWINSZ, &size) == 0); /* the same: no signal */
+    size.ws_row = 12;
+    sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
+    MUST(taken[SIGWINCH] == 1);
+    MUST(ioctl(0, TIOCSWINSZ, &size) == 0);
+    while (taken[SIGWINCH] == 1)
+        usleep(1000);
+    pty_tell('v');
+    return 0;
+}
+
+void pty_test_window(void)
+{
+    struct winsize size = {33, 99, 0, 0};
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    child = pty_start(window);
+    EXPECT(pty_hear() == 'w', "it waits");
+    EXPECT(ioctl(pty_master, TIOCSWINSZ, &size) == 0, "%s", strerror(errno));
+    EXPECT(pty_hear() == 'v', "it has seen both sizes");
+    EXPECT(ioctl(pty_master, TIOCGWINSZ, &size) == 0 && size.ws_row == 12, "%d rows", size.ws_row);
+    EXPECT_ENDED(child, 0);
+    pty_unmake();
+}

@@ -1,0 +1,555 @@
+/* test-pty: pseudo-terminals, from all places: pairs and their names, lines and keys, flow, time limits, both ends'
+ * ends, and (pty_session.c) sessions and job control. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userland/tests/pty.h"
+#include "userland/tests/tap.h"
+
+#define BULK 300000 /* bytes */
+
+static short state_of(int fd)
+{
+    struct pollfd state = {.fd = fd, .events = POLLIN | POLLOUT};
+
+    return poll(&state, 1, 0) >= 0 ? state.revents : -1;
+}
+
+static void set_local(tcflag_t on, tcflag_t off)
+{
+    struct termios modes;
+
+    tcgetattr(pty_slave, &modes);
+    modes.c_lflag = (modes.c_lflag | on) & ~off;
+    EXPECT(tcsetattr(pty_slave, TCSANOW, &modes) == 0, "%s", strerror(errno));
+}
+
+/* Raw, but for what output becomes: reads of the slave wait for LEAST bytes and TENTHS. */
+static void set_raw(cc_t least, cc_t tenths)
+{
+    struct termios modes;
+
+    tcgetattr(pty_slave, &modes);
+    cfmakeraw(&modes);
+    modes.c_cc[VMIN] = least;
+    modes.c_cc[VTIME] = tenths;
+    EXPECT(tcsetattr(pty_slave, TCSANOW, &modes) == 0, "%s", strerror(errno));
+}
+
+static void set_nonblock(int fd, bool on)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+}
+
+/* --- pairs --- */
+
+static bool is_listed(const char *name)
+{
+    DIR *folder = opendir("/dev/pts");
+    const struct dirent *entry;
+    bool found = false;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        found |= strcmp(entry->d_name, name) == 0;
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+static void test_names(void)
+{
+    struct stat named, open_one;
+    char first[32], terminal[64];
+    int other;
+
+    if (!pty_make(true))
+        return;
+    EXPECT(strncmp(pty_name, "/dev/pts/", 9) == 0 && is_listed(pty_name + 9), "%s", pty_name);
+    EXPECT(stat(pty_name, &named) == 0 && fstat(pty_slave, &open_one) == 0, "%s", strerror(errno));
+    EXPECT(S_ISCHR(named.st_mode) && major(named.st_rdev) == 136, "%#o %#lx", named.st_mode, named.st_rdev);
+    EXPECT(named.st_ino == open_one.st_ino && named.st_rdev == open_one.st_rdev, "one file");
+    EXPECT(ttyname_r(pty_slave, terminal, sizeof(terminal)) == 0 && strcmp(terminal, pty_name) == 0, "ttyname");
+    EXPECT(isatty(pty_master) && isatty(pty_slave), "terminals");
+    snprintf(first, sizeof(first), "%s", pty_name);
+    other = posix_openpt(O_RDWR | O_NOCTTY);
+    EXPECT(other >= 0 && strcmp(ptsname(other), first) != 0, "two pairs have two names");
+    close(other);
+    pty_unmake();
+    EXPECT(!is_listed(first + 9) && stat(first, &named) == -1 && errno == ENOENT, "%s has gone", first);
+    if (pty_make(false))
+        EXPECT(strcmp(pty_name, first) == 0, "%s is used again, not %s", first, pty_name);
+    pty_unmake();
+}
+
+static void test_lock(void)
+{
+    int lock = 1, slave;
+
+    if (!pty_make(false))
+        return;
+    EXPECT(ioctl(pty_master, TIOCSPTLCK, &lock) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(open(pty_name, O_RDWR | O_NOCTTY), EIO);
+    EXPECT_ERROR(ioctl(pty_master, TIOCGPTPEER, O_RDWR | O_NOCTTY), EIO);
+    lock = 0;
+    EXPECT(ioctl(pty_master, TIOCSPTLCK, &lock) == 0, "%s", strerror(errno));
+    slave = ioctl(pty_master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    EXPECT(slave >= 0 && isatty(slave) && (fcntl(slave, F_GETFD) & FD_CLOEXEC) != 0, "%s", strerror(errno));
+    EXPECT(pty_put(slave, "peer") && pty_await(pty_master, "peer"), "it is the slave");
+    close(slave);
+    pty_slave = open(pty_name, O_RDWR | O_NOCTTY);
+    EXPECT(pty_slave >= 0, "%s", strerror(errno));
+    pty_unmake();
+}
+
+static void test_ends_of_slave(void)
+{
+    char byte;
+
+    if (!pty_make(false))
+        return;
+    EXPECT(state_of(pty_master) == POLLOUT, "%#x: nobody was there yet", state_of(pty_master));
+    pty_slave = open(pty_name, O_RDWR | O_NOCTTY);
+    EXPECT(pty_put(pty_slave, "last"), "%s", strerror(errno));
+    close(pty_slave);
+    EXPECT((state_of(pty_master) & (POLLIN | POLLHUP)) == (POLLIN | POLLHUP), "%#x", state_of(pty_master));
+    EXPECT_READ(pty_master, "last");
+    EXPECT_ERROR(read(pty_master, &byte, 1), EIO);
+    pty_slave = open(pty_name, O_RDWR | O_NOCTTY);
+    EXPECT(pty_slave >= 0 && (state_of(pty_master) & POLLHUP) == 0, "it may come back");
+    EXPECT(pty_put(pty_master, "again\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "again\n");
+    pty_unmake();
+}
+
+static void test_nobody_there(void)
+{
+    if (!pty_make(false))
+        return;
+    EXPECT(pty_put(pty_master, "early\n"), "%s", strerror(errno));
+    pty_slave = open(pty_name, O_RDWR | O_NOCTTY);
+    EXPECT_READ(pty_slave, "early\n");
+    pty_unmake();
+}
+
+static int waits_at_master(void)
+{
+    char byte;
+
+    close(pty_slave);
+    pty_tell('w');
+    MUST(read(pty_master, &byte, 1) == -1 && errno == EIO);
+    return 0;
+}
+
+static void test_wakes_master(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    child = pty_start(waits_at_master);
+    EXPECT(pty_hear() == 'w', "it reads");
+    close(pty_slave);
+    pty_slave = -1;
+    EXPECT_ENDED(child, 0);
+    pty_unmake();
+}
+
+/* --- lines --- */
+
+static void test_editing(void)
+{
+    if (!pty_make(true))
+        return;
+    EXPECT(pty_put(pty_master, "ab\177c\001\177\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "ac\n");
+    EXPECT_READ(pty_master, "ab\b \bc^A\b \b\b \b\r\n");
+    EXPECT(pty_put(pty_master, "one two_2\027x\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "one x\n");
+    EXPECT(pty_await(pty_master, "two_2\b \b\b \b\b \b\b \b\b \bx\r\n"), "^W");
+    EXPECT(pty_put(pty_master, "gone\025z\026\003\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "z\003\n");
+    EXPECT_READ(pty_master, "gone\b \b\b \b\b \b\b \bz^\b^C\r\n");
+    EXPECT(pty_put(pty_master, "ab\022c\r"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "abc\n");
+    EXPECT_READ(pty_master, "ab^R\r\nabc\r\n");
+    EXPECT(pty_put(pty_master, "half\004"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "half");
+    EXPECT(pty_put(pty_master, "\004"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "");
+    pty_unmake();
+}
+
+static void test_echo_modes(void)
+{
+    if (!pty_make(true))
+        return;
+    set_local(0, ECHOE);
+    EXPECT(pty_put(pty_master, "ab\177\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_master, "ab^?\r\n");
+    EXPECT_READ(pty_slave, "a\n");
+    set_local(ECHOE | ECHOPRT, 0);
+    EXPECT(pty_put(pty_master, "abc\177\177x\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_master, "abc\\cb/x\r\n");
+    EXPECT_READ(pty_slave, "ax\n");
+    set_local(0, ECHOPRT | ECHOKE);
+    EXPECT(pty_put(pty_master, "abc\025\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_master, "abc^U\r\n\r\n");
+    EXPECT_READ(pty_slave, "\n");
+    set_local(ECHONL, ECHO);
+    EXPECT(pty_put(pty_master, "secret\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_master, "\r\n");
+    EXPECT_READ(pty_slave, "secret\n");
+    pty_unmake();
+}
+
+static void test_output_modes(void)
+{
+    struct termios modes;
+
+    if (!pty_make(true))
+        return;
+    tcgetattr(pty_slave, &modes);
+    modes.c_oflag |= XTABS;
+    tcsetattr(pty_slave, TCSANOW, &modes);
+    EXPECT(pty_put(pty_slave, "ab\tc\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_master, "ab      c\r\n");
+    modes.c_oflag = OPOST | OLCUC | ONOCR;
+    tcsetattr(pty_slave, TCSANOW, &modes);
+    EXPECT(pty_put(pty_slave, "\rxY\r"), "%s", strerror(errno));
+    EXPECT_READ(pty_master, "XY\r");
+    pty_unmake();
+}
+
+static void test_beginning(void)
+{
+    struct termios modes;
+    struct winsize size = {1, 1, 1, 1};
+    pid_t session;
+
+    if (!pty_make(true))
+        return;
+    EXPECT(tcgetattr(pty_slave, &modes) == 0, "%s", strerror(errno));
+    EXPECT(modes.c_iflag == (ICRNL | IXON) && modes.c_oflag == (OPOST | ONLCR), "%#x %#x", modes.c_iflag,
+           modes.c_oflag);
+    EXPECT(modes.c_lflag == (ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN), "%#x", modes.c_lflag);
+    EXPECT(modes.c_cflag == (B38400 | CS8 | CREAD), "%#x", modes.c_cflag);
+    EXPECT(modes.c_cc[VMIN] == 1 && modes.c_cc[VTIME] == 0 && modes.c_cc[VLNEXT] == 22, "characters");
+    EXPECT(ioctl(pty_slave, TIOCGWINSZ, &size) == 0 && size.ws_row == 0 && size.ws_col == 0, "%dx%d", size.ws_row,
+           size.ws_col);
+    EXPECT_ERROR(ioctl(pty_slave, TIOCGPTN, &size), ENOTTY);
+    EXPECT_ERROR(ioctl(pty_slave, TIOCGSID, &session), ENOTTY);
+    EXPECT_ERROR(ioctl(pty_slave, TCFLSH, 7), EINVAL);
+    EXPECT_ERROR(lseek(pty_slave, 0, SEEK_CUR), ESPIPE);
+    EXPECT_ERROR(pread(pty_slave, &size, 1, 0), ESPIPE);
+    pty_unmake();
+}
+
+static void test_flush(void)
+{
+    int waiting = -1;
+
+    if (!pty_make(true))
+        return;
+    set_nonblock(pty_slave, true);
+    EXPECT(pty_put(pty_master, "line\n"), "%s", strerror(errno));
+    EXPECT(pty_await(pty_master, "line\r\n"), "the echo");
+    EXPECT(ioctl(pty_slave, FIONREAD, &waiting) == 0 && waiting == 5, "%d", waiting);
+    EXPECT(tcflush(pty_slave, TCIFLUSH) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(read(pty_slave, &waiting, 1), EAGAIN);
+    pty_unmake();
+}
+
+/* --- flow and time --- */
+
+static void test_flow(void)
+{
+    if (!pty_make(true))
+        return;
+    set_nonblock(pty_master, true);
+    set_nonblock(pty_slave, true);
+    EXPECT(pty_put(pty_master, "\023"), "^S: %s", strerror(errno));
+    while ((state_of(pty_slave) & POLLOUT) != 0)
+        usleep(1000); /* it takes effect a little later on Linux */
+    EXPECT_ERROR(write(pty_slave, "x", 1), EAGAIN);
+    EXPECT_ERROR(read(pty_master, &(char){0}, 1), EAGAIN);
+    EXPECT(pty_put(pty_master, "\021"), "^Q: %s", strerror(errno));
+    set_nonblock(pty_slave, false);
+    set_nonblock(pty_master, false);
+    EXPECT(pty_put(pty_slave, "go\n"), "%s", strerror(errno));
+    EXPECT_READ(pty_master, "go\r\n");
+    EXPECT(tcflow(pty_slave, TCOOFF) == 0 && state_of(pty_slave) == 0, "%#x", state_of(pty_slave));
+    EXPECT(tcflow(pty_slave, TCOON) == 0 && state_of(pty_slave) == POLLOUT, "%#x", state_of(pty_slave));
+    pty_unmake();
+}
+
+static int types_by_parts(void)
+{
+    MUST(pty_put(pty_master, "a"));
+    usleep(30000);
+    MUST(pty_put(pty_master, "b"));
+    usleep(30000);
+    MUST(pty_put(pty_master, "c"));
+    return 0;
+}
+
+static void test_least(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    set_raw(3, 0);
+    child = pty_start(types_by_parts);
+    EXPECT_READ(pty_slave, "abc");
+    EXPECT_ENDED(child, 0);
+    EXPECT(pty_put(pty_master, "de"), "%s", strerror(errno));
+    EXPECT(state_of(pty_slave) == POLLOUT, "%#x: two are not enough", state_of(pty_slave));
+    set_nonblock(pty_slave, true);
+    EXPECT_READ(pty_slave, "de");
+    EXPECT_ERROR(read(pty_slave, &child, 1), EAGAIN);
+    set_nonblock(pty_slave, false);
+    set_raw(0, 0);
+    EXPECT_READ(pty_slave, "");
+    pty_unmake();
+}
+
+static long tenths_since(const struct timespec *start)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((now.tv_sec - start->tv_sec) * 1000000000 + now.tv_nsec - start->tv_nsec) / 100000000;
+}
+
+static void test_time(void)
+{
+    struct timespec start;
+
+    if (!pty_make(true))
+        return;
+    set_raw(0, 2);
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    EXPECT_READ(pty_slave, "");
+    EXPECT(tenths_since(&start) >= 1, "%ld tenths", tenths_since(&start));
+    EXPECT(pty_put(pty_master, "x"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "x");
+    set_raw(5, 2);
+    EXPECT(pty_put(pty_master, "yz"), "%s", strerror(errno));
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    EXPECT_READ(pty_slave, "yz"); /* the time between bytes is over */
+    EXPECT(tenths_since(&start) >= 1, "%ld tenths", tenths_since(&start));
+    EXPECT(pty_put(pty_master, "01234567"), "%s", strerror(errno));
+    EXPECT_READ(pty_slave, "01234567");
+    pty_unmake();
+}
+
+/* --- waiting --- */
+
+static int types_later(void)
+{
+    pty_hear();
+    MUST(pty_put(pty_master, "typed\n"));
+    MUST(pty_await(pty_master, "typed\r\n"));
+    pty_hear();
+    MUST(pty_await(pty_master, "answer"));
+    return 0;
+}
+
+static void test_poll(void)
+{
+    struct pollfd state = {.events = POLLIN};
+    struct epoll_event event = {.events = EPOLLIN}, got;
+    int set = epoll_create1(0);
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    state.fd = pty_slave;
+    child = pty_start(types_later);
+    EXPECT(epoll_ctl(set, EPOLL_CTL_ADD, pty_slave, &event) == 0, "%s", strerror(errno));
+    EXPECT(epoll_wait(set, &got, 1, 0) == 0, "nothing yet");
+    pty_tell('t');
+    EXPECT(epoll_wait(set, &got, 1, 60000) == 1 && (got.events & EPOLLIN) != 0, "typed");
+    EXPECT(poll(&state, 1, 60000) == 1 && state.revents == POLLIN, "%#x", state.revents);
+    EXPECT_READ(pty_slave, "typed\n");
+    pty_tell('a');
+    EXPECT(pty_put(pty_slave, "answer"), "%s", strerror(errno));
+    EXPECT_ENDED(child, 0);
+    close(set);
+    pty_unmake();
+}
+
+/* --- much --- */
+
+static unsigned char byte_at(long i)
+{
+    return (unsigned char)(i * 7 + i / 251);
+}
+
+static int writes_bulk(void)
+{
+    unsigned char block[1000];
+
+    close(pty_master);
+    for (long done = 0; done < BULK; done += (long)sizeof(block)) {
+        for (long i = 0; i < (long)sizeof(block); i++)
+            block[i] = byte_at(done + i);
+        MUST(write(pty_slave, block, sizeof(block)) == (ssize_t)sizeof(block));
+    }
+    return 0;
+}
+
+static int reads_bulk(void)
+{
+    unsigned char block[777];
+    long done = 0;
+
+    close(pty_master);
+    while (done < BULK) {
+        ssize_t count = read(pty_slave, block, sizeof(block));
+
+        MUST(count > 0);
+        for (ssize_t i = 0; i < count; i++)
+            MUST(block[i] == byte_at(done + i));
+        done += count;
+    }
+    return 0;
+}
+
+static void test_bulk(void)
+{
+    unsigned char block[1000];
+    long done = 0, wrong = 0;
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    set_raw(1, 0);
+    child = pty_start(writes_bulk);
+    while (done < BULK) {
+        ssize_t count = read(pty_master, block, sizeof(block));
+
+        if (!EXPECT(count > 0, "%s", strerror(errno)))
+            break;
+        for (ssize_t i = 0; i < count; i++)
+            wrong += block[i] != byte_at(done + i);
+        done += count;
+    }
+    EXPECT(wrong == 0, "%ld wrong", wrong);
+    EXPECT_ENDED(child, 0);
+    child = pty_start(reads_bulk);
+    for (done = 0; done < BULK; done += (long)sizeof(block)) {
+        for (long i = 0; i < (long)sizeof(block); i++)
+            block[i] = byte_at(done + i);
+        for (size_t put = 0; put < sizeof(block);) {
+            ssize_t count = write(pty_master, block + put, sizeof(block) - put);
+
+            if (!EXPECT(count > 0, "%s", strerror(errno)))
+                break;
+            put += (size_t)count;
+        }
+    }
+    EXPECT_ENDED(child, 0);
+    pty_unmake();
+}
+
+static void test_packets(void)
+{
+    int on = 1;
+
+    if (!pty_make(true))
+        return;
+    EXPECT(ioctl(pty_master, TIOCPKT, &on) == 0, "%s", strerror(errno));
+    EXPECT(pty_put(pty_slave, "data"), "%s", strerror(errno));
+    {
+        char text[20] = "x";
+
+        EXPECT(read(pty_master, text, sizeof(text)) == 5 && memcmp(text, "\0data", 5) == 0, "a zero comes first");
+        EXPECT(tcflow(pty_slave, TCOOFF) == 0 && read(pty_master, text, sizeof(text)) == 1 && text[0] == TIOCPKT_STOP,
+               "stopped: %d", text[0]);
+        EXPECT(tcflow(pty_slave, TCOON) == 0 && read(pty_master, text, sizeof(text)) == 1 && text[0] == TIOCPKT_START,
+               "goes on: %d", text[0]);
+    }
+    pty_unmake();
+}
+
+static void test_many(void)
+{
+    int masters[70];
+    int made = 0;
+
+    while (made < 70 && (masters[made] = posix_openpt(O_RDWR | O_NOCTTY)) >= 0)
+        made++;
+    EXPECT(made == 70, "%d: %s", made, strerror(errno));
+    for (int i = 0; i < made; i += 2)
+        close(masters[i]);
+    for (int i = 0; i < made; i += 2)
+        masters[i] = posix_openpt(O_RDWR | O_NOCTTY);
+    for (int i = 0; i < made; i++) {
+        for (int j = 0; j < i; j++) {
+            char one[32];
+
+            snprintf(one, sizeof(one), "%s", ptsname(masters[i]));
+            if (strcmp(one, ptsname(masters[j])) == 0)
+                EXPECT(false, "%s twice", one);
+        }
+    }
+    for (int i = 0; i < made; i++)
+        close(masters[i]);
+}
+
+static const struct tap_test tests[] = {
+    {"a pair has a name in /dev/pts while there is a master, and names are used again", test_names},
+    {"a locked slave is not opened; the master's holder opens it without its name", test_lock},
+    {"the master reads what is left, then EIO, when no slave is open, until one is", test_ends_of_slave},
+    {"what is written to a master before anybody has its slave open is read later", test_nobody_there},
+    {"the end of the last slave ends a wait at the master", test_wakes_master},
+    {"lines are edited, shown again, ended; keys are taken literally", test_editing},
+    {"what is erased is shown as the modes say", test_echo_modes},
+    {"output is changed as the modes say", test_output_modes},
+    {"a terminal begins with Linux's modes, and refuses what it cannot do", test_beginning},
+    {"what was typed can be thrown away", test_flush},
+    {"^S and TCOOFF stop output, ^Q and TCOON let it go on", test_flow},
+    {"VMIN is how many bytes a read waits for", test_least},
+    {"VTIME limits the wait for the first byte, or for the next one", test_time},
+    {"poll and epoll see what is typed elsewhere", test_poll},
+    {"much goes both ways unchanged", test_bulk},
+    {"packet mode tells data from what has happened", test_packets},
+    {"many pairs have different names", test_many},
+    {"a session leader gets a terminal by opening it, or by TIOCSCTTY, and gives it up", pty_test_terminal_of_session},
+    {"the foreground is a process group of the session", pty_test_foreground_rules},
+    {"^Z, ^C and ^\\ are for the foreground, wherever it is", pty_test_keys},
+    {"reading in the background stops, and goes on in the foreground", pty_test_background_read},
+    {"reading in the background without SIGTTIN is EIO", pty_test_background_ignored},
+    {"writing in the background stops with TOSTOP only, and not without SIGTTOU", pty_test_tostop},
+    {"changing modes in the background stops", pty_test_background_modes},
+    {"stop signals of terminals do nothing to an orphaned process group, and reading is EIO",
+     pty_test_orphans_do_not_stop},
+    {"a stopped process group that becomes orphaned gets SIGHUP and SIGCONT", pty_test_orphaned_while_stopped},
+    {"the end of a session's leader hangs up its foreground", pty_test_leader_ends},
+    {"the end of the master hangs up: SIGHUP for the leader, an end for reads, errors for all else", pty_test_hang_up},
+    {"a change of size is SIGWINCH for the foreground, once", pty_test_window},
+};
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    return tap_run(tests, TAP_COUNT(tests));
+}

@@ -47,3 +47,27 @@ void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system)
     *system = thread->context.system_ns + ran - in_user;
     spin_unlock(&queue->lock);
 }
+
+void sched_cpu_use(uint32_t index, uint64_t *user, uint64_t *system)
+{
+    struct cpu_queue *queue = queue_of(index);
+    const struct thread *running;
+    uint64_t ran, counts;
+
+    spin_lock(&queue->lock);
+    running = cpus[index]->thread;
+    ran = queue->busy;
+    counts = queue->user_counts;
+    if (running != queue->idle) {
+        uint64_t now = clock_now();
+        int64_t more = cpus[index]->user_counts;
+
+        if (more < 0) /* it is in user mode */
+            more += (int64_t)rdtsc();
+        counts += more > 0 ? (uint64_t)more : 0;
+        ran += now > queue->since ? now - queue->since : 0;
+    }
+    spin_unlock(&queue->lock);
+    *user = user_part(counts, ran);
+    *system = ran - *user;
+}

@@ -54,6 +54,8 @@ void sched_take_back(struct thread *thread);
 
 /* CPU time of THREAD, in ns: on all kernels so far, with what it is using now if it runs here. */
 void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system);
+/* The same of all threads on the CPU with this index, ever. */
+void sched_cpu_use(uint32_t index, uint64_t *user, uint64_t *system);
 /* Brings context.user_ns and system_ns of the current thread up to date: before its context leaves. */
 void sched_settle(void);
 

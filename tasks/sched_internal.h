@@ -22,6 +22,8 @@ struct cpu_queue {
     struct list blocked;        /* [k] every blocked thread of this CPU, for the wait dump */
     uint64_t pushed_at;         /* [o] ns: when it last looked whether it should give a thread away */
     uint64_t published;         /* [o] load that the board has of this CPU: tasks/load.c */
+    uint64_t busy;              /* [k] ns that threads have been charged here, ever */
+    uint64_t user_counts;       /* [k] counts of the time stamp counter that they have been in user mode */
 };
 
 static inline struct cpu_queue *queue_of(uint32_t index)
@@ -54,6 +56,7 @@ static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *t
     if (now <= queue->since)
         return; /* the clocks of two CPUs differ a little */
     share_charge(&thread->share, now - queue->since);
+    queue->busy += now - queue->since;
     run_queue_forgive(&queue->run, &thread->share);
     queue->since = now;
 }
@@ -62,6 +65,7 @@ static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *t
 static inline void sched_take_user_time(struct cpu *cpu, struct thread *thread)
 {
     thread->user_counts += (uint64_t)cpu->user_counts;
+    ((struct cpu_queue *)cpu->scheduler)->user_counts += (uint64_t)cpu->user_counts;
     cpu->user_counts = 0;
 }
 

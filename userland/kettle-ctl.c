@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libc/kettle.h"
 #include "userland/help.h"
@@ -19,6 +20,7 @@ static const char usage[] =
     "       kettle-ctl set WORD...\n"
     "       kettle-ctl audit [PID]\n"
     "       kettle-ctl retrieve PID STRATEGY\n"
+    "       kettle-ctl ps [-T]\n"
     "       kettle-ctl kernels | plan | messages | trace | syscalls | objects\n"
     "\n"
     "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
@@ -36,6 +38,8 @@ static const char usage[] =
     "            that none maps what is not its own; exit status 1 if they do not\n"
     "  retrieve  how kernels find pages of process PID from now on: home, members, broadcast,\n"
     "            chain, upfront or adaptive\n"
+    "  ps        every process, with -T every thread, and the kernel it runs on (as /bin/ps: a\n"
+    "            shell may have another ps of its own)\n"
     "  kernels   the kernels and their state\n"
     "  plan      which kernel owns which CPUs and memory\n"
     "  messages  messages between kernels, by type\n"
@@ -170,6 +174,11 @@ int main(int argc, char **argv)
         return audit(argc, argv);
     if (strcmp(argv[1], "retrieve") == 0)
         return retrieve(argc, argv);
+    if (strcmp(argv[1], "ps") == 0) {
+        execv("/bin/ps", argv + 1);
+        perror("kettle-ctl: /bin/ps");
+        return STATUS_FAILED;
+    }
     if (!proc_file_known(argv[1]))
         return usage_error("no such command", argv[1]);
     if (argc > 2)

@@ -108,14 +108,25 @@ void job_opened(const struct file_place *place, uint32_t session, uint32_t flags
     file_call_at(place, &request, data, sizeof(data), result, sizeof(result), &answer); /* refused: it stays as it is */
 }
 
-void job_session_ended(uint32_t session)
+/* OPERATION about SESSION, on kernel 0. */
+static int64_t ask_terminals(uint32_t operation, uint32_t session)
 {
-    struct file_request request = {.operation = FILE_SESSION_ENDED, .fd = -1, .argument = session};
+    struct file_request request = {.operation = operation, .fd = -1, .argument = session};
     struct file_place place = {.kernel = 0};
     struct file_answer answer;
 
+    return file_call_at(&place, &request, NULL, 0, NULL, 0, &answer);
+}
+
+void job_session_ended(uint32_t session)
+{
     if (instance.kernel == 0)
         tty_session_ended(session);
     else
-        file_call_at(&place, &request, NULL, 0, NULL, 0, &answer);
+        ask_terminals(FILE_SESSION_ENDED, session);
+}
+
+int64_t job_terminal(uint32_t session)
+{
+    return instance.kernel == 0 ? tty_of_session(session) : ask_terminals(FILE_SESSION_TERMINAL, session);
 }

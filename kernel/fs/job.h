@@ -23,5 +23,7 @@ int64_t job_open(uint64_t number, uint32_t flags, struct file_place *place);
 void job_opened(const struct file_place *place, uint32_t session, uint32_t flags);
 /* The current process, which leads SESSION, has ended: its terminal hears of it. Waits for kernel 0. */
 void job_session_ended(uint32_t session);
+/* As tty_of_session, from any kernel. Waits for kernel 0. */
+int64_t job_terminal(uint32_t session);
 
 #endif

@@ -10,6 +10,7 @@
 #include "kernel/fs/sys.h"
 #include "kernel/host.h"
 #include "kernel/lib/panic.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "tasks/fair.h"
@@ -17,6 +18,8 @@
 #include "tasks/load.h"
 
 #define SECOND 1000000000ull
+#define TICK 10000000ull /* ns: 100 a second */
+#define STAT_LINE 96u    /* bytes of a CPU's line, at most */
 #define SMALL_TEXT 1024u
 #define CPU_TEXT 512u /* bytes of one CPU's part of cpuinfo */
 
@@ -75,22 +78,30 @@ static int64_t write_memory(const struct proc_at *at, struct text *text)
     return 0;
 }
 
-/* No averages are kept: all three say how many threads are ready or run now. */
-static int64_t write_load(const struct proc_at *at, struct text *text)
+/* Threads that are ready or run, on all kernels. */
+static uint32_t ready_count(void)
 {
-    struct report_machine machine;
     uint32_t ready = 0;
-    int64_t error = proc_text(text, SMALL_TEXT);
 
-    (void)at;
-    if (error != 0)
-        return error;
     for (uint32_t k = 0; k < instance.kernels; k++) {
         struct load_view load;
 
         load_read(k, &load);
         ready += load_count(load.load);
     }
+    return ready;
+}
+
+/* No averages are kept: all three say how many threads are ready or run now. */
+static int64_t write_load(const struct proc_at *at, struct text *text)
+{
+    struct report_machine machine;
+    uint32_t ready = ready_count();
+    int64_t error = proc_text(text, SMALL_TEXT);
+
+    (void)at;
+    if (error != 0)
+        return error;
     report_machine(&machine);
     text_put(text, "%u.00 %u.00 %u.00 %u/%lu %u\n", ready, ready, ready, ready, (unsigned long)machine.threads,
              thread_current()->group->id);
@@ -128,14 +139,44 @@ static int64_t write_filesystems(const struct proc_at *at, struct text *text)
     return error;
 }
 
+/* NAME's line of /proc/stat: user, nice, system, idle, and what there is not. */
+static void put_times(struct text *text, const char *name, uint64_t user, uint64_t system, uint64_t whole)
+{
+    uint64_t idle = whole > user + system ? whole - user - system : 0;
+
+    text_put(text, "%s %lu 0 %lu %lu 0 0 0 0 0 0\n", name, (unsigned long)(user / TICK), (unsigned long)(system / TICK),
+             (unsigned long)(idle / TICK));
+}
+
 static int64_t write_stat(const struct proc_at *at, struct text *text)
 {
-    int64_t error = proc_text(text, SMALL_TEXT);
+    uint64_t now = clock_now(), user = 0, system = 0;
+    struct report_cpu cpu;
+    struct text cpus_text;
+    int64_t error = report_cpus(&cpus_text);
+    char name[16];
 
     (void)at;
+    if (error != 0)
+        return error;
+    error = proc_text(text, SMALL_TEXT + cpus_text.length / sizeof(cpu) * STAT_LINE);
+    for (size_t at_cpu = 0; error == 0 && at_cpu < cpus_text.length; at_cpu += sizeof(cpu)) {
+        memcpy(&cpu, cpus_text.bytes + at_cpu, sizeof(cpu));
+        user += cpu.user;
+        system += cpu.system;
+    }
     if (error == 0)
-        text_put(text, "btime %lu\n", (unsigned long)(clock_epoch() / SECOND));
-    return error;
+        put_times(text, "cpu ", user, system, now * (cpus_text.length / sizeof(cpu)));
+    for (size_t at_cpu = 0; error == 0 && at_cpu < cpus_text.length; at_cpu += sizeof(cpu)) {
+        memcpy(&cpu, cpus_text.bytes + at_cpu, sizeof(cpu));
+        snprintf(name, sizeof(name), "cpu%lu", (unsigned long)cpu.number);
+        put_times(text, name, cpu.user, cpu.system, now);
+    }
+    heap_free(cpus_text.bytes, cpus_text.size);
+    if (error != 0)
+        return error;
+    text_put(text, "btime %lu\nprocs_running %u\n", (unsigned long)(clock_epoch() / SECOND), ready_count());
+    return 0;
 }
 
 /* The CPU's own words: 48 bytes in three leaves. */

@@ -4,6 +4,7 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/fs/job.h"
 #include "kernel/fs/sys.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -72,16 +73,18 @@ int64_t proc_write_stat(const struct proc_at *at, struct text *text)
     struct subject s;
     const struct process_facts *p;
     const struct thread_facts *t = &s.thread;
-    int64_t error = subject_find(at, &s);
+    int64_t error = subject_find(at, &s), terminal;
 
     if (error != 0)
         return error;
     p = &s.survey->process;
     error = proc_text(text, SMALL_TEXT);
     if (error == 0) {
+        terminal = job_terminal(p->session);
         /* 1 to 13: pid comm state ppid pgrp session tty_nr tpgid flags minflt cminflt majflt cmajflt */
-        text_put(text, "%u (%s) %c %u %u %u 0 -1 0 %lu 0 %lu 0 ", s.id, t->name, (char)t->state, p->parent, p->group,
-                 p->session, (unsigned long)s.survey->stats.faults_local, (unsigned long)s.survey->stats.fetches);
+        text_put(text, "%u (%s) %c %u %u %u %u %d 0 %lu 0 %lu 0 ", s.id, t->name, (char)t->state, p->parent, p->group,
+                 p->session, terminal > 0 ? (uint32_t)(terminal >> 32) : 0, terminal > 0 ? (int32_t)terminal : -1,
+                 (unsigned long)s.survey->stats.faults_local, (unsigned long)s.survey->stats.fetches);
         /* 14 to 22: utime stime cutime cstime priority nice num_threads itrealvalue starttime */
         text_put(text, "%lu %lu %lu %lu %d %d %u 0 %lu ", (unsigned long)(s.user_ns / TICK_NS),
                  (unsigned long)(s.system_ns / TICK_NS), (unsigned long)(p->children_user_ns / TICK_NS),

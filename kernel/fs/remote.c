@@ -222,7 +222,7 @@ static bool is_for_kernel(const struct msg_file_call *call)
 {
     return call->group == 0 && call->id == 0 &&
            (call->request.operation == FILE_NAMELESS || call->request.operation == FILE_IPC ||
-            call->request.operation == FILE_SESSION_ENDED);
+            call->request.operation == FILE_SESSION_ENDED || call->request.operation == FILE_SESSION_TERMINAL);
 }
 
 static void do_for_kernel(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
@@ -236,6 +236,10 @@ static void do_for_kernel(const struct file_request *request, const void *data, 
     if (request->operation == FILE_SESSION_ENDED && instance.kernel == 0) {
         tty_session_ended((uint32_t)request->argument);
         answer->value = 0;
+        return;
+    }
+    if (instance.kernel == 0 && request->operation == FILE_SESSION_TERMINAL) {
+        answer->value = tty_of_session((uint32_t)request->argument);
         return;
     }
     answer->value = instance.kernel == 0 && request->operation == FILE_NAMELESS

@@ -141,18 +141,37 @@ static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
     return sizeof(part);
 }
 
+/* struct report_cpu of each CPU, also not a file. */
+static size_t report_times(char *bytes, size_t size, uint64_t *cursor)
+{
+    size_t done = 0;
+
+    *cursor = 0;
+    for (uint32_t index = 0; index < cpu_total; index++) {
+        struct report_cpu cpu = {.number = cpus[index]->number};
+
+        if (done + sizeof(cpu) > size)
+            break;
+        sched_cpu_use(index, &cpu.user, &cpu.system);
+        memcpy(bytes + done, &cpu, sizeof(cpu));
+        done += sizeof(cpu);
+    }
+    return done;
+}
+
 struct report {
     const char *name; /* NULL: not a file */
     size_t (*write)(char *text, size_t size, uint64_t *cursor);
     bool everywhere; /* each kernel adds its part */
 };
 
-enum { REPORT_PLAN, REPORT_KERNELS, REPORT_MACHINE };
+enum { REPORT_PLAN, REPORT_KERNELS, REPORT_MACHINE, REPORT_CPUS };
 
 static const struct report reports[] = {
     [REPORT_PLAN] = {"plan", report_plan, false},
     [REPORT_KERNELS] = {"kernels", report_kernels, true},
     [REPORT_MACHINE] = {NULL, report_numbers, true},
+    [REPORT_CPUS] = {NULL, report_times, true},
     {"messages", msg_report, true},
     {"trace", msg_trace_report, true},
     {"syscalls", report_syscalls, true},
@@ -310,6 +329,11 @@ void report_machine(struct report_machine *out)
         out->threads += part.threads;
     }
     heap_free(text.bytes, text.size);
+}
+
+int64_t report_cpus(struct text *text)
+{
+    return report_write(text, REPORT_CPUS);
 }
 
 void report_machine_of(uint32_t kernel, struct report_machine *out)

@@ -22,6 +22,12 @@ struct report_machine {
     uint64_t threads;       /* of programs, where they are present */
 };
 void report_machine(struct report_machine *out);
+/* What the CPUs of the kernels that run have done since their start. */
+struct report_cpu {
+    uint64_t number, user, system; /* the machine's; ns */
+};
+/* TEXT's memory, struct report_cpu[], becomes the caller's. -ENOMEM. Tasks only. */
+int64_t report_cpus(struct text *text);
 /* The same of KERNEL alone: zeros, if it does not run or there is no memory. Tasks only. */
 void report_machine_of(uint32_t kernel, struct report_machine *out);
 

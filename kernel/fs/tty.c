@@ -387,19 +387,16 @@ void tty_session_ended(uint32_t session)
         process_group_signal(group, SIGCONT);
 }
 
-void tty_of_session(uint32_t session, uint64_t *number, uint32_t *foreground)
+int64_t tty_of_session(uint32_t session)
 {
     const struct tty *tty;
+    int64_t result;
 
-    *number = 0;
-    *foreground = 0;
     spin_lock(&ttys_lock);
     tty = find_session_locked(session);
-    if (tty != NULL) {
-        *number = tty->number;
-        *foreground = tty->foreground;
-    }
+    result = tty != NULL ? (int64_t)(tty->number << 32 | tty->foreground) : 0;
     spin_unlock(&ttys_lock);
+    return result;
 }
 
 /* --- opening --- */

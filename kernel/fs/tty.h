@@ -154,8 +154,8 @@ void tty_session_ended(uint32_t session);
 int64_t tty_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out, uint32_t *session);
 /* The terminal of SESSION. -ENXIO, -ENOMEM. */
 int64_t tty_open_own(uint32_t session, uint32_t flags, struct file **out);
-/* What field 7 and 8 of /proc/PID/stat say of a process of SESSION. */
-void tty_of_session(uint32_t session, uint64_t *number, uint32_t *foreground);
+/* The terminal of SESSION: device << 32 | process group in the foreground. 0: it has none. */
+int64_t tty_of_session(uint32_t session);
 
 bool tty_is_slave(uint64_t number);
 

@@ -61,7 +61,9 @@ enum file_operation {
     FILE_IPC,       /* of no group and no file: kernel/fs/ipc.h; SEEN: bytes of result data */
     FILE_NAMELESS,  /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
                        open of which is the caller's */
-    FILE_SESSION_ENDED /* of no group and no file; argument: a session whose leader has ended */
+    FILE_SESSION_ENDED,   /* of no group and no file; argument: a session whose leader has ended */
+    FILE_SESSION_TERMINAL /* the same; the result is its terminal: device << 32 | process group in the foreground, 0:
+                             none */
 };
 
 #define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */

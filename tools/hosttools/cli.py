@@ -17,7 +17,6 @@ PROGRAM with a slash, or a name that exists here, is a file of the host; any oth
 tour, console, ps, taskset, kettle-ctl, hello, msgbench, taskbench, vmbench, abibench (a wrong name lists all).
 
 """
-SHELL = "console"  # the image's program for an interactive console
 DEBUGGED = "tour"  # the image's program that `debug` runs when none is named
 
 
@@ -69,7 +68,7 @@ def make_parser() -> Parser:
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench|events|abi|programs")
     for name, text in (("run", "run a program and give back its output and exit status"),
-                       ("shell", "an interactive console"),
+                       ("shell", "an interactive shell and its toolbox, or any other program, with every key"),
                        ("debug", "run a program with gdb on one of the kernels")):
         command = commands.add_parser(name, help=text, description=text.capitalize() + ".", epilog=EPILOG,
                                       formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
@@ -81,10 +80,11 @@ def make_parser() -> Parser:
             command.set_defaults(count=False, profile=None, events=False)
         if name == "debug":
             command.add_argument("--kernel", type=natural, default=0, metavar="K", help="kernel to select (default 0)")
-        program = {"run": None, "shell": SHELL, "debug": DEBUGGED}[name]
+        program = {"run": None, "shell": None, "debug": DEBUGGED}[name]
         command.add_argument("program", metavar="PROGRAM", nargs="?", default=program,
                              help="a static x86-64 executable of the host, or a program of the image"
-                                  + (f" (default {program})" if program else ""))
+                                  + (f" (default {program})" if program else "")
+                                  + (" (default: Debian's static busybox)" if name == "shell" else ""))
         command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
     command = commands.add_parser("bench", help="run a benchmark and write its results", allow_abbrev=False)
     bench.add_options(command, natural)
@@ -150,7 +150,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if options.subcommand not in ("bench", "events", "abi", "programs"):
         if options.arguments[:1] == ["--"]:
             del options.arguments[0]
-        if options.program is None:
+        if options.program is None and options.subcommand != "shell":
             raise UsageError("run which program? (see kettle run --help)")
     return options
 

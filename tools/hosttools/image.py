@@ -35,12 +35,15 @@ class Job:
     argv: tuple[str, ...]
     environment: tuple[str, ...]  # K=V
     files: tuple[GuestFile, ...]
+    links: tuple[tuple[str, str], ...] = ()  # absolute guest paths and what they say
 
     def archive(self) -> bytes:
         """The cpio archive that goes behind the base image."""
         archive = cpio.Archive()
         if self.data is not None:
             archive.add_file(self.path, self.data, executable=True)
+        for path, target in self.links:
+            archive.add_link(path, target)
         for item in self.files:
             _add_tree(archive, item.host, item.guest)
         archive.add_file(RUN_FILE, run_file(self.path, self.argv, self.environment))

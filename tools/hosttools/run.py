@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO, Iterator
 
-from hosttools import bochs, count, image, linux, qemu, space_events
+from hosttools import bochs, count, image, linux, qemu, shell, space_events
 from hosttools.errors import UsageError
 from hosttools.machine import Machine
 from hosttools.paths import ROOT, build_dir, built
@@ -80,7 +80,10 @@ def check(options: argparse.Namespace) -> Plan:
     environment = list(options.env)
     if owns_terminal(0) and not any(item.startswith("TERM=") for item in environment):
         environment.append(f"TERM={os.environ.get('TERM', 'dumb')}")
-    job = image.make_job(options.program, options.arguments, environment, options.files, base_image)
+    if options.program is None:
+        job = shell.make_job(environment, options.files, base_image)
+    else:
+        job = image.make_job(options.program, options.arguments, environment, options.files, base_image)
     for name, file in (("--log", options.log), ("--profile", options.profile)):
         if file is not None and not os.path.isdir(os.path.dirname(file) or "."):
             raise UsageError(f"{name} {file}: no such folder")
@@ -187,7 +190,7 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
         progress.say("preparing the machine")
         machine = make_machine(plan, Path(folder), progress)
         progress.say(f"booting (CPUs {options.cpus}, nodes {options.nodes})")
-        session = Session(machine, sink, logs, timeout=options.timeout, interactive=interactive,
+        session = Session(machine, sink, logs, timeout=options.timeout, interactive=interactive, cooked=options.program is None,
                           on_user=progress.stop, on_warning=progress.warn)
         outcome = await session.run()
         progress.stop()

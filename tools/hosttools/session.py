@@ -84,10 +84,12 @@ class Session:
     """Runs one machine once."""
 
     def __init__(self, machine: Machine, sink: Sink, log_files: list[BinaryIO], *, timeout: float | None = None,
-                 interactive: bool = False, debugger: bool = False, on_user: Callable[[], None] = lambda: None,
+                 interactive: bool = False, cooked: bool = False, debugger: bool = False,
+                 on_user: Callable[[], None] = lambda: None,
                  on_warning: Callable[[str], None] = lambda text: None) -> None:
         """LOG_FILES get the log as it comes. TIMEOUT counts seconds from the emulator's start. INTERACTIVE: every
-        key of a terminal is for the guest, and leaving with Ctrl-A x is a normal end. DEBUGGER: one runs beside this
+        key of a terminal is for the guest, and leaving with Ctrl-A x is a normal end. COOKED: the guest's terminal makes
+        lines and shows what is typed, as a user's does. DEBUGGER: one runs beside this
         session; it has the terminal and its Ctrl-C, and the boot may take any time. ON_USER is called when the program
         starts, ON_WARNING with what the kernel says of its command line."""
         self._machine = machine
@@ -101,7 +103,7 @@ class Session:
         self._log = EventLog(self._take_event)
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._input: asyncio.Task | None = None
-        self._terminal = RawTerminal(0, keep_signals=not interactive)
+        self._terminal = RawTerminal(0, keep_signals=not interactive, guest_cooks=cooked)
         self._ending: asyncio.Future[Cause | None] = asyncio.get_running_loop().create_future()
         self._started = 0.0
 

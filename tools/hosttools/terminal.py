@@ -14,10 +14,12 @@ class RawTerminal:
     """A context in which the terminal FD passes keys on unprocessed. It does nothing where FD is no terminal or
     belongs to another job; the way out of the context always restores the old state."""
 
-    def __init__(self, fd: int, keep_signals: bool) -> None:
-        """KEEP_SIGNALS: Ctrl-C and Ctrl-\\ still interrupt the tool."""
+    def __init__(self, fd: int, keep_signals: bool, guest_cooks: bool = False) -> None:
+        """KEEP_SIGNALS: Ctrl-C and Ctrl-\\ still interrupt the tool. GUEST_COOKS: the guest's terminal does all that a
+        terminal does, so this one is to do nothing."""
         self._fd = fd
         self._keep_signals = keep_signals
+        self._guest_cooks = guest_cooks
         self._saved: list | None = None
         self.active = False
 
@@ -29,6 +31,9 @@ class RawTerminal:
         # Enter stays a newline: a guest's terminal need not translate it.
         mode[0] &= ~(termios.INLCR | termios.IGNCR | termios.IXON | termios.ISTRIP | termios.BRKINT)
         mode[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
+        if self._guest_cooks:
+            mode[0] &= ~(termios.ICRNL | termios.IXOFF)
+            mode[1] &= ~termios.OPOST
         if self._keep_signals:
             mode[6][termios.VSUSP] = b"\0"
         else:

@@ -447,7 +447,8 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
         *answer = (struct file_answer){.value = length};
     } else {
         memcpy(answer, back, sizeof(*answer));
-        memcpy(result, back + sizeof(*answer), smaller((size_t)length - sizeof(*answer), lent != 0 ? 0 : room));
+        if (lent == 0 && room > 0)
+            memcpy(result, back + sizeof(*answer), smaller((size_t)length - sizeof(*answer), room));
     }
     value = answer->value;
     if (memory != (uint8_t *)small)

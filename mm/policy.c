@@ -23,7 +23,7 @@ void policy_list_free(struct policy_list *list)
 {
     if (list->known != NULL)
         heap_free(list->known, list->room * sizeof(*list->known));
-    *list = (struct policy_list){NULL};
+    *list = (struct policy_list){.known = NULL};
 }
 
 /* --- numbers --- */

@@ -1,9 +1,11 @@
-/* uname(2), sethostname(2), setdomainname(2). There is one user, who may set them. */
+/* uname(2), sethostname(2), setdomainname(2). Root may set them. */
 #include "kernel/host.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
+#include "tasks/credentials.h"
+#include "tasks/thread.h"
 
 int64_t call_uname(struct call *c)
 {
@@ -29,6 +31,8 @@ static int64_t set(enum host_name which, const struct call *c)
     uint32_t length = (uint32_t)c->a[1];
     char text[HOST_NAME_MAX];
 
+    if (!credentials_root(&thread_current()->context.credentials))
+        return -EPERM;
     if (length > HOST_NAME_MAX)
         return -EINVAL;
     if (user_read(text, c->a[0], length) != 0)

@@ -346,7 +346,7 @@ int64_t call_move_pages(struct call *c)
         return -EINVAL;
     error = find_process(c->a[0], &page.process);
     for (uint64_t i = 0; i < c->a[1] && error == 0; i++) {
-        int64_t status;
+        int64_t status = 0;
         int32_t word;
 
         error = move_one(c, &page, i, &status);

@@ -10,6 +10,7 @@
 #include "kernel/fs/copy.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
+#include "tasks/credentials.h"
 #include "tasks/process.h"
 #include "tasks/signal.h"
 #include "tasks/thread.h"
@@ -54,6 +55,8 @@ int64_t call_pidfd_send_signal(struct call *c)
         info = signal_user_info(c->a[1], SI_USER);
     if (error == 0 && (uint32_t)c->a[1] > SIGNALS)
         error = -EINVAL;
+    if (error == 0)
+        error = credentials_may_signal(facts.process, info.signal);
     if (error == 0)
         error = anonymous_call((int32_t)c->a[0], SPECIAL_PROCESS_SIGNAL, 0, &info, sizeof(info), NULL, 0, &answer);
     return error == -ENXIO ? -ESRCH : error;

@@ -97,7 +97,7 @@ static int64_t transfer_all(struct msg_reach *part, struct side *own, struct sid
 static int64_t process_vm(const struct call *c, uint32_t operation)
 {
     struct msg_reach part = {.process = (uint32_t)c->a[0], .operation = operation};
-    struct side own = {NULL}, other = {NULL};
+    struct side own = {.vectors = NULL}, other = {.vectors = NULL};
     uint8_t *buffer = NULL;
     int64_t result = c->a[5] != 0 ? -EINVAL : 0;
 

@@ -14,6 +14,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/fs/initramfs.h"
 #include "kernel/fs/move.h"
+#include "kernel/fs/share.h"
 #include "kernel/host.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
@@ -215,6 +216,7 @@ static void first_task(void *unused)
         if (error != 0)
             panic("kernel: the other kernels did not start (error %d)", error);
     }
+    share_start();
     panic_if_asked();
     first_process_start();
 }

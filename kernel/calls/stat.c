@@ -3,6 +3,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
+#include "kernel/fs/share.h"
 #include "kernel/fs/tree.h"
 #include "mm/space.h"
 #include "tasks/group.h"
@@ -52,12 +53,13 @@ _Static_assert(sizeof(struct linux_statfs) == 120, "Linux ABI");
 static void complete(struct file_facts *facts)
 {
     uint32_t type = facts->mode & FILE_TYPE_MASK;
+    bool whole = facts->device == TREE_DEVICE || facts->device >= SHARE_DEVICES;
 
-    if (facts->links == 0 && facts->device != TREE_DEVICE)
+    if (facts->links == 0 && !whole)
         facts->links = 1;
     if (facts->ctime == 0)
         facts->atime = facts->mtime = facts->ctime = clock_epoch() + clock_now();
-    if (facts->device != TREE_DEVICE && type != FILE_REGULAR)
+    if (!whole && type != FILE_REGULAR)
         facts->size = 0;
 }
 

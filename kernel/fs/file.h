@@ -83,8 +83,8 @@ struct file_events {
     struct list polls; /* struct poll_entry, under the lock of polls */
 };
 
-/* What a kind of file can do. None waits. Results are byte counts, 0, or negative errnos; -EAGAIN: not now, and the
- * file's events tell when to try again. NULL: it cannot. */
+/* What a kind of file can do. None waits, but where `waits` says so. Results are byte counts, 0, or negative errnos;
+ * -EAGAIN: not now, and the file's events tell when to try again. NULL: it cannot. */
 struct file_kind {
     int64_t (*read)(struct file *file, void *data, size_t size);
     int64_t (*write)(struct file *file, const void *data, size_t size, uint32_t flags);
@@ -109,6 +109,7 @@ struct file_kind {
     bool signals;                         /* a read takes signals of the caller: signalfd_mask has the set */
     bool zeros;                           /* a mapping of it is memory without a file */
     bool of_node;                         /* `state` is a struct node */
+    bool waits;    /* what it does may wait, `state` is a struct share_open: a task does it (kernel/fs/later.h) */
     bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
 };
 

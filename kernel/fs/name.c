@@ -5,11 +5,13 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device.h"
 #include "kernel/fs/job.h"
+#include "kernel/fs/later.h"
 #include "kernel/fs/name_proc.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/share.h"
 #include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -99,6 +101,11 @@ static void handle_name(const struct msg *m)
         return;
     }
     tree_do(asked, as_user ? &user : NULL, names, names + strlen(names) + 1, &result);
+    if (result.waits) {
+        heap_free(result.text, PATH_MAX);
+        name_later(m);
+        return;
+    }
     if (result.answer.facts != 0 || result.text != NULL)
         answer_long(m, &result);
     else
@@ -147,8 +154,15 @@ static int64_t ask_tree(const struct msg_file_name *asked, const char *first, co
     uint8_t *memory, *names;
     int64_t value;
 
-    if (instance.kernel == 0)
-        return tree_do(asked, user_size != 0 ? &user : NULL, first, second, result);
+    if (instance.kernel == 0) {
+        const struct file_user *as = user_size != 0 ? &user : NULL;
+
+        value = tree_do(asked, as, first, second, result);
+        if (!result->waits)
+            return value;
+        heap_free(result->text, PATH_MAX);
+        return share_do(asked, as, first, second, result);
+    }
     *result = (struct tree_result){.text = NULL};
     memory = heap_alloc_unset(size + ANSWER_MAX);
     if (memory == NULL)

@@ -21,6 +21,7 @@
 #define TICK 10000000ull /* ns: 100 a second */
 #define STAT_LINE 96u    /* bytes of a CPU's line, at most */
 #define SMALL_TEXT 1024u
+#define MOUNTS_TEXT 8192u
 #define CPU_TEXT 512u /* bytes of one CPU's part of cpuinfo */
 
 int64_t proc_text(struct text *text, size_t size)
@@ -120,11 +121,13 @@ static int64_t write_version(const struct proc_at *at, struct text *text)
 
 static int64_t write_mounts(const struct proc_at *at, struct text *text)
 {
-    int64_t error = proc_text(text, SMALL_TEXT);
+    int64_t error = proc_text(text, MOUNTS_TEXT);
 
     (void)at;
-    if (error == 0)
+    if (error == 0) {
         text_put(text, "rootfs / rootfs rw 0 0\nproc /proc proc ro 0 0\n");
+        report_mounts(text);
+    }
     return error;
 }
 
@@ -135,7 +138,7 @@ static int64_t write_filesystems(const struct proc_at *at, struct text *text)
 
     (void)at;
     if (error == 0)
-        text_put(text, "nodev\tsysfs\nnodev\tproc\nnodev\trootfs\nnodev\tdevtmpfs\n");
+        text_put(text, "nodev\tsysfs\nnodev\tproc\nnodev\trootfs\nnodev\tdevtmpfs\nnodev\t9p\n");
     return error;
 }
 

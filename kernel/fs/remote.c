@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
 #include "kernel/fs/ipc.h"
+#include "kernel/fs/later.h"
 #include "kernel/fs/lent.h"
 #include "kernel/fs/limit.h"
 #include "kernel/fs/path.h"
@@ -207,7 +208,7 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
     if (file == NULL) {
         answer->flags = 0;
         answer->value = -EBADF;
-    } else if (file->kernel != instance.kernel) {
+    } else if (file->kernel != instance.kernel || file->kind->waits) {
         *answer = (struct file_answer){.id = file->id, .kernel = file->kernel, .flags = FILE_ELSEWHERE};
         file_unpin(file);
     } else {
@@ -247,8 +248,7 @@ static void do_for_kernel(const struct file_request *request, const void *data, 
                         : -EPROTO;
 }
 
-/* Bytes of result data. */
-static size_t result_size(const struct file_request *request, const struct file_answer *answer, size_t room)
+size_t file_result_size(const struct file_request *request, const struct file_answer *answer, size_t room)
 {
     if (answer->value < 0 || (answer->flags & FILE_ELSEWHERE) != 0)
         return 0;
@@ -322,6 +322,20 @@ static int open_lent(const struct msg *m, const uint8_t **data, uint32_t *size, 
     return 0;
 }
 
+/* A task does it, when the caller's memory is out of reach: nothing is lent then. */
+static void later(const struct msg *m, struct file *file)
+{
+    const struct msg_file_call *call = m->data;
+    struct file_answer answer = {.flags = FILE_NOT_LENT};
+
+    if (call->request.lent == 0) {
+        file_later(m, file);
+        return;
+    }
+    file_unpin(file);
+    msg_reply(&m->ticket, &answer, sizeof(answer));
+}
+
 static void handle_call(const struct msg *m)
 {
     const struct msg_file_call *call = m->data;
@@ -344,6 +358,10 @@ static void handle_call(const struct msg *m)
         error = -EPROTO;
     else if (table == NULL && file == NULL && !is_for_kernel(call))
         error = -ESRCH;
+    if (error == 0 && file != NULL && file->kind->waits) {
+        later(m, file);
+        return;
+    }
     if (error == 0 && call->request.lent != 0) {
         error = open_lent(m, &data, &size, &result, &room);
     } else if (error == 0 && sizeof(*answer) + room > MSG_SHORT) {
@@ -374,7 +392,7 @@ static void handle_call(const struct msg *m)
         msg_reply_error(&m->ticket, error);
         return;
     }
-    size = (uint32_t)(sizeof(*answer) + (call->request.lent != 0 ? 0 : result_size(&call->request, answer, room)));
+    size = (uint32_t)(sizeof(*answer) + (call->request.lent != 0 ? 0 : file_result_size(&call->request, answer, room)));
     if (size <= MSG_SHORT) {
         size = (size + 7) / 8 * 8; /* whole words take a shorter way; the caller knows its room */
         msg_reply(&m->ticket, answer, size);
@@ -414,12 +432,10 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Asks KERNEL. */
-static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
-                       const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
+/* Asks KERNEL, with LENT of what lies at physical ADDRESS in place of DATA or RESULT. */
+static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request, const void *data,
+                   size_t size, void *result, size_t room, uint32_t lent, uint64_t address, struct file_answer *answer)
 {
-    uint64_t address;
-    uint32_t lent = lend(request, data, size, result, room, &address);
     size_t out = sizeof(struct msg_file_call) + (lent != 0 ? sizeof(address) : size);
     size_t in = sizeof(struct file_answer) + (lent != 0 ? 0 : (room + 7) / 8 * 8);
     uint64_t small[2 * SMALL / 8];
@@ -434,7 +450,7 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
         return -ENOMEM;
     back = memory + (out + 7) / 8 * 8;
     *call = (struct msg_file_call){.group = group, .room = (uint32_t)room, .id = id, .request = *request};
-    call->request.lent = lent;
+    call->request.lent = (uint16_t)lent;
     if (lent == FILE_LENT_DATA)
         call->room = (uint32_t)size;
     if (lent != 0)
@@ -453,6 +469,19 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
     value = answer->value;
     if (memory != (uint8_t *)small)
         heap_free(memory, total);
+    return value;
+}
+
+/* Asks KERNEL. */
+static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
+                       const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
+{
+    uint64_t address = 0;
+    uint32_t lent = lend(request, data, size, result, room, &address);
+    int64_t value = ask(kernel, group, id, request, data, size, result, room, lent, address, answer);
+
+    if (lent != 0 && value == 0 && (answer->flags & FILE_NOT_LENT) != 0)
+        value = ask(kernel, group, id, request, data, size, result, room, 0, 0, answer);
     return value;
 }
 

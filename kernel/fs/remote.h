@@ -31,9 +31,13 @@ int64_t file_call_at(const struct file_place *place, const struct file_request *
  * -ENOMEM. Tasks only. */
 int64_t file_create_nameless(uint32_t flags, uint64_t *id);
 
-/* Does REQUEST on FILE, which is of this kernel and pinned. Any context. */
+/* Does REQUEST on FILE, which is of this kernel and pinned. Any context; of a kind that waits: tasks only, but for
+ * FILE_LOCK. */
 int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                 size_t room, struct file_answer *answer);
+
+/* Bytes of result data. */
+size_t file_result_size(const struct file_request *request, const struct file_answer *answer, size_t room);
 
 /* The file of FD, with a pin, when both the descriptor table of GROUP and the file are here; else NULL. */
 struct file *file_near(struct group *group, int64_t fd);

@@ -8,6 +8,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/fs/content.h"
 #include "kernel/fs/file.h"
+#include "kernel/fs/share.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame.h"
@@ -159,19 +160,30 @@ static size_t report_times(char *bytes, size_t size, uint64_t *cursor)
     return done;
 }
 
+/* What is mounted, for /proc/mounts: kernel 0 knows. */
+static size_t report_shares(char *bytes, size_t size, uint64_t *cursor)
+{
+    struct text text = {bytes, size, 0};
+
+    *cursor = 0;
+    share_list(&text);
+    return text.length;
+}
+
 struct report {
     const char *name; /* NULL: not a file */
     size_t (*write)(char *text, size_t size, uint64_t *cursor);
     bool everywhere; /* each kernel adds its part */
 };
 
-enum { REPORT_PLAN, REPORT_KERNELS, REPORT_MACHINE, REPORT_CPUS };
+enum { REPORT_PLAN, REPORT_KERNELS, REPORT_MACHINE, REPORT_CPUS, REPORT_SHARES };
 
 static const struct report reports[] = {
     [REPORT_PLAN] = {"plan", report_plan, false},
     [REPORT_KERNELS] = {"kernels", report_kernels, true},
     [REPORT_MACHINE] = {NULL, report_numbers, true},
     [REPORT_CPUS] = {NULL, report_times, true},
+    [REPORT_SHARES] = {NULL, report_shares, true},
     {"messages", msg_report, true},
     {"trace", msg_trace_report, true},
     {"syscalls", report_syscalls, true},
@@ -349,4 +361,21 @@ void report_machine_of(uint32_t kernel, struct report_machine *out)
     if (text.length >= sizeof(*out))
         memcpy(out, text.bytes, sizeof(*out));
     heap_free(text.bytes, text.size);
+}
+
+void report_mounts(struct text *text)
+{
+    struct msg_report message = {.report = REPORT_SHARES};
+    struct text part = {.size = sizeof(struct msg_report_part) + PART_MAX};
+
+    part.bytes = heap_alloc(part.size);
+    if (part.bytes == NULL)
+        return;
+    do {
+        part.length = 0;
+        message.cursor = add_part(&part, 0, &message);
+        part.bytes[part.length] = '\0';
+        text_put(text, "%s", part.bytes);
+    } while (message.cursor != 0);
+    heap_free(part.bytes, part.size);
 }

@@ -14,6 +14,8 @@ void report_list(struct directory *to);
 /* Writes report NUMBER; TEXT's memory (heap, at first none) becomes the caller's. -ENOMEM. Tasks only: it asks the
  * other kernels. */
 int64_t report_write(struct text *text, uint32_t number);
+/* Appends the lines of /proc/mounts for what is mounted besides what every machine has. Tasks only. */
+void report_mounts(struct text *text);
 /* Sums over the kernels. Tasks only. */
 struct report_machine {
     uint64_t frames, free;  /* of 4 KiB, for programs */

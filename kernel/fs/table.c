@@ -44,7 +44,8 @@ void table_note_lock(struct file_table *table, const struct file_lock *lock)
 /* Files with locks are on kernel 0, and of what is there only that knows the kind. */
 bool table_has_locks(const struct file_table *table, const struct file *file)
 {
-    return table->process != 0 && file->kernel == 0 && (file->kind == NULL || file->kind == &file_regular_kind);
+    return table->process != 0 && file->kernel == 0 &&
+           (file->kind == NULL || file->kind == &file_regular_kind || file->kind->waits);
 }
 
 void file_table_unlock(struct file_table *table)

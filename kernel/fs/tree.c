@@ -5,6 +5,7 @@
 #include "kernel/fs/device.h"
 #include "kernel/fs/fifo.h"
 #include "kernel/fs/inotify.h"
+#include "kernel/fs/share.h"
 #include "kernel/fs/tree_internal.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -357,6 +358,8 @@ static int64_t with_one(const struct msg_file_name *asked, const char *text, str
     case NAME_UNLINK:
     case NAME_REMOVE_DIRECTORY:
         return tree_unlink(walk, asked->operation == NAME_REMOVE_DIRECTORY, gone);
+    case NAME_WHERE:
+        return walk_to_parent(walk);
     default:
         return with_node(walk, asked, result);
     }
@@ -366,6 +369,8 @@ static int64_t with_one(const struct msg_file_name *asked, const char *text, str
 static int64_t tell_away(struct walk *walk, uint32_t which, struct tree_result *result)
 {
     result->text = walk->text;
+    result->share = walk->share;
+    result->waits = walk->share != NULL;
     walk->text = NULL;
     result->answer.what = which;
     result->answer.links = walk->links;
@@ -513,6 +518,10 @@ int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user,
     if (asked->operation == NAME_MAPPED) {
         result->answer.value = find_mapped(asked->number, result);
         return result->answer.value;
+    }
+    if (share_begins(asked->start, first) || (two && share_begins(asked->second, second))) {
+        result->waits = true;
+        return 0;
     }
     error = find_root(user, &files[2], &walker.root);
     if (error != 0) {

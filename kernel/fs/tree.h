@@ -7,6 +7,7 @@
 #ifndef KERNEL_FS_TREE_H
 #define KERNEL_FS_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,12 +20,16 @@
 
 #define TREE_DEVICE 1u /* st_dev of everything in the tree */
 
+struct host_share;
+
 /* What an operation gives back besides the answer. */
 struct tree_result {
     struct msg_file_named answer;
-    struct file_facts facts; /* if answer.facts */
-    char *text;              /* heap, PATH_MAX bytes, or NULL: NAMED_ON, NAME_READ_LINK, NAME_OPEN with OPEN_RUN */
-    struct node *cut, *fifo; /* in between: O_TRUNC is to be done, or a FIFO to be opened, once no lock is held */
+    struct file_facts facts;  /* if answer.facts */
+    char *text;               /* heap, PATH_MAX bytes, or NULL: NAMED_ON, NAME_READ_LINK, NAME_OPEN with OPEN_RUN */
+    bool waits;               /* nothing was done: the name leads into a share, so a task does it, by share_do */
+    struct host_share *share; /* with that, if the name is not relative to an open file of it: TEXT is what is behind */
+    struct node *cut, *fifo;  /* in between: O_TRUNC is to be done, or a FIFO to be opened, once no lock is held */
 };
 
 /* An empty tree with a root. Kernel 0 only, once. */
@@ -44,6 +49,9 @@ int tree_seed(const struct tree_seed *seed);
 void tree_remove_device(const char *name, uint64_t number);
 /* Makes /dev, /proc, /tmp and what is in them, as far as it is not there. */
 void tree_seed_rest(void);
+/* The directory NAME, which begins at the root and is made if it is not there, is where SHARE is from now on; *MOUNT is
+ * its node. -ENOTDIR, -EINVAL, -ENOSPC; -EBUSY: it is the root, or something is mounted there. */
+int tree_mount(const char *name, struct host_share *share, struct node **mount);
 
 /* Does ASKED for USER (NULL: root) with the names FIRST and SECOND (or ""); RESULT->text, if not NULL, is the caller's
  * to free. Any context of kernel 0. Returns answer.value. */

@@ -21,8 +21,9 @@ struct tree_part {     /* node->state; under tree_lock */
     union {
         struct { /* a directory's */
             struct folder entries;
-            struct node *parent; /* with a reference; the root's is itself, without */
-            bool mount;          /* files of another kind are here, made by whoever asks: /proc */
+            struct node *parent;      /* with a reference; the root's is itself, without */
+            bool mount;               /* files of another kind are here, made by whoever asks: /proc, or: */
+            struct host_share *share; /* of a folder of the host: only a task of this kernel can go on (share.h) */
         };
         char *link; /* what a symbolic link says, heap */
         struct fifo *fifo;
@@ -53,6 +54,8 @@ struct walk {
     const char *rest;             /* what is to be walked */
     uint32_t links;               /* followed so far */
     char *text;                   /* heap, PATH_MAX: where REST is once a link was followed, or NULL */
+    /* with WALK_AWAY: what is mounted there, if TEXT is what is behind its name, or NULL */
+    struct host_share *share;
     /* what walk_to_parent has found: */
     const char *name; /* the last part */
     size_t length;
@@ -73,7 +76,7 @@ struct walker {
  * -ENOTDIR. */
 int walk_begin(struct walk *walk, const struct walker *walker, struct node *start, const char *path, uint32_t links);
 /* To the directory of the last part. 0 or a negative errno; WALK_AWAY: PATH goes on at a mount, as TEXT says, which
- * begins at the root. */
+ * begins at the root, or at SHARE. */
 #define WALK_AWAY 1
 int walk_to_parent(struct walk *walk);
 /* From there to the last part itself, which need not exist (NODE is NULL). A link is followed if FOLLOW or a slash is

@@ -166,6 +166,45 @@ static void mount(const char *name)
     spin_unlock(&tree_lock);
 }
 
+static int mount_locked(const char *name, struct host_share *share, struct node **mount)
+{
+    static const struct tree_seed folder = {.mode = FILE_DIRECTORY | 0755};
+    struct entry *entry;
+    struct node *at;
+    const char *last;
+    size_t length;
+    int error = find_locked(name, &at, &last, &length);
+
+    if (error == 0 && length == 0)
+        error = -EBUSY;
+    if (error != 0)
+        return error;
+    entry = folder_find(&tree_of(at)->entries, last, length);
+    if (entry != NULL)
+        *mount = entry->node;
+    else
+        error = add_locked(at, last, length, &folder, mount);
+    if (error == 0 && !tree_is(*mount, FILE_DIRECTORY))
+        error = -ENOTDIR;
+    if (error == 0 && tree_of(*mount)->mount)
+        error = -EBUSY;
+    if (error != 0)
+        return error;
+    tree_of(*mount)->mount = true;
+    tree_of(*mount)->share = share;
+    return 0;
+}
+
+int tree_mount(const char *name, struct host_share *share, struct node **mount)
+{
+    int error;
+
+    spin_lock(&tree_lock);
+    error = mount_locked(name, share, mount);
+    spin_unlock(&tree_lock);
+    return error;
+}
+
 void tree_seed_rest(void)
 {
     static const struct tree_seed rest[] = {

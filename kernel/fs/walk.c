@@ -57,9 +57,13 @@ static int follow_link(struct walk *walk, const struct node *link, const char *a
 static int go_away(struct walk *walk, const struct node *mount, const char *after)
 {
     char name[NAME_MAX + 2];
-    int64_t length = tree_name_locked(mount, NULL, name, sizeof(name));
-    int error = length < 0 ? (int)length : replace(walk, name, (size_t)length, after);
+    int64_t length = 0;
+    int error;
 
+    walk->share = tree_of(mount)->share;
+    if (walk->share == NULL)
+        length = tree_name_locked(mount, NULL, name, sizeof(name));
+    error = length < 0 ? (int)length : replace(walk, name, (size_t)length, after);
     return error != 0 ? error : WALK_AWAY;
 }
 

@@ -118,6 +118,7 @@ struct msg_file_call { /* FILE_CALL; data follows */
     32u /* of FILE_CLOSE: nothing was done: the process may have locks on file ID of KERNEL, which go first */
 #define FILE_SIGNALS 64u /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
 #define FILE_LIMITED_SIZE 256u /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
+#define FILE_NOT_LENT 512u     /* nothing was done: send the data, or take them, for the file's kernel waits */
 #define FILE_TIMED 128u        /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
 #define FILE_SECONDS_SHIFT 9   /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
 
@@ -151,7 +152,8 @@ enum name_operation {
     NAME_RENAME,    /* flags: NAME_NO_REPLACE, NAME_EXCHANGE */
     NAME_READ_LINK, /* what it says follows, with a NUL */
     NAME_CHANGE,    /* change */
-    NAME_MAPPED     /* number: an object; its name follows, with a NUL, behind struct file_facts */
+    NAME_MAPPED,    /* number: an object; its name follows, with a NUL, behind struct file_facts */
+    NAME_WHERE      /* nothing, but whether the directory of the last part is in the tree, or where the name leads */
 };
 
 #define NAME_NO_FOLLOW 1u /* in flags, but of NAME_OPEN and NAME_RENAME: a link as the last part is not followed */

@@ -125,6 +125,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     program = command.add_argument_group("the program")
     program.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", dest="files",
                          help="put a file or folder into the guest (as /NAME when GUEST is not given)")
+    program.add_argument("--share", action="append", default=[], metavar="HOSTDIR:/GUEST[:ro]", dest="shares",
+                         help="a folder of the host that the guest reads and writes, or only reads")
     program.add_argument("--env", action="append", default=[], metavar="K=V", help="set an environment variable")
     program.add_argument("--timeout", type=seconds, metavar="S", help="end the machine after S seconds, with a wait dump")
     output = command.add_argument_group("what is told")

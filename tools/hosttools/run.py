@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO, Iterator
 
-from hosttools import bochs, count, image, linux, qemu, shell, space_events
+from hosttools import bochs, count, image, linux, qemu, share, shell, space_events
 from hosttools.errors import UsageError
 from hosttools.machine import Machine
 from hosttools.paths import ROOT, build_dir, built
@@ -38,6 +38,7 @@ class Plan:
     job: image.Job
     kernel: Path | None  # None for Linux, whose kernel may have to be fetched
     base_image: Path | None
+    shares: tuple[share.Share, ...]
     plugin: Path | None  # that counts, if anything is to be counted
 
     def kernel_options(self) -> str:
@@ -46,7 +47,7 @@ class Plan:
         seed = "" if options.seed is None else f"seed={options.seed}"
         told = space_events.OPTION if options.events else ""
         return " ".join(filter(None, (f"kernels={options.kernels}", seed, inject_options(options.inject), told,
-                                      *options.append)))
+                                      share.kernel_option(self.shares), *options.append)))
 
 
 def inject_options(rule: dict[str, str] | None) -> str:
@@ -73,6 +74,8 @@ def check(options: argparse.Namespace) -> Plan:
             raise UsageError("--os linux with --icount needs --cpus 1: Linux starts its CPUs with loops that never pause")
         if options.boot is not None:
             raise UsageError("--boot is for Kettle; Linux is always loaded directly")
+        if options.shares:
+            raise UsageError("--share is for Kettle: Debian's cloud kernel comes without 9P")
         if options.events:
             raise UsageError("--events is for Kettle: Linux does not tell them")
     base = build_dir() / BASE_IMAGE
@@ -84,6 +87,7 @@ def check(options: argparse.Namespace) -> Plan:
         job = shell.make_job(environment, options.files, base_image)
     else:
         job = image.make_job(options.program, options.arguments, environment, options.files, base_image)
+    shares = share.parse_all(options.shares)
     for name, file in (("--log", options.log), ("--profile", options.profile)):
         if file is not None and not os.path.isdir(os.path.dirname(file) or "."):
             raise UsageError(f"{name} {file}: no such folder")
@@ -94,7 +98,7 @@ def check(options: argparse.Namespace) -> Plan:
     emulator = "bochs" if options.emulator == "bochs" else qemu.PROGRAM
     if shutil.which(emulator) is None:
         raise UsageError(f"{emulator} is not installed: run {ROOT / 'tools' / 'setup'}")
-    return Plan(options, topology, kernels, pace, job, kernel, base_image, plugin)
+    return Plan(options, topology, kernels, pace, job, kernel, base_image, shares, plugin)
 
 
 def _check_pace(options: argparse.Namespace) -> qemu.Pace:
@@ -123,6 +127,8 @@ def _check_counting(options: argparse.Namespace) -> Path | None:
 def _check_bochs(options: argparse.Namespace, topology: Topology) -> None:
     if options.os != "kettle":
         raise UsageError("--emulator bochs runs Kettle only")
+    if options.shares:
+        raise UsageError("--emulator bochs has no shared folders: leave out --share")
     if topology.nodes > 1 or topology.distances is not None:
         raise UsageError("--emulator bochs has no NUMA tables: leave out --nodes and --dist")
     if options.tcg is not None or options.icount is not None:
@@ -137,6 +143,7 @@ def make_machine(plan: Plan, folder: Path, progress: Progress, extra: tuple[str,
     """The machine of PLAN, with its image written into FOLDER; EXTRA options are for QEMU."""
     options = plan.options
     initramfs = folder / "initramfs.cpio"
+    extra += share.qemu_arguments(plan.shares)
     if plan.plugin is not None:
         extra += count.arguments(plan.plugin, folder, plan.kernel, options.profile is not None)
     if options.os == "linux":

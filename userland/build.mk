@@ -97,6 +97,7 @@ USERLAND_PARTS_test-pthreads = tests/tap
 USERLAND_PARTS_test-clone-files = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-reaper = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-zero = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-share = $(USERLAND_PARTS_spread) $(addprefix tests/share_,bytes names host)
 USERLAND_PARTS_test-eventfd = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-timerfd = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-signalfd = tests/tap tests/thread tests/left

@@ -474,10 +474,19 @@ static int64_t do_link(struct course *from, struct course *to)
     return error != 0 ? error : p9_link(share_walk_at(&to->walk), &to->walk.name, fid);
 }
 
-static int check_rename(const struct share_walk *from, const struct share_walk *to, const bool slashes[2],
-                        uint32_t flags)
+/* PATH is ABOVE, or below it. */
+static bool is_below(const char *path, const char *above)
 {
-    bool folder;
+    size_t length = strlen(above);
+
+    return length == 0 || (strncmp(path, above, length) == 0 && (path[length] == '\0' || path[length] == '/'));
+}
+
+/* PATHS: of what is renamed, and of its new name. */
+static int check_rename(const struct share_walk *from, const struct share_walk *to, const bool slashes[2],
+                        char *const paths[2], uint32_t flags)
+{
+    bool folder, onto;
 
     if (from->node == NULL)
         return -ENOENT;
@@ -486,37 +495,44 @@ static int check_rename(const struct share_walk *from, const struct share_walk *
     if ((flags & NAME_EXCHANGE) != 0 && to->node == NULL)
         return -ENOENT;
     folder = (from->node_qid.type & P9_QID_FOLDER) != 0;
+    onto = to->node != NULL && (to->node_qid.type & P9_QID_FOLDER) != 0;
     if (!folder && (slashes[0] || slashes[1]))
         return -ENOTDIR;
+    if (folder && is_below(to->path, paths[0]))
+        return -EINVAL;
+    if (onto && strcmp(paths[0], paths[1]) != 0 && is_below(from->path, paths[1]))
+        return (flags & NAME_EXCHANGE) != 0 ? -EINVAL : -ENOTEMPTY;
     if (flags != 0)
         return -EINVAL; /* as Linux's 9P: the server has no such rename */
     if (to->node == NULL)
         return 0;
-    if (folder && (to->node_qid.type & P9_QID_FOLDER) == 0)
-        return -ENOTDIR;
-    return !folder && (to->node_qid.type & P9_QID_FOLDER) != 0 ? -EISDIR : 0;
+    return folder && !onto ? -ENOTDIR : !folder && onto ? -EISDIR : 0;
 }
 
-static int rename_here(struct share_walk *from, struct share_walk *to)
+static int rename_named(struct share_walk *from, struct share_walk *to, const bool slashes[2], char *const paths[2],
+                        uint32_t flags)
 {
-    char *paths = heap_alloc(2u * PATH_MAX);
-    int error = paths == NULL ? -ENOMEM : share_walk_path(from, paths);
+    int error = share_walk_path(from, paths[0]);
 
     if (error == 0)
-        error = share_walk_path(to, paths + PATH_MAX);
+        error = share_walk_path(to, paths[1]);
+    if (error == 0)
+        error = check_rename(from, to, slashes, paths, flags);
+    if (error == 0 && to->node != NULL && to->node_qid.path == from->node_qid.path)
+        return 0; /* two names of one file stay */
     if (error == 0)
         error = p9_rename(share_walk_at(from), &from->name, share_walk_at(to), &to->name);
-    if (error == 0 && strcmp(paths, paths + PATH_MAX) != 0) {
-        share_paths_change(from->share, paths + PATH_MAX, NULL);
-        share_paths_change(from->share, paths, paths + PATH_MAX);
+    if (error == 0 && strcmp(paths[0], paths[1]) != 0) {
+        share_paths_change(from->share, paths[1], NULL);
+        share_paths_change(from->share, paths[0], paths[1]);
     }
-    heap_free(paths, 2u * PATH_MAX);
     return error;
 }
 
 static int64_t do_rename(struct share_walk *from, struct share_walk *to, uint32_t flags)
 {
     bool slashes[2] = {from->slash, to->slash};
+    char *paths[2];
     int error;
 
     if (from->last != SHARE_NAME)
@@ -528,9 +544,15 @@ static int64_t do_rename(struct share_walk *from, struct share_walk *to, uint32_
     error = share_walk_to_last(from, false);
     if (error == 0)
         error = share_walk_to_last(to, false);
-    if (error == 0)
-        error = check_rename(from, to, slashes, flags);
-    return error != 0 ? error : rename_here(from, to);
+    if (error != 0)
+        return error;
+    paths[0] = heap_alloc(2u * PATH_MAX);
+    if (paths[0] == NULL)
+        return -ENOMEM;
+    paths[1] = paths[0] + PATH_MAX;
+    error = rename_named(from, to, slashes, paths, flags);
+    heap_free(paths[0], 2u * PATH_MAX);
+    return error;
 }
 
 static int64_t do_two(struct course *from, struct course *to, struct tree_result *result)

@@ -46,37 +46,6 @@
 #define MESSAGE_ADDRESS 0xfee00000u
 #define RESET_TURNS 1000000u
 
-#define WRITES 2u /* flags of a descriptor: the device writes it */
-#define NEXT 1u
-#define RING_SIZE (2 * VIRTIO_SLOTS)
-
-struct virtio_descriptor {
-    uint64_t address;
-    uint32_t size;
-    uint16_t flags, next;
-};
-
-struct virtio_available {
-    uint16_t flags, index;
-    uint16_t ring[RING_SIZE];
-};
-
-struct virtio_used {
-    uint16_t flags, index;
-    struct {
-        uint32_t first, written;
-    } ring[RING_SIZE];
-};
-
-struct rings { /* one page; all as aligned as 2.4 wants */
-    struct virtio_descriptor descriptors[RING_SIZE];
-    struct virtio_available available;
-    uint32_t pad;
-    struct virtio_used used;
-};
-
-_Static_assert(sizeof(struct rings) <= PAGE_SIZE && offsetof(struct rings, used) % 4 == 0, "one frame");
-
 static uint64_t physical(const void *object)
 {
     return (uint64_t)(uintptr_t)object - (uint64_t)(uintptr_t)window_direct(0);
@@ -168,7 +137,7 @@ static int agree(const struct virtio *device, uint64_t features)
 /* Queue 0. REGISTERS: where doorbells are, STEP bytes from one to the next. */
 static int start_queue(struct virtio *device, volatile uint8_t *registers, uint32_t size, uint32_t step)
 {
-    struct rings *rings;
+    struct virtio_rings *rings;
     uint32_t length, place;
 
     set16(device, QUEUE_SELECT, 0);
@@ -179,13 +148,9 @@ static int start_queue(struct virtio *device, volatile uint8_t *registers, uint3
     rings = heap_alloc(PAGE_SIZE);
     if (rings == NULL)
         return -ENOMEM;
-    if (length > RING_SIZE)
-        length = RING_SIZE;
-    device->slots = length / 2;
-    device->free = device->slots == 64 ? UINT64_MAX : (1ull << device->slots) - 1;
-    device->descriptors = rings->descriptors;
-    device->available = &rings->available;
-    device->used = &rings->used;
+    if (length > VIRTIO_RING)
+        length = VIRTIO_RING;
+    virtio_queue_init(&device->queue, rings, length);
     device->doorbell = (volatile uint16_t *)(registers + place);
     set16(device, QUEUE_SIZE, (uint16_t)length);
     set16(device, CONFIG_VECTOR, 0);
@@ -219,7 +184,7 @@ int virtio_start(const struct pci_function *function, uint64_t features, struct 
     volatile uint8_t *doorbells;
     int error;
 
-    *out = (struct virtio){.broken = false};
+    *out = (struct virtio){.common = NULL};
     pci_enable(function);
     out->common = map_type(function, TYPE_COMMON, COMMON_SIZE, &unused, &size);
     out->config = map_type(function, TYPE_DEVICE, 1, &unused, &out->config_size);
@@ -240,53 +205,10 @@ int virtio_start(const struct pci_function *function, uint64_t features, struct 
     return error;
 }
 
-uint32_t virtio_next(const struct virtio *device)
-{
-    return device->broken || device->free == 0 ? VIRTIO_NONE : (uint32_t)__builtin_ctzll(device->free);
-}
-
-uint32_t virtio_put(struct virtio *device, uint64_t out, uint32_t size, uint64_t in, uint32_t room)
-{
-    uint32_t slot = virtio_next(device);
-    struct virtio_descriptor *pair;
-
-    if (slot == VIRTIO_NONE)
-        return slot;
-    pair = &device->descriptors[2 * slot];
-    device->free &= ~(1ull << slot);
-    device->waiting |= 1ull << slot;
-    pair[0] = (struct virtio_descriptor){.address = out, .size = size, .flags = NEXT, .next = (uint16_t)(2 * slot + 1)};
-    pair[1] = (struct virtio_descriptor){.address = in, .size = room, .flags = WRITES};
-    device->available->ring[device->put++ % (2 * device->slots)] = (uint16_t)(2 * slot);
-    /* What it says comes before the count that says it is there: stores are not reordered, but by the compiler. */
-    __atomic_store_n(&device->available->index, device->put, __ATOMIC_RELEASE);
-    return slot;
-}
-
 void virtio_ring(struct virtio *device)
 {
     /* We do not use the device's wish to be left alone, so no fence is needed between the count and this. */
     *device->doorbell = 0;
-}
-
-uint32_t virtio_take(struct virtio *device, uint32_t *written)
-{
-    uint16_t index = __atomic_load_n(&device->used->index, __ATOMIC_ACQUIRE);
-    uint32_t first, slot;
-
-    if (device->broken || index == device->taken)
-        return VIRTIO_NONE;
-    first = device->used->ring[device->taken % (2 * device->slots)].first;
-    *written = device->used->ring[device->taken % (2 * device->slots)].written;
-    slot = first / 2;
-    if (first % 2 != 0 || slot >= device->slots || (device->waiting & 1ull << slot) == 0) {
-        device->broken = true;
-        return VIRTIO_NONE;
-    }
-    device->taken++;
-    device->waiting &= ~(1ull << slot);
-    device->free |= 1ull << slot;
-    return slot;
 }
 
 bool virtio_check(struct virtio *device)
@@ -294,8 +216,8 @@ bool virtio_check(struct virtio *device)
     uint8_t status = device->common[STATUS];
 
     if (status == STATUS_GONE || (status & STATUS_RESET) != 0)
-        device->broken = true;
-    if (device->broken)
-        device->common[STATUS] = 0; /* it writes to no memory any more */
-    return device->broken;
+        device->queue.broken = true;
+    if (device->queue.broken)
+        device->common[STATUS] = 0;
+    return device->queue.broken;
 }

@@ -18,7 +18,7 @@ struct virtio_9p {
     struct virtio_9p *next; /* [i] */
     char tag[VIRTIO_9P_TAG_MAX];
     struct spinlock lock;
-    struct virtio queue;                        /* [k] */
+    struct virtio virtio;                       /* [k] */
     struct list waiting;                        /* [k] for a slot */
     struct virtio_9p_request *at[VIRTIO_SLOTS]; /* [k] by slot */
 };
@@ -40,7 +40,7 @@ static void send_locked(struct virtio_9p *device)
 
     while (!list_empty(&device->waiting)) {
         struct virtio_9p_request *request = container_of(device->waiting.next, struct virtio_9p_request, node);
-        uint32_t slot = virtio_next(&device->queue);
+        uint32_t slot = virtio_queue_next(&device->virtio.queue);
 
         if (slot == VIRTIO_NONE)
             break;
@@ -50,11 +50,12 @@ static void send_locked(struct virtio_9p *device)
             request->out[TAG_AT] = (uint8_t)slot;
             request->out[TAG_AT + 1] = 0;
         }
-        virtio_put(&device->queue, physical(request->out), request->size, physical(request->in), request->room);
+        virtio_queue_put(&device->virtio.queue, physical(request->out), request->size, physical(request->in),
+                         request->room);
         ring = true;
     }
     if (ring)
-        virtio_ring(&device->queue);
+        virtio_ring(&device->virtio);
 }
 
 /* The device is broken: everything is over. */
@@ -93,7 +94,7 @@ void virtio_9p_submit(struct virtio_9p *device, struct virtio_9p_request *reques
     request->error = 0;
     spin_lock(&device->lock);
     list_append(&device->waiting, &request->node);
-    if (device->queue.broken)
+    if (device->virtio.queue.broken)
         end_locked(device, &over);
     else
         send_locked(device);
@@ -109,19 +110,19 @@ static void look(struct virtio_9p *device)
 
     list_init(&over);
     spin_lock(&device->lock);
-    was = device->queue.broken;
-    while ((slot = virtio_take(&device->queue, &written)) != VIRTIO_NONE) {
+    was = device->virtio.queue.broken;
+    while ((slot = virtio_queue_take(&device->virtio.queue, &written)) != VIRTIO_NONE) {
         struct virtio_9p_request *request = device->at[slot];
 
         device->at[slot] = NULL;
         request->got = written < request->room ? written : request->room;
         list_append(&over, &request->node);
     }
-    if (!was && virtio_check(&device->queue)) {
+    if (!was && virtio_check(&device->virtio)) {
         log_line("9p: the device %s is gone, or does what it must not: it is not used any more", device->tag);
         end_locked(device, &over);
     }
-    if (!device->queue.broken)
+    if (!device->virtio.queue.broken)
         send_locked(device);
     spin_unlock(&device->lock);
     finish(&over);
@@ -138,10 +139,10 @@ void virtio_9p_interrupt(void)
 /* The configuration is the length of the tag and the tag, without a NUL. */
 static bool read_tag(struct virtio_9p *device)
 {
-    const volatile uint8_t *config = device->queue.config;
+    const volatile uint8_t *config = device->virtio.config;
     uint32_t length = config[0] | (uint32_t)config[1] << 8;
 
-    if (length == 0 || length >= VIRTIO_9P_TAG_MAX || length + 2 > device->queue.config_size)
+    if (length == 0 || length >= VIRTIO_9P_TAG_MAX || length + 2 > device->virtio.config_size)
         return false;
     for (uint32_t i = 0; i < length; i++)
         device->tag[i] = (char)config[2 + i];
@@ -161,7 +162,7 @@ static bool take(const struct pci_function *function, void *context)
     if (device == NULL)
         return false;
     list_init(&device->waiting);
-    error = virtio_start(function, FEATURE_TAG, &device->queue);
+    error = virtio_start(function, FEATURE_TAG, &device->virtio);
     if (error == 0 && read_tag(device)) {
         device->next = devices;
         devices = device;

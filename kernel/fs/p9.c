@@ -199,7 +199,12 @@ int p9_connect(struct p9 *p9, struct virtio_9p *device, struct p9_fid **root, st
     p9_put32(&call.to, 0);
     if (call_do(&call, "root of a 9P server") == 0)
         p9_get_qid(&call.from, qid);
-    return call_end(&call);
+    error = call_end(&call);
+    if (error != 0) {
+        fid_free(*root);
+        *root = NULL;
+    }
+    return error;
 }
 
 int p9_walk(struct p9_fid *fid, const struct p9_name *names, uint32_t count, struct p9_fid **out, struct p9_qid *qids,

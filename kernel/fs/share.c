@@ -135,13 +135,16 @@ int64_t share_path(const struct host_share *share, const char *path, char *out, 
 static void change_path(struct share_open *open, size_t length, const char *to)
 {
     size_t first = strlen(to), rest = strlen(open->path) - length;
+    char *path = first + rest < PATH_MAX ? heap_alloc_unset(first + rest + 1) : NULL;
 
-    if (first + rest >= PATH_MAX) {
+    if (path == NULL) {
         open->nameless = true;
         return;
     }
-    memmove(open->path + first, open->path + length, rest + 1);
-    memcpy(open->path, to, first);
+    memcpy(path, to, first);
+    memcpy(path + first, open->path + length, rest + 1);
+    heap_free(open->path, length + rest + 1);
+    open->path = path;
 }
 
 void share_paths_change(struct host_share *share, const char *path, const char *to)

@@ -62,7 +62,7 @@ struct share_open {           /* file->state */
     struct p9_fid *list;      /* [i] a folder's that is open, or NULL */
     struct share_body *body;  /* [i] with a reference to its node: an opened regular file's, or NULL */
     struct share_mutex mutex; /* held while the file's offset is used */
-    char *path;               /* [k] heap, PATH_MAX: its name below the mount, as path_normalize writes it */
+    char *path;               /* [k] heap, as long as it is: its name below the mount, as path_normalize writes it */
     bool nameless;            /* [k] that name was removed */
 };
 

@@ -12,7 +12,8 @@ static void open_free(struct share_open *open)
 
     p9_drop(open->fid);
     p9_drop(open->list);
-    heap_free(open->path, PATH_MAX);
+    if (open->path != NULL)
+        heap_free(open->path, strlen(open->path) + 1);
     heap_free(open, sizeof(*open));
     if (node != NULL)
         node_put(node);
@@ -49,14 +50,15 @@ static struct share_open *open_make(struct host_share *share, bool body, const s
     list_init(&open->of_share);
     share_mutex_init(&open->mutex);
     open->share = share;
-    open->path = heap_alloc(PATH_MAX);
+    open->path = heap_alloc_unset(strlen(path) + 1);
+    if (open->path != NULL)
+        memcpy(open->path, path, strlen(path) + 1);
     if (open->path != NULL && body)
         open->body = share_body_get(share, qid);
     if (open->path == NULL || (body && open->body == NULL)) {
         open_free(open);
         return NULL;
     }
-    memcpy(open->path, path, strlen(path) + 1);
     return open;
 }
 

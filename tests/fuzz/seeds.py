@@ -148,9 +148,25 @@ def p9_message():
     yield answer(0, 7, struct.pack("<I", 2))
 
 
+def p9_client():
+    """What a 9P server answers, one after the other, as p9_client_fuzz.c takes it: how, length, what is behind the header."""
+    def answer(body):
+        return struct.pack("<BH", 3, len(body)) + bytes(7) + body
+
+    qid = struct.pack("<BIQ", 0x80, 1, 1)
+    start = answer(struct.pack("<IH", 65536, 8) + b"9P2000.L") + answer(qid)
+    yield start + b"\0" + answer(struct.pack("<H", 3) + 3 * qid)
+    yield start + b"\2" + answer(struct.pack("<I", 5) + b"bytes") + b"\2" + answer(struct.pack("<I", 0))
+    yield start + b"\3" + answer(struct.pack("<I", 300))
+    yield start + b"\4" + answer(struct.pack("<I", 27) + qid + struct.pack("<QBH", 1, 4, 3) + b"one")
+    yield start + b"\5" + answer(struct.pack("<H", 4) + b"name")
+    yield start + b"\6" + answer(struct.pack("<Q", 0x7ff) + qid + struct.pack("<III15Q", 0o100644, 0, 0, 1, *[0] * 14))
+    yield start + b"\7" + answer(bytes(64)) + b"\x08" + answer(qid) + b"\x09" + answer(b"")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for generate in (acpi, multiboot2, pvh, cpio, elf, plan, p9_message):
+    for generate in (acpi, multiboot2, pvh, cpio, elf, plan, p9_message, p9_client):
         target = folder / generate.__name__
         target.mkdir(parents=True, exist_ok=True)
         for number, data in enumerate(generate()):

@@ -37,6 +37,12 @@ def test_share_with_messages_held_back(run, tmp_path):
     checked(run("--cpus", "4", "--nodes", "2", "--inject", "seed=3", "--share", f"{tmp_path}:/mnt", "--", "test-share", "/mnt"))
 
 
+@pytest.mark.parametrize("under", ["test-stop", "test-audit"])
+def test_share_while_kernels_stop(run, tmp_path, under):
+    """Files stay open, and are read and written, while kernels stop and start; or the whole machine is audited."""
+    checked(run("--cpus", "4", "--nodes", "2", "--share", f"{tmp_path}:/mnt", "--", under, "under", "test-share", "/mnt"))
+
+
 def test_programs_on_a_share(run, tmp_path):
     """Tests of files that know nothing of shares, in /tmp, which is one."""
     folder = tmp_path / "shared"

@@ -158,7 +158,7 @@ static const struct tap_test tests[] = {
     {"a file that is open has its bytes without a name", share_test_unlinked},
     {"records that threads on all kernels append are all there, whole and in order", share_test_appends},
     {"threads on all kernels write files of their own at once", share_test_writers},
-    {"names of any share_bytes, up to 255 of them", share_test_names},
+    {"names of any bytes, up to 255 of them", share_test_names},
     {"a listing in pieces has each name once, though they are removed meanwhile", share_test_listing},
     {"links lead within the folder, out of it and back", share_test_links},
     {"renaming, which open folders follow", share_test_renames},

@@ -6,6 +6,7 @@
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/share_internal.h"
 #include "kernel/fs/wire.h"
+#include "kernel/lib/string.h"
 #include "mm/frame.h"
 #include "mm/heap.h"
 
@@ -38,7 +39,52 @@ static void end(struct node *node)
         }
     }
     spin_unlock(&lock);
+    if (body != NULL && body->name != NULL)
+        heap_free(body->name, strlen(body->name) + 1);
     heap_free(body, sizeof(*body));
+}
+
+bool share_mapped(struct node *node, char *name, struct file_facts *facts)
+{
+    struct share_body *body = NULL;
+    char *path = heap_alloc(PATH_MAX);
+
+    node_facts(node, facts);
+    spin_lock(&lock);
+    list_for_each(at, bucket_of(node->device)) {
+        if (container_of(at, struct share_body, list)->node == node)
+            body = container_of(at, struct share_body, list);
+    }
+    if (body != NULL) {
+        facts->device = body->share->device;
+        facts->inode = body->path;
+        if (path != NULL && body->name != NULL)
+            memcpy(path, body->name, strlen(body->name) + 1);
+    }
+    spin_unlock(&lock);
+    if (body != NULL && (path == NULL || *path == '\0' || share_path(body->share, path, name, PATH_MAX) < 0))
+        *name = '\0';
+    heap_free(path, PATH_MAX);
+    return body != NULL;
+}
+
+/* For /proc/PID/maps. Without memory it has no name there. */
+static void note_name(struct share_open *open)
+{
+    struct share_body *body = open->body;
+    char *name, *old;
+
+    spin_lock(&open->share->lock);
+    name = heap_alloc_unset(strlen(open->path) + 1);
+    if (name != NULL)
+        memcpy(name, open->path, strlen(open->path) + 1);
+    spin_unlock(&open->share->lock);
+    spin_lock(&lock);
+    old = body->name;
+    body->name = name;
+    spin_unlock(&lock);
+    if (old != NULL)
+        heap_free(old, strlen(old) + 1);
 }
 
 /* With a reference, unless its end is under way. */
@@ -149,6 +195,8 @@ int64_t share_body_map(struct share_open *open, uint32_t home)
     error = load(body, open->fid);
     if (error == 0)
         error = node_maps_grant(body->node, home, false);
+    if (error == 0)
+        note_name(open);
     share_mutex_unlock(&body->mutex);
     return error != 0 ? error : (int64_t)body->node->number;
 }

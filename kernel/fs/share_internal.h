@@ -47,6 +47,7 @@ struct share_body {
     uint64_t path;            /* [i] the file's number at the server */
     struct node *node;        /* [i] whose end is this one's */
     struct share_mutex mutex; /* held for what must be one step: appending, and NODE's content with the server's */
+    char *name;               /* under the lock of bodies: heap, what mapped it last knew it as, or NULL */
     bool loaded;              /* under MUTEX: NODE has what the file had, when that was as SEEN says */
     struct p9_attributes seen;
 };

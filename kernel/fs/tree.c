@@ -482,9 +482,11 @@ static int64_t find_mapped(uint64_t object, struct tree_result *result)
         return -ENOENT;
     result->text = heap_alloc_unset(PATH_MAX);
     if (result->text != NULL) {
-        if (tree_of(node) == NULL || tree_name(node, NULL, result->text, PATH_MAX) < 0)
-            memcpy(result->text, "", 1);
-        tree_facts(node, &result->facts);
+        if (tree_of(node) != NULL || !share_mapped(node, result->text, &result->facts)) {
+            if (tree_of(node) == NULL || tree_name(node, NULL, result->text, PATH_MAX) < 0)
+                memcpy(result->text, "", 1);
+            tree_facts(node, &result->facts);
+        }
         result->answer.facts = 1;
     }
     node_put(node);

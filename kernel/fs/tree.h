@@ -50,7 +50,8 @@ void tree_remove_device(const char *name, uint64_t number);
 /* Makes /dev, /proc, /tmp and what is in them, as far as it is not there. */
 void tree_seed_rest(void);
 /* The directory NAME, which begins at the root and is made if it is not there, is where SHARE is from now on; *MOUNT is
- * its node. -ENOTDIR, -EINVAL, -ENOSPC; -EBUSY: it is the root, or something is mounted there. */
+ * its node. -ENOTDIR, -EINVAL, -ENOSPC; -EBUSY: it is the root, or something is mounted there
+ * or above. */
 int tree_mount(const char *name, struct host_share *share, struct node **mount);
 
 /* Does ASKED for USER (NULL: root) with the names FIRST and SECOND (or ""); RESULT->text, if not NULL, is the caller's

@@ -49,6 +49,8 @@ static int enter_locked(struct node **at, const char *name, size_t length)
         return add_locked(*at, name, length, &folder, at);
     if (!tree_is(entry->node, FILE_DIRECTORY))
         return -ENOTDIR;
+    if (tree_of(entry->node)->mount)
+        return -EBUSY; /* nobody would see what is made there */
     *at = entry->node;
     return 0;
 }

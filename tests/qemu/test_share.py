@@ -177,6 +177,13 @@ def test_a_device_that_is_missing(run, tmp_path):
     assert "share= nothing at /mnt has no device" in done.stderr and "share= makes no sense" in done.stderr, done.explain()
 
 
+@pytest.mark.parametrize("place", ["/bin/hello", "/proc/below"])
+def test_a_place_that_cannot_be(run, tmp_path, place):
+    """So is a place where nothing can be mounted."""
+    done = run("--cpus", "1", "--share", f"{tmp_path}:/mnt", "--append", f"share=kettle0:{place}", "--", "hello")
+    assert done.status == 0 and f"share= kettle0 at {place} cannot be mounted there" in done.stderr, done.explain()
+
+
 @pytest.mark.parametrize("arguments, reason", [
     (("--share", "/nowhere/at/all:/mnt"), "no such folder"),
     (("--share", "/tmp"), "HOSTDIR:/GUESTDIR"),
@@ -184,6 +191,8 @@ def test_a_device_that_is_missing(run, tmp_path):
     (("--share", "/tmp:/"), "the root"),
     (("--share", "/tmp:/a,b"), "comma"),
     (("--share", "/tmp:/mnt", "--share", "/tmp:/mnt/"), "two folders"),
+    (("--share", "/tmp:/mnt", "--share", "/tmp:/mnt/below"), "below /mnt"),
+    (("--share", "/tmp:/proc/self"), "/proc"),
     (("--share", "/tmp:/mnt", "--os", "linux"), "for Kettle"),
     (("--share", "/tmp:/mnt", "--emulator", "bochs"), "bochs"),
 ])

@@ -12,6 +12,7 @@ from typing import Sequence
 from hosttools.errors import UsageError
 
 READ_ONLY = "ro"
+KERNEL_PLACES = ("/proc", "/sys")
 GUEST_MAX = 127  # bytes of a guest path, as the kernel's option has room for
 
 
@@ -53,6 +54,9 @@ def parse_all(texts: Sequence[str]) -> tuple[Share, ...]:
     for place in places:
         if places.count(place) > 1:
             raise UsageError(f"--share: two folders at {place}")
+        for other in (*places, *KERNEL_PLACES):
+            if place.startswith(other + "/") or place in KERNEL_PLACES:
+                raise UsageError(f"--share: {place} cannot be seen below {other}")
     return shares
 
 

@@ -40,6 +40,21 @@ static bool is_share(void)
 
 /* --- mappings, programs, locks --- */
 
+/* A line of /proc/self/maps ends in what the file is called. */
+static bool is_in_maps(const char *name)
+{
+    char line[PATH_MAX + 80], wanted[PATH_MAX + 16];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    bool found = false;
+
+    snprintf(wanted, sizeof(wanted), "%s%s", share_base, name);
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+        found |= strlen(line) > strlen(wanted) && strcmp(line + strlen(line) - strlen(wanted), wanted) == 0;
+    if (maps != NULL)
+        fclose(maps);
+    return found;
+}
+
 static void test_mappings(void)
 {
     int fd = open("mapped", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -66,6 +81,7 @@ static void test_mappings(void)
     if (is_share())
         EXPECT_ERROR((long)mmap(NULL, PAGE, READ_WRITE, MAP_SHARED, fd, 0), EINVAL);
     munmap(private, 4 * PAGE);
+    EXPECT(is_in_maps("/mapped\n"), "no line of /proc/self/maps ends in it");
     close(fd);
     spread_go(1);
     EXPECT(memcmp(shared + PAGE, share_bytes + PAGE, PAGE) == 0, "the mapping stays");

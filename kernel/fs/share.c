@@ -9,6 +9,7 @@
 #include "kernel/fs/text.h"
 #include "kernel/fs/tree.h"
 #include "kernel/lib/log.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 
@@ -141,8 +142,7 @@ static void change_path(struct share_open *open, size_t length, const char *to)
         open->nameless = true;
         return;
     }
-    memcpy(path, to, first);
-    memcpy(path + first, open->path + length, rest + 1);
+    snprintf(path, first + rest + 1, "%s%s", to, open->path + length);
     heap_free(open->path, length + rest + 1);
     open->path = path;
 }

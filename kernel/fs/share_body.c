@@ -160,6 +160,12 @@ static bool is_seen(const struct share_body *body, const struct p9_attributes *n
            body->seen.ctime == now->ctime && body->seen.qid.version == now->qid.version;
 }
 
+void share_body_resize(struct share_body *body, uint64_t size, struct file_answer *answer)
+{
+    if (body->loaded && node_resize(body->node, size, answer) < 0)
+        body->seen.size = UINT64_MAX; /* without memory for it the next mmap reads again */
+}
+
 /* The body is held. The node has what the file has, when this returns 0. */
 static int load(struct share_body *body, struct p9_fid *fid)
 {

@@ -183,13 +183,8 @@ static int64_t resize(struct file *file, int64_t size, struct file_answer *answe
         return -EINVAL;
     share_mutex_lock(&open->body->mutex);
     error = p9_set(open->fid, &change);
-    if (error == 0 && open->body->loaded) {
-        error = node_resize(open->body->node, (uint64_t)size, answer);
-        if (error < 0) { /* what programs map is not what the file has now: the next mmap has it */
-            open->body->seen.mtime = 0;
-            error = 0;
-        }
-    }
+    if (error == 0)
+        share_body_resize(open->body, (uint64_t)size, answer);
     share_mutex_unlock(&open->body->mutex);
     return error;
 }

@@ -1,5 +1,4 @@
-/* What the files of shares have in common: kernel/fs/share.c, share_walk.c, share_name.c, share_open.c, share_file.c,
- * share_body.c.
+/* What the files of shares have in common: kernel/fs/share*.c.
  *
  * Marks: [i] set once, [a] atomic, [k] share->lock. */
 #ifndef KERNEL_FS_SHARE_INTERNAL_H
@@ -51,6 +50,8 @@ struct share_body {
     bool loaded;              /* under MUTEX: NODE has what the file had, when that was as SEEN says */
     struct p9_attributes seen;
 };
+/* MUTEX is held: the file has SIZE bytes now, and so has what programs map of it. ANSWER as node_resize's. */
+void share_body_resize(struct share_body *body, uint64_t size, struct file_answer *answer);
 /* The body of file QID with a reference to its node, or NULL without memory. */
 struct share_body *share_body_get(struct host_share *share, const struct p9_qid *qid);
 
@@ -124,6 +125,22 @@ int share_walk_on(struct share_walk *walk);
 /* The name of the last part below the mount: PATH_MAX bytes at OUT. -ENAMETOOLONG. */
 int share_walk_path(const struct share_walk *walk, char *out);
 void share_walk_end(struct share_walk *walk);
+/* --- operations on a name, whose walk has begun, as tree_do's; SHARE_OUT, too --- */
+
+struct msg_file_name;
+struct tree_result;
+int64_t share_walk_open(struct share_walk *walk, const struct msg_file_name *asked, struct tree_result *result);
+int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *asked, const char *text);
+int64_t share_walk_unlink(struct share_walk *walk, bool folder);
+/* NAME_STAT, NAME_CHANGE, NAME_READ_LINK. EMPTY: FID is an open file, without a name. */
+int64_t share_walk_do(struct share_walk *walk, const struct msg_file_name *asked, struct tree_result *result);
+int64_t share_fid_do(struct host_share *share, struct p9_fid *fid, const struct msg_file_name *asked, bool empty,
+                     struct tree_result *result);
+/* Both walks have come to the folders of their last parts. FILE: what is linked, a FOLDER or none, in place of FROM; or
+ * NULL. */
+int64_t share_walk_link(struct share_walk *from, struct p9_fid *file, bool folder, bool follows, struct share_walk *to);
+int64_t share_walk_rename(struct share_walk *from, struct share_walk *to, uint32_t flags);
+
 static inline struct p9_fid *share_walk_at(const struct share_walk *walk)
 {
     return walk->at != NULL ? walk->at : walk->share->root;

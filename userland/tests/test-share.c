@@ -85,6 +85,9 @@ static void test_mappings(void)
     close(fd);
     spread_go(1);
     EXPECT(memcmp(shared + PAGE, share_bytes + PAGE, PAGE) == 0, "the mapping stays");
+    fd = open("mapped", O_WRONLY | O_TRUNC);
+    EXPECT(write(fd, "again", 5) == 5 && memcmp(shared, "again\0\0\0", 8) == 0, "what is cut off is not mapped");
+    close(fd);
     munmap(shared, 4 * PAGE);
     EXPECT(unlink("mapped") == 0, "%s", strerror(errno));
     spread_go(0);

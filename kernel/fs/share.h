@@ -24,7 +24,8 @@ void share_start(void);
 /* NAME, which begins at file START of this kernel, is relative to, or is, an open file of a share. Any context. */
 bool share_begins(uint64_t start, const char *name);
 /* As tree_do, for names that lead into a share, and for any other: it may wait. Tasks of kernel 0 only. */
-int64_t share_do(const struct msg_file_name *asked, const struct file_user *user, const char *first, const char *second, struct tree_result *result);
+int64_t share_do(const struct msg_file_name *asked, const struct file_user *user, const char *first, const char *second,
+                 struct tree_result *result);
 
 struct node;
 struct file_facts;

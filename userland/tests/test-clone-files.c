@@ -1,5 +1,5 @@
-/* test-clone-files: processes that share descriptors (CLONE_FILES) or the working directory (CLONE_FS), made on any kernel. A
- * Linux program but for where it runs. */
+/* test-clone-files: processes that share descriptors (CLONE_FILES) or the working directory (CLONE_FS), made on any
+ * kernel. A Linux program but for where it runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -68,12 +68,13 @@ static int64_t migrate_area(struct space *space, uint64_t start, uint64_t end, u
 static int64_t migrate(struct space *space, uint64_t from, uint64_t to)
 {
     struct msg_space_areas *head = heap_alloc(MSG_MAX);
-    const struct msg_space_area *areas = (const struct msg_space_area *)(head + 1);
+    const struct msg_space_area *areas;
     uint64_t at = 0;
     int64_t left = 0;
 
     if (head == NULL)
         return -ENOMEM;
+    areas = (const struct msg_space_area *)(head + 1);
     do {
         int length = space_areas_of(space->id, space->home, at, head);
         uint64_t count = length < 0 ? 0 : ((uint64_t)length - sizeof(*head)) / sizeof(*areas);

@@ -311,17 +311,16 @@ int64_t children_adopt(struct group *group, const struct msg_process_call *call,
     result->parent = process->parent;
     if (group->exiting || process->attributes[ATTRIBUTE_REAPER] == 0)
         error = -EAGAIN;
-    else if (child == NULL)
-        error = -ENOMEM;
-    if (error == 0) {
+    if (error == 0 && child != NULL) {
         child->id = (uint32_t)call->a;
         child->group = (uint32_t)(call->a >> 32);
         child->exit_signal = SIGCHLD;
         list_append(&process->children, &child->node);
     }
     spin_unlock(&group->lock);
-    if (error != 0)
-        heap_free(child, sizeof(*child));
+    if (error == 0)
+        return child != NULL ? 0 : -ENOMEM;
+    heap_free(child, sizeof(*child));
     return error;
 }
 

@@ -13,7 +13,7 @@
 
 static int64_t change_fd(int64_t fd, const struct node_change *change)
 {
-    return fd < 0 ? -EBADF : name_change(NULL, thread_current()->group, (int32_t)fd, change);
+    return fd < 0 ? -EBADF : name_change(thread_current()->group, (int32_t)fd, change);
 }
 
 /* FLAGS: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */

@@ -41,7 +41,7 @@ int64_t call_pidfd_open(struct call *c)
 
 int64_t call_pidfd_send_signal(struct call *c)
 {
-    struct signal_info info;
+    struct signal_info info = {.signal = 0};
     struct pidfd_facts facts;
     struct file_answer answer;
     int64_t error;

@@ -287,18 +287,36 @@ static int64_t check_run(const struct file_place *place, struct name_result *res
     return (result->facts.mode & FILE_TYPE_MASK) == FILE_REGULAR && (result->facts.mode & 0111) != 0 ? 0 : -EACCES;
 }
 
-int64_t name_change(const struct file_place *place, struct group *group, int32_t fd, const struct node_change *change)
+/* What goes with FILE_CHANGE: who asks, if that is not root. */
+struct user_change {
+    struct node_change change;
+    struct file_user user;
+};
+
+static size_t change_by_user(const struct node_change *change, struct user_change *out)
+{
+    out->change = *change;
+    return sizeof(out->change) + permission_user(&thread_current()->context.credentials, &out->user);
+}
+
+int64_t name_change(struct group *group, int32_t fd, const struct node_change *change)
 {
     struct file_request request = {.operation = FILE_CHANGE, .fd = fd};
-    struct {
-        struct node_change change;
-        struct file_user user;
-    } data = {.change = *change};
     struct file_answer answer;
-    size_t size = sizeof(data.change) + permission_user(&thread_current()->context.credentials, &data.user);
+    struct user_change data;
+    size_t size = change_by_user(change, &data);
 
-    return place != NULL ? file_call_at(place, &request, &data, size, NULL, 0, &answer)
-                         : file_call(group, &request, &data, size, NULL, 0, &answer);
+    return file_call(group, &request, &data, size, NULL, 0, &answer);
+}
+
+static int64_t change_at(const struct file_place *place, const struct node_change *change)
+{
+    struct file_request request = {.operation = FILE_CHANGE, .fd = -1};
+    struct file_answer answer;
+    struct user_change data;
+    size_t size = change_by_user(change, &data);
+
+    return file_call_at(place, &request, &data, size, NULL, 0, &answer);
 }
 
 /* What is open as PLACE, and has no name, is opened once more, or asked. */
@@ -313,7 +331,7 @@ static int64_t do_magic(const struct msg_file_name *asked, const struct file_pla
         error = file_call_at(place, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
         return error < 0 ? error : 0;
     case NAME_CHANGE:
-        return name_change(place, NULL, -1, &asked->change);
+        return change_at(place, &asked->change);
     case NAME_OPEN:
         if ((asked->flags & OPEN_RUN) != 0)
             error = check_run(place, result);

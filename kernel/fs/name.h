@@ -31,8 +31,8 @@ void name_init(void);
  */
 int64_t name_do(struct group *group, const struct msg_file_name *asked, const struct name *first,
                 const struct name *second, struct name_result *result);
-/* Makes CHANGE, for the current thread, to the file at PLACE, or if that is NULL to that of descriptor FD of GROUP. */
-int64_t name_change(const struct file_place *place, struct group *group, int32_t fd, const struct node_change *change);
+/* Makes CHANGE, for the current thread, to the file that is descriptor FD of GROUP. */
+int64_t name_change(struct group *group, int32_t fd, const struct node_change *change);
 void name_result_free(struct name_result *result);
 /* As open(2), with all flags; -ERESTARTSYS too: interrupted while a FIFO's other end is waited for. Of RESULT only the
  * text needs to be freed. */

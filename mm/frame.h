@@ -25,9 +25,9 @@ uint64_t frame_alloc_zeroed(void);
 /* One frame for a page of a program, zeroed or not, and a zeroed one for the tables of such pages. 0 already when only
  * the last frames are left: those are for the kernel's own objects and, half of them, for tables. */
 uint64_t frame_alloc_page(bool zeroed);
-/* The same from memory of one of NODES. */
-uint64_t frame_alloc_page_on(uint64_t nodes, bool zeroed);
 uint64_t frame_alloc_table(void);
+/* As frame_alloc_page, from memory of a node of SET, a bit for each. */
+uint64_t frame_alloc_page_on(uint64_t set, bool zeroed);
 /* 2^ORDER contiguous frames, aligned to their size, for pages of a program, contents unspecified. Each is a single
  * frame from now on, which one space has: all are given back one by one by frame_release, and come together again as
  * they are. 0 already when only the last frames are left. */

@@ -74,9 +74,7 @@ uint64_t frame_from_node(uint32_t node, uint64_t source)
             owners |= 1ull << instance.plan.ranges[i].kernel;
     }
     owners &= msg_peers_reachable();
-    while (owners != 0 && frame == 0) {
-        uint32_t kernel = nearest(owners);
-
+    for (uint32_t kernel = nearest(owners); kernel != KERNELS_MAX && frame == 0; kernel = nearest(owners)) {
         owners &= ~(1ull << kernel);
         frame = ask(kernel, source, 1ull << node);
     }

@@ -10,10 +10,12 @@ static uint32_t count_of(uint64_t nodes)
     return kernel_set_count(nodes);
 }
 
-/* The INDEXth node of NODES, from 0, in turn. */
+/* The INDEXth node of NODES, from 0, in turn; there is one. */
 static uint32_t nth(uint64_t nodes, uint32_t index)
 {
-    for (index %= count_of(nodes); index > 0; index--)
+    uint32_t count = count_of(nodes);
+
+    for (index = count != 0 ? index % count : 0; index > 0; index--)
         nodes &= nodes - 1;
     return (uint32_t)__builtin_ctzll(nodes);
 }

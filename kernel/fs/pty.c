@@ -370,10 +370,10 @@ static int64_t number_pty(struct pty *pty)
     spin_lock(&ptys_lock);
     for (at = ptys.next; at != &ptys && container_of(at, struct pty, node)->index == index; at = at->next)
         index++;
+    pty->index = index;
     if (index < PTY_MAX)
         list_insert_before(&pty->node, at);
     spin_unlock(&ptys_lock);
-    pty->index = index;
     /* The minor's upper bits lie above the major, as Linux encodes a device. */
     pty->tty.number = (index & 0xff) | SLAVE_MAJOR << 8 | (uint64_t)(index & ~0xffu) << 12;
     return index < PTY_MAX ? 0 : -ENOSPC;

@@ -39,8 +39,8 @@ void session_look_after(uint32_t group, uint32_t session, uint32_t except)
     struct msg_process_group_found found;
 
     process_group_look(group, session, except, &found);
-    if (found.parents != 0 || found.stopped == 0)
-        return;
+    if (found.parents != 0 || found.stopped == 0 || found.session != session)
+        return; /* one of another session was not kept from being orphaned by what has ended */
     for (uint32_t i = 0; i < 2; i++) {
         struct signal_info info = {.signal = signals[i], .code = SI_KERNEL};
 

@@ -53,6 +53,7 @@ void pty_test_tostop(void);
 void pty_test_background_modes(void);
 void pty_test_orphans_do_not_stop(void);
 void pty_test_orphaned_while_stopped(void);
+void pty_test_other_session_stopped(void);
 void pty_test_leader_ends(void);
 void pty_test_hang_up(void);
 void pty_test_window(void);

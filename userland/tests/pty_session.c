@@ -433,6 +433,45 @@ void pty_test_orphaned_while_stopped(void)
     pty_unmake();
 }
 
+/* Leads a session; once it goes on it says whether it was hung up. */
+static int stops_in_own_session(void)
+{
+    MUST(setsid() == getpid());
+    on_signal(SIGHUP, take);
+    on_signal(SIGCONT, take);
+    raise(SIGSTOP);
+    while (taken[SIGCONT] == 0)
+        usleep(1000);
+    pty_tell(taken[SIGHUP] == 0 ? 'c' : 'h');
+    return 0;
+}
+
+/* Ends while its child, in another session, is stopped; another child has that go on later. */
+static int leaves_other_session(void)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(stops_in_own_session());
+    MUST(WIFSTOPPED(status_of(child)));
+    if (fork() == 0) {
+        pty_hear();
+        _exit(kill(child, SIGCONT));
+    }
+    return 0;
+}
+
+void pty_test_other_session_stopped(void)
+{
+    if (!pty_make(false))
+        return;
+    EXPECT_CHILD(leaves_other_session);
+    usleep(50000);
+    pty_tell('x');
+    EXPECT(pty_hear() == 'c', "the end of a parent in another session is nothing to it");
+    pty_unmake();
+}
+
 /* --- ends --- */
 
 static int hears_hang_up(void)

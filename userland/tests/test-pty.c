@@ -543,6 +543,8 @@ static const struct tap_test tests[] = {
     {"stop signals of terminals do nothing to an orphaned process group, and reading is EIO",
      pty_test_orphans_do_not_stop},
     {"a stopped process group that becomes orphaned gets SIGHUP and SIGCONT", pty_test_orphaned_while_stopped},
+    {"a stopped process in another session than its parent's hears nothing of the parent's end",
+     pty_test_other_session_stopped},
     {"the end of a session's leader hangs up its foreground", pty_test_leader_ends},
     {"the end of the master hangs up: SIGHUP for the leader, an end for reads, errors for all else", pty_test_hang_up},
     {"a change of size is SIGWINCH for the foreground, once", pty_test_window},

@@ -287,11 +287,10 @@ static void master_release(struct file *file)
 
     write_name(pty, name);
     tree_remove_device(name, pty->tty.number);
-    tty_remove(&pty->tty);
-    spin_lock(&ptys_lock);
+    tty_hang_up(&pty->tty);
+    spin_lock(&ptys_lock); /* the number is free only now: nobody finds this terminal under it */
     list_remove(&pty->node);
     spin_unlock(&ptys_lock);
-    tty_hang_up(&pty->tty);
 }
 
 static void forget(struct file *file)

@@ -55,13 +55,6 @@ void tty_add(struct tty *tty)
     spin_unlock(&ttys_lock);
 }
 
-void tty_remove(struct tty *tty)
-{
-    spin_lock(&ttys_lock);
-    list_remove(&tty->node);
-    spin_unlock(&ttys_lock);
-}
-
 uint32_t tty_room_locked(const struct tty *tty)
 {
     uint32_t room = tty->output.size - tty_ring_used(&tty->output);
@@ -204,6 +197,23 @@ static struct tty *find_session_locked(uint32_t session)
     return NULL;
 }
 
+/* What hung-up terminals of SESSION have left: the foreground group of the last one, 0: nothing. */
+static uint32_t take_left_locked(uint32_t session)
+{
+    uint32_t group = 0;
+
+    list_for_each_safe(node, &left_over) {
+        struct left *left = container_of(node, struct left, node);
+
+        if (left->session != session)
+            continue;
+        group = left->foreground;
+        list_remove(&left->node);
+        heap_free(left, sizeof(*left));
+    }
+    return group;
+}
+
 /* The terminal becomes that of the caller's session, as Linux's tiocsctty. */
 static int64_t adopt(struct tty *tty, uint32_t command, const void *data)
 {
@@ -222,6 +232,7 @@ static int64_t adopt(struct tty *tty, uint32_t command, const void *data)
     else if (tty->session != 0 && (command == TIOC_ADOPT || who.argument != 1 || who.root == 0))
         result = -EPERM; /* root may steal it by argument 1 */
     else {
+        take_left_locked(who.session); /* another takes the place of one that was hung up */
         tty->session = who.session;
         tty->foreground = who.group;
     }
@@ -320,6 +331,7 @@ void tty_hang_up(struct tty *tty)
     uint32_t session, foreground;
 
     spin_lock(&ttys_lock);
+    list_remove(&tty->node);
     spin_lock(&tty->lock);
     session = tty->session;
     foreground = tty->foreground;
@@ -346,9 +358,9 @@ void tty_hang_up(struct tty *tty)
 /* The terminal of SESSION gives it up; its foreground group, or 0. */
 static uint32_t take_from_locked(uint32_t session, bool *again)
 {
-    uint32_t group = 0;
+    uint32_t group = 0, left = take_left_locked(session);
 
-    *again = false;
+    *again = left != 0;
     list_for_each(node, &ttys) {
         struct tty *tty = container_of(node, struct tty, node);
 
@@ -359,17 +371,7 @@ static uint32_t take_from_locked(uint32_t session, bool *again)
         }
         spin_unlock(&tty->lock);
     }
-    list_for_each_safe(node, &left_over) {
-        struct left *left = container_of(node, struct left, node);
-
-        if (left->session != session)
-            continue;
-        group = left->foreground;
-        *again = true;
-        list_remove(&left->node);
-        heap_free(left, sizeof(*left));
-    }
-    return group;
+    return left != 0 ? left : group;
 }
 
 void tty_session_ended(uint32_t session)

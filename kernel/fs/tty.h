@@ -118,7 +118,6 @@ struct tty_identity {
 void tty_init(struct tty *tty);
 /* What the driver has: not yet in the table. */
 void tty_add(struct tty *tty);
-void tty_remove(struct tty *tty);
 
 /* Operations of open files whose state is a struct tty. */
 int64_t tty_act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
@@ -143,7 +142,8 @@ void tty_input_locked(struct tty *tty, uint8_t byte, struct tty_after *after);
 /* Who reads is to look. Under the lock. */
 void tty_readable_locked(struct tty *tty, struct tty_after *after);
 
-/* The other side has gone: reads find the end, the session's leader gets SIGHUP and SIGCONT. Without locks. */
+/* The other side has gone: reads find the end, the session's leader gets SIGHUP and SIGCONT, and nobody finds it in the
+ * table any more. Without locks. */
 void tty_hang_up(struct tty *tty);
 /* The leader of SESSION has ended: its foreground group gets SIGHUP, the terminal is nobody's. Kernel 0, any context.
  */

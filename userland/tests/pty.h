@@ -56,6 +56,7 @@ void pty_test_orphaned_while_stopped(void);
 void pty_test_other_session_stopped(void);
 void pty_test_leader_ends(void);
 void pty_test_hang_up(void);
+void pty_test_hang_up_before(void);
 void pty_test_window(void);
 
 #endif

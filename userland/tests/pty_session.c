@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -552,6 +553,50 @@ void pty_test_hang_up(void)
     pty_master = -1;
     EXPECT_ENDED(child, 0);
     EXPECT(pty_hear() == 'h', "the job was told at the leader's end");
+    pty_unmake();
+}
+
+/* After a hang-up the leader takes another terminal, in which another job is in the foreground. */
+static int hung_up_before(void)
+{
+    struct pollfd state = {.fd = 0};
+    int master, slave;
+    pid_t first, job;
+
+    pty_lead();
+    signal(SIGHUP, SIG_IGN);
+    first = start_job(idle);
+    MUST(tcsetpgrp(0, first) == 0);
+    pty_tell('l');
+    MUST(poll(&state, 1, -1) == 1 && (state.revents & POLLHUP) != 0);
+    kill(first, SIGKILL);
+    MUST(waitpid(first, NULL, 0) == first);
+    master = posix_openpt(O_RDWR | O_NOCTTY);
+    MUST(master >= 0 && unlockpt(master) == 0);
+    slave = open(ptsname(master), O_RDWR);
+    MUST(slave >= 0);
+    job = start_job(hears_hang_up);
+    MUST(tcsetpgrp(slave, job) == 0);
+    MUST(pty_hear() == 'e');
+    return 0;
+}
+
+void pty_test_hang_up_before(void)
+{
+    pid_t child;
+
+    if (!pty_make(true))
+        return;
+    close(pty_slave);
+    pty_slave = -1;
+    child = pty_start(hung_up_before);
+    EXPECT(pty_hear() == 'l', "it leads");
+    close(pty_master);
+    pty_master = -1;
+    EXPECT(pty_hear() == 'i', "the job waits");
+    pty_tell('e');
+    EXPECT_ENDED(child, 0);
+    EXPECT(pty_hear() == 'h', "the foreground was hung up");
     pty_unmake();
 }
 

@@ -547,6 +547,8 @@ static const struct tap_test tests[] = {
      pty_test_other_session_stopped},
     {"the end of a session's leader hangs up its foreground", pty_test_leader_ends},
     {"the end of the master hangs up: SIGHUP for the leader, an end for reads, errors for all else", pty_test_hang_up},
+    {"after a hang-up the end of a leader with another terminal hangs up the foreground of that",
+     pty_test_hang_up_before},
     {"a change of size is SIGWINCH for the foreground, once", pty_test_window},
 };
 

@@ -4,6 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
+#include "kernel/fs/path.h"
 #include "kernel/fs/tree.h"
 #include "kernel/fs/tty.h"
 #include "kernel/lib/printf.h"
@@ -43,6 +44,12 @@ static struct list ptys = {&ptys, &ptys}; /* [p] under ptys_lock */
 static struct pty *pty_of(const struct file *file)
 {
     return container_of(file->state, struct pty, tty);
+}
+
+/* Without the slash at its beginning. */
+static void write_name(const struct pty *pty, char name[NAME_SIZE - 1])
+{
+    snprintf(name, NAME_SIZE - 1, "dev/pts/%u", pty->index);
 }
 
 static void put_pty(struct pty *pty)
@@ -204,10 +211,26 @@ static uint32_t master_poll(struct file *file)
     return result;
 }
 
+/* Those of the slave's name, if it is there still: whoever has it open finds it by them, as ttyname(3) does. */
+static void find_facts(const struct pty *pty, struct file_facts *facts)
+{
+    const struct msg_file_name asked = {.operation = NAME_STAT, .flags = NAME_NO_FOLLOW};
+    char name[NAME_SIZE] = "/";
+    struct tree_result result;
+
+    write_name(pty, name + 1);
+    *facts = (struct file_facts){.device = 4, .number = pty->tty.number, .mode = FILE_CHARACTER | 0620};
+    if (tree_do(&asked, NULL, name, "", &result) == 0 && result.answer.what == NAMED_DONE && result.answer.facts != 0 &&
+        result.facts.number == facts->number)
+        *facts = result.facts;
+    if (result.text != NULL)
+        heap_free(result.text, PATH_MAX);
+}
+
 /* Opens the slave for who has the master: *DATA is the file. */
 static int64_t open_peer(struct pty *pty, void *data)
 {
-    struct file_facts facts = {.device = 4, .number = pty->tty.number, .mode = FILE_CHARACTER | 0620};
+    struct file_facts facts;
     struct file *file;
     uint32_t flags;
     int64_t error;
@@ -215,6 +238,7 @@ static int64_t open_peer(struct pty *pty, void *data)
     memcpy(&flags, data, sizeof(flags));
     if ((flags & ~(OPEN_ACCESS | OPEN_NONBLOCK | OPEN_CLOEXEC | OPEN_NO_TERMINAL)) != 0)
         return -EINVAL;
+    find_facts(pty, &facts);
     error = pty_open_slave_locked(&pty->tty, &facts, flags, &file);
     if (error == 0)
         memcpy(data, &file->id, sizeof(file->id));
@@ -273,11 +297,6 @@ static int64_t master_control(struct file *file, uint32_t command, void *data)
     spin_unlock(&pty->tty.lock);
     tty_finish(&pty->tty, &after);
     return result;
-}
-
-static void write_name(const struct pty *pty, char name[NAME_SIZE])
-{
-    snprintf(name, NAME_SIZE, "dev/pts/%u", pty->index);
 }
 
 static void master_release(struct file *file)

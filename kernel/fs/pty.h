@@ -11,7 +11,8 @@ struct tty;
 
 /* A new pair: its master, whose slave is locked and belongs to user UID. -ENOMEM; -ENOSPC: there are PTY_MAX. */
 int64_t pty_create(uint32_t flags, uint32_t uid, struct file **out);
-/* Opens the slave TTY. -EIO: it is locked; -ENOMEM. Under the lock of the table of terminals. */
+/* Opens the slave TTY. -EIO: it is locked; -ENOMEM. Under the lock of the table of terminals, or the caller has its
+ * master. */
 int64_t pty_open_slave_locked(struct tty *tty, const struct file_facts *facts, uint32_t flags, struct file **out);
 
 #endif

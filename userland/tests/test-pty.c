@@ -100,6 +100,7 @@ static void test_names(void)
 static void test_lock(void)
 {
     int lock = 1, slave;
+    char terminal[64];
 
     if (!pty_make(false))
         return;
@@ -111,6 +112,7 @@ static void test_lock(void)
     slave = ioctl(pty_master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     EXPECT(slave >= 0 && isatty(slave) && (fcntl(slave, F_GETFD) & FD_CLOEXEC) != 0, "%s", strerror(errno));
     EXPECT(pty_put(slave, "peer") && pty_await(pty_master, "peer"), "it is the slave");
+    EXPECT(ttyname_r(slave, terminal, sizeof(terminal)) == 0 && strcmp(terminal, pty_name) == 0, "its name");
     close(slave);
     pty_slave = open(pty_name, O_RDWR | O_NOCTTY);
     EXPECT(pty_slave >= 0, "%s", strerror(errno));

@@ -48,7 +48,7 @@ struct file_answer;
 #define OPEN_TEMPORARY 020000000u                   /* O_TMPFILE without O_DIRECTORY, which it has, too */
 #define OPEN_RUN 040000000u                         /* ours: to execute it */
 #define OPEN_QUIET 0100000000u                      /* ours: inotify tells neither this nor its close */
-#define OPEN_ANYWAY 0200000000u                     /* ours: a terminal that is locked */
+#define OPEN_ANYWAY 0200000000u                     /* ours: root's, for exclusive terminals */
 #define OPEN_SETTABLE (OPEN_APPEND | OPEN_NONBLOCK) /* by F_SETFL */
 
 #define POLL_IN 0x001u

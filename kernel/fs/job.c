@@ -88,6 +88,8 @@ int64_t job_open(uint64_t number, uint32_t flags, struct file_place *place)
 {
     uint32_t words[2] = {flags & (OPEN_ACCESS | OPEN_NONBLOCK), 0};
 
+    if (credentials_root(&thread_current()->context.credentials))
+        words[0] |= number == TTY_OWN ? OPEN_ANYWAY : 0;
     words[1] = number == TTY_OWN ? ask_home(PROCESS_GET_SESSION) : thread_current()->context.credentials.fsuid;
     return anonymous_make_at(0, number == TTY_OWN ? ANONYMOUS_TERMINAL : ANONYMOUS_PTY, 0, words, sizeof(words), place);
 }

@@ -142,8 +142,10 @@ static int64_t open_terminal(struct node *node, uint32_t flags, struct tree_resu
 static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tree_result *result)
 {
     bool truncate = (flags & OPEN_TRUNCATE) != 0 && !made;
+    uint32_t anyway = flags & OPEN_ANYWAY;
     int64_t error;
 
+    flags &= ~OPEN_ANYWAY;
     if ((flags & (OPEN_PATH | OPEN_QUIET)) == 0 && !truncate &&
         (tree_is(node, FILE_REGULAR) || tree_is(node, FILE_DIRECTORY)))
         inotify_locked(node, WATCH_OPEN);
@@ -173,7 +175,7 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
         return 0;
     }
     if (tree_is(node, FILE_CHARACTER) && device_is_terminal(node->device))
-        return open_terminal(node, flags, result);
+        return open_terminal(node, flags | anyway, result);
     tree_facts(node, &result->facts);
     result->answer.facts = 1;
     result->answer.number = node->device;
@@ -183,7 +185,7 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
 
 int64_t tree_open(struct walk *walk, const struct msg_file_name *asked, struct tree_result *result, struct node **made)
 {
-    uint32_t flags = asked->flags;
+    uint32_t flags = (asked->flags & ~OPEN_ANYWAY) | (permission_root(walk->user) ? OPEN_ANYWAY : 0);
     bool is_new = false;
     int64_t error;
 

@@ -215,8 +215,10 @@ static uint32_t take_left_locked(uint32_t session)
 }
 
 /* The terminal becomes that of the caller's session, as Linux's tiocsctty. */
-static int64_t adopt(struct tty *tty, uint32_t command, const void *data)
+static int64_t adopt(const struct file *file, uint32_t command, const void *data)
 {
+    struct tty *tty = file->state;
+    bool by_opening = command == TIOC_ADOPT, reads = (file->flags & OPEN_ACCESS) != 1;
     struct tty_identity who;
     int64_t result = 0;
 
@@ -229,8 +231,10 @@ static int64_t adopt(struct tty *tty, uint32_t command, const void *data)
         result = 0; /* it is already */
     else if (who.process != who.session || find_session_locked(who.session) != NULL)
         result = -EPERM;
-    else if (tty->session != 0 && (command == TIOC_ADOPT || who.argument != 1 || who.root == 0))
+    else if (tty->session != 0 && (by_opening || who.argument != 1 || who.root == 0))
         result = -EPERM; /* root may steal it by argument 1 */
+    else if ((!reads && (by_opening || who.root == 0)) || (by_opening && file->facts.number == TERMINAL_CONSOLE))
+        result = -EPERM; /* who may only write to a terminal is not to rule it */
     else {
         take_left_locked(who.session); /* another takes the place of one that was hung up */
         tty->session = who.session;
@@ -248,7 +252,7 @@ int64_t tty_control(struct file *file, uint32_t command, void *data)
     int64_t result;
 
     if (command == TIOCSCTTY || command == TIOC_ADOPT)
-        return adopt(tty, command, data);
+        return adopt(file, command, data);
     spin_lock(&tty->lock);
     result = tty->hung ? -EIO : tty_control_locked(tty, false, command, data, &after);
     tty_move_locked(tty, &after);
@@ -410,7 +414,10 @@ static int64_t open_locked(struct tty *tty, const struct file_facts *facts, uint
     spin_lock(&tty->lock);
     if (tty->hung)
         error = -EIO;
+    else if (tty->exclusive && (flags & OPEN_ANYWAY) == 0)
+        error = -EBUSY;
     spin_unlock(&tty->lock);
+    flags &= ~OPEN_ANYWAY;
     if (error == 0 && tty_is_slave(tty->number))
         return pty_open_slave_locked(tty, facts, flags, out);
     if (error != 0)

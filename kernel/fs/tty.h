@@ -87,7 +87,7 @@ struct tty {
     bool write_wanted;      /* [k] somebody found no room */
     bool hung;              /* [k] the other side has gone */
     bool holds_writers;     /* [i] while output is stopped nothing is written */
-    bool exclusive;         /* [k] TIOCEXCL; there is only root, who may open it all the same */
+    bool exclusive;         /* [k] TIOCEXCL: only root opens it */
     uint32_t foreground;    /* [k] process group, 0: none */
     uint32_t session;       /* [k] 0: nobody's controlling terminal */
     uint16_t window[4];     /* [k] rows, columns, and in dots */
@@ -149,10 +149,10 @@ void tty_hang_up(struct tty *tty);
  */
 void tty_session_ended(uint32_t session);
 
-/* Opens the terminal NUMBER for a name whose node has FACTS. -ENXIO: there is none; -EIO: it is locked or hung up;
- * -ENOMEM. *SESSION: whose it is. */
+/* Opens the terminal NUMBER for a name whose node has FACTS; FLAGS: with OPEN_ANYWAY for root. -ENXIO: there is none;
+ * -EIO: it is locked or hung up; -EBUSY: it is exclusive; -ENOMEM. *SESSION: whose it is. */
 int64_t tty_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out, uint32_t *session);
-/* The terminal of SESSION. -ENXIO, -ENOMEM. */
+/* The terminal of SESSION, likewise. */
 int64_t tty_open_own(uint32_t session, uint32_t flags, struct file **out);
 /* The terminal of SESSION: device << 32 | process group in the foreground. 0: it has none. */
 int64_t tty_of_session(uint32_t session);

@@ -83,6 +83,9 @@ static int owner(void)
 
     MUST(setsid() == getpid());
     MUST(open("/dev/tty", O_RDWR) == -1 && errno == ENXIO);
+    fd = open(pty_name, O_WRONLY);
+    MUST(fd >= 0 && tcgetpgrp(fd) == -1 && errno == ENOTTY); /* who only writes does not get it */
+    close(fd);
     fd = open(pty_name, O_RDWR | O_NOCTTY);
     MUST(fd >= 0);
     MUST(tcgetpgrp(fd) == -1 && errno == ENOTTY);

@@ -149,6 +149,27 @@ static void test_nobody_there(void)
     pty_unmake();
 }
 
+static int opens_exclusive(void)
+{
+    int slave = open(pty_name, O_RDWR | O_NOCTTY);
+
+    MUST(slave >= 0); /* root may */
+    MUST(setuid(1000) == 0);
+    MUST(open(pty_name, O_RDWR | O_NOCTTY) == -1 && errno == EBUSY);
+    MUST(ioctl(slave, TIOCNXCL) == 0);
+    MUST(open(pty_name, O_RDWR | O_NOCTTY) >= 0);
+    return 0;
+}
+
+static void test_exclusive(void)
+{
+    if (!pty_make(true))
+        return;
+    EXPECT(chmod(pty_name, 0666) == 0 && ioctl(pty_slave, TIOCEXCL) == 0, "%s", strerror(errno));
+    EXPECT_CHILD(opens_exclusive);
+    pty_unmake();
+}
+
 static int waits_at_master(void)
 {
     char byte;
@@ -520,6 +541,7 @@ static void test_many(void)
 static const struct tap_test tests[] = {
     {"a pair has a name in /dev/pts while there is a master, and names are used again", test_names},
     {"a locked slave is not opened; the master's holder opens it without its name", test_lock},
+    {"an exclusive terminal is opened by root only", test_exclusive},
     {"the master reads what is left, then EIO, when no slave is open, until one is", test_ends_of_slave},
     {"what is written to a master before anybody has its slave open is read later", test_nobody_there},
     {"the end of the last slave ends a wait at the master", test_wakes_master},

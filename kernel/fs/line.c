@@ -119,22 +119,30 @@ static uint16_t *entry(struct line *line, uint32_t at)
     return &line->bytes[at % LINE_SIZE];
 }
 
-/* The column behind the line being typed up to entry END, which starts at column line->start. */
-static uint32_t column_at(struct line *line, uint32_t end)
+/* Columns that BYTE of the line being typed takes on the screen, no tab. */
+static uint32_t columns_of(const struct line *line, uint8_t byte)
 {
-    uint32_t column = line->start;
+    if (shown_with_hat(line, byte))
+        return 2;
+    return is_control(byte) || is_rest(line, byte) ? 0 : 1;
+}
 
-    for (uint32_t at = line->ready; at != end; at++) {
-        uint8_t byte = (uint8_t)*entry(line, at);
+/* Columns of the last character of the line being typed, which begins at entry AT. Of a tab it is what is before it
+ * that counts, from the last tab on, or from the column where the line began. */
+static uint32_t columns_of_last(struct line *line, uint32_t at)
+{
+    uint32_t columns = 0;
 
-        if (byte == '\t')
-            column = column / TAB * TAB + TAB;
-        else if (shown_with_hat(line, byte))
-            column += 2;
-        else if (!is_control(byte) && !is_rest(line, byte))
-            column++;
+    if ((uint8_t)*entry(line, at) != '\t') {
+        for (; at != line->head; at++)
+            columns += columns_of(line, (uint8_t)*entry(line, at));
+        return columns;
     }
-    return column;
+    while (at != line->ready && (uint8_t)*entry(line, at - 1) != '\t')
+        columns += columns_of(line, (uint8_t)*entry(line, --at));
+    if (at == line->ready)
+        columns += line->start;
+    return TAB - columns % TAB;
 }
 
 /* Ends what ECHOPRT shows of erased characters. */
@@ -159,7 +167,7 @@ static uint32_t last_character(struct line *line)
 /* Takes the last character away; BY_KEY: by VERASE, which ECHOE is about. */
 static void erase(struct line *line, bool by_key)
 {
-    uint32_t at = last_character(line), from, to;
+    uint32_t at = last_character(line);
 
     if (!local(line, LINE_ECHO)) {
         line->head = at;
@@ -174,10 +182,10 @@ static void erase(struct line *line, bool by_key)
         line->head = at;
         echo(line, line->modes.characters[LINE_VERASE]);
     } else {
-        from = column_at(line, line->head);
-        to = column_at(line, at);
+        uint32_t columns = columns_of_last(line, at);
+
         line->head = at;
-        for (; from > to; from--) {
+        for (; columns > 0; columns--) {
             send_byte(line, '\b');
             send_byte(line, ' ');
             send_byte(line, '\b');
@@ -371,7 +379,8 @@ void line_flush(struct line *line)
 
 void line_hold(struct line *line, bool hold)
 {
-    line->held = line->stopped = hold;
+    if (hold || line->held) /* what a key has stopped it does not let go on */
+        line->held = line->stopped = hold;
 }
 
 uint32_t line_input(struct line *line, uint8_t byte)
@@ -417,6 +426,15 @@ uint32_t line_input(struct line *line, uint8_t byte)
 uint32_t line_available(const struct line *line)
 {
     return line->ready - line->tail;
+}
+
+uint32_t line_bytes(const struct line *line)
+{
+    uint32_t count = 0;
+
+    for (uint32_t at = line->tail; at != line->ready; at++)
+        count += (line->bytes[at % LINE_SIZE] & END_ALONE) == 0 ? 1 : 0;
+    return count;
 }
 
 bool line_readable(const struct line *line, size_t size, bool late)
@@ -491,8 +509,8 @@ void line_set_modes(struct line *line, const struct line_modes *modes, bool flus
     line->literal = false;
     line->erasing = false;
     line->ready = line->head;
-    if (!was && line->head != line->tail && line->ends == 0) {
+    if (!was && line->head != line->tail && (*entry(line, line->head - 1) & (END_WITH_BYTE | END_ALONE)) == 0) {
         *entry(line, line->head - 1) |= END_WITH_BYTE;
-        line->ends = 1;
+        line->ends++;
     }
 }

@@ -112,12 +112,14 @@ uint32_t line_timeout(const struct line *line);
 bool line_polls(const struct line *line);
 /* Takes up to SIZE bytes, in canonical mode of one line. Returns 0 at the end. Only when readable. */
 size_t line_read(struct line *line, uint8_t *to, size_t size);
-/* Bytes that a read could take. */
+/* What reads could take: bytes, and ends of lines without one. */
 uint32_t line_available(const struct line *line);
+/* The bytes among them. */
+uint32_t line_bytes(const struct line *line);
 /* Other modes; FLUSH: what was typed is thrown away. */
 void line_set_modes(struct line *line, const struct line_modes *modes, bool flush);
 void line_flush(struct line *line);
-/* TCOOFF and TCOON: a program stops output, and lets it go on. */
+/* TCOOFF and TCOON: a program stops output, and lets go on what one has stopped. */
 void line_hold(struct line *line, bool hold);
 
 #endif

@@ -152,7 +152,7 @@ int64_t tty_control_locked(struct tty *tty, bool master, uint32_t command, void 
         number = master ? 0 : tty_ring_used(&tty->output);
         break;
     case TIOCINQ:
-        number = master ? tty_ring_used(&tty->output) : line_available(&tty->line);
+        number = master ? tty_ring_used(&tty->output) : line_bytes(&tty->line);
         break;
     case TIOCGWINSZ:
         memcpy(data, tty->window, sizeof(tty->window));

@@ -239,6 +239,60 @@ TEST(line_flow, "^S stops output until ^Q, a signal, another key if IXANY; what 
     check_read(100, "\x13\n");
 }
 
+static void put_out(const char *text)
+{
+    for (; *text != '\0'; text++)
+        line_output(&line, (uint8_t)*text);
+}
+
+TEST(line_flow_program, "what a key has stopped a program does not let go on, and what both have, it does")
+{
+    begin_cooked();
+    type("\x13");
+    line_hold(&line, false);
+    CHECK(line.stopped);
+    line_hold(&line, true);
+    line_hold(&line, false);
+    CHECK(!line.stopped);
+}
+
+TEST(line_tabs_erased, "a tab that is erased takes as much with it as it has put there")
+{
+    begin_cooked();
+    put_out("$ ");
+    check_sent("$ ");
+    type("a\t\tb\x7f\x7f");
+    check_sent("a\t\tb\b \b\b \b\b \b\b \b\b \b\b \b\b \b\b \b\b \b");
+    type("\x7f\x7f");
+    check_sent("\b \b\b \b\b \b\b \b\b \b\b \b");
+}
+
+TEST(line_bytes_waiting, "an end without a byte is none of the bytes that wait")
+{
+    begin_cooked();
+    type("abc\x04");
+    CHECK_EQ(line_bytes(&line), 3);
+    CHECK_EQ(line_available(&line), 4);
+    type("d\n");
+    CHECK_EQ(line_bytes(&line), 5);
+}
+
+TEST(line_typed_raw, "what was typed raw behind a line is a line, too, when lines come back")
+{
+    struct line_modes raw, cooked;
+
+    begin_cooked();
+    cooked = raw = line.modes;
+    raw.local &= ~(LINE_ICANON | LINE_ECHO);
+    type("ab\n");
+    line_set_modes(&line, &raw, false);
+    type("xyz");
+    line_set_modes(&line, &cooked, false);
+    check_read(100, "ab\n");
+    check_read(100, "xyz");
+    CHECK(!line_readable(&line, 100, false));
+}
+
 TEST(line_flow_off, "without IXON ^S is a byte, and switching it off lets output go on")
 {
     struct line_modes modes;
@@ -251,12 +305,6 @@ TEST(line_flow_off, "without IXON ^S is a byte, and switching it off lets output
     CHECK(!line.stopped);
     type("\x13\n");
     check_read(100, "\x13\n");
-}
-
-static void put_out(const char *text)
-{
-    for (; *text != '\0'; text++)
-        line_output(&line, (uint8_t)*text);
 }
 
 TEST(line_output_modes, "tabs become blanks, letters capitals, returns newlines or nothing, as the output modes say")

@@ -281,18 +281,30 @@ static int64_t master_control_locked(struct pty *pty, uint32_t command, void *da
     return 0;
 }
 
+/* TCFLSH of the master throws away what it has written, too, unless it is only about what it would read. */
+static void throw_away_input(struct pty *pty, uint32_t which, struct tty_after *after)
+{
+    if (which == FLUSH_INPUT)
+        return;
+    pty->input.tail = pty->input.head;
+    after->master_event |= pty->write_wanted;
+    pty->write_wanted = false;
+}
+
 static int64_t master_control(struct file *file, uint32_t command, void *data)
 {
     struct pty *pty = pty_of(file);
     struct tty_after after = {.event = false};
+    uint32_t which;
     int64_t result;
 
     if (command == TIOCGPTPEER)
         return open_peer(pty, data);
+    memcpy(&which, data, sizeof(which));
     spin_lock(&pty->tty.lock);
     result = master_control_locked(pty, command, data, &after);
     if (command == TCFLSH && result == 0)
-        pty->input.tail = pty->input.head;
+        throw_away_input(pty, which, &after);
     tty_move_locked(&pty->tty, &after);
     spin_unlock(&pty->tty.lock);
     tty_finish(&pty->tty, &after);

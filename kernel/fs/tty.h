@@ -40,6 +40,8 @@
 #define TIOCGEXCL 0x80045440u
 #define TIOC_ADOPT 0xb001u /* ours: as TIOCSCTTY, unless the terminal has a session */
 
+enum { FLUSH_INPUT, FLUSH_OUTPUT, FLUSH_BOTH }; /* what TCFLSH throws away */
+
 #define TTY_ECHO_ROOM 256u  /* of the ring of output, for echo: writes leave it free */
 #define TTY_OWN 0x500u      /* /dev/tty: the caller's terminal */
 #define TTY_MULTIPLEX 0x502 /* /dev/ptmx */

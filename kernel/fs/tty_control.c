@@ -4,7 +4,6 @@
 #include "kernel/fs/tty.h"
 #include "kernel/lib/string.h"
 
-enum { FLUSH_INPUT, FLUSH_OUTPUT, FLUSH_BOTH };            /* TCFLSH */
 enum { STOP_OUTPUT, START_OUTPUT, SEND_STOP, SEND_START }; /* TCXONC */
 
 static int64_t flush(struct tty *tty, bool master, uint32_t which, struct tty_after *after)

@@ -299,6 +299,34 @@ static void test_flush(void)
     pty_unmake();
 }
 
+static int writes_more(void)
+{
+    pty_tell('w');
+    MUST(write(pty_master, "x", 1) == 1);
+    return 0;
+}
+
+static void test_flush_master(void)
+{
+    static char lines[64];
+    pid_t child;
+
+    if (!tap_on_kettle() || !pty_make(true)) /* on Linux it waits on */
+        return;
+    memset(lines, '\n', sizeof(lines));
+    set_local(0, ECHO);
+    set_nonblock(pty_master, true);
+    while (write(pty_master, lines, sizeof(lines)) > 0) {
+    }
+    set_nonblock(pty_master, false);
+    child = pty_start(writes_more);
+    EXPECT(pty_hear() == 'w', "it writes");
+    usleep(50000);
+    EXPECT(tcflush(pty_master, TCOFLUSH) == 0, "%s", strerror(errno));
+    EXPECT_ENDED(child, 0);
+    pty_unmake();
+}
+
 /* --- flow and time --- */
 
 static void test_flow(void)
@@ -550,6 +578,7 @@ static const struct tap_test tests[] = {
     {"output is changed as the modes say", test_output_modes},
     {"a terminal begins with Linux's modes, and refuses what it cannot do", test_beginning},
     {"what was typed can be thrown away", test_flush},
+    {"who waits to write to a full master goes on when that is flushed", test_flush_master},
     {"^S and TCOOFF stop output, ^Q and TCOON let it go on", test_flow},
     {"VMIN is how many bytes a read waits for", test_least},
     {"VTIME limits the wait for the first byte, or for the next one", test_time},

@@ -68,7 +68,7 @@ void tty_input_locked(struct tty *tty, uint8_t byte, struct tty_after *after)
 {
     uint32_t signal = line_input(&tty->line, byte);
 
-    if (signal != 0) {
+    if (signal != 0 && tty->foreground != 0) { /* signals for who was in the foreground before stay */
         after->signals |= 1u << signal;
         after->group = tty->foreground;
     }
@@ -274,6 +274,7 @@ static bool is_for_foreground(uint32_t command)
     case TCSETSW:
     case TCSETSF:
     case TCSBRK:
+    case TCSBRKP:
     case TCXONC:
     case TCFLSH:
     case TIOCSPGRP:
@@ -284,13 +285,13 @@ static bool is_for_foreground(uint32_t command)
 }
 
 /* Asks for the caller's process group where it counts: reads, changes of modes, and writes with TOSTOP. */
-static bool is_checked_locked(const struct tty *tty, const struct file_request *request)
+static bool is_checked_locked(const struct tty *tty, uint32_t access, const struct file_request *request)
 {
     switch (request->operation) {
     case FILE_READ:
-        return true;
+        return access != 1; /* else it is no read */
     case FILE_WRITE:
-        return (tty->line.modes.local & LINE_TOSTOP) != 0;
+        return access != 0 && (tty->line.modes.local & LINE_TOSTOP) != 0;
     case FILE_CONTROL:
         return is_for_foreground(request->extra);
     default:
@@ -312,7 +313,7 @@ int64_t tty_act(struct file *file, const struct file_request *request, const voi
     if ((file->flags & OPEN_PATH) != 0)
         return FILE_AS_ANY;
     spin_lock(&tty->lock);
-    background = is_checked_locked(tty, request) && tty_background_locked(tty, request);
+    background = is_checked_locked(tty, file->flags & OPEN_ACCESS, request) && tty_background_locked(tty, request);
     if (background)
         answer->seen = tty->session;
     spin_unlock(&tty->lock);

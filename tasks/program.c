@@ -10,8 +10,9 @@
 #include "mm/heap.h"
 
 #define STACK_TOP PROGRAM_STACK_TOP
-#define STACK_SLACK (4 * PAGE_SIZE) /* mapped at once below what the loader writes */
-#define STACK_FIRST (132ull << 10)  /* bytes of the area at first; then it grows */
+#define STACK_SLACK (4 * PAGE_SIZE)           /* mapped at once below what the loader writes */
+#define STACK_FIRST (132ull << 10)            /* bytes of the area at first; then it grows */
+#define PROGRAM_END (STACK_TOP - STACK_FIRST) /* of what is loaded */
 #define PIE_BASE 0x555555554000ull
 #define CLOCK_TICKS 100
 
@@ -196,6 +197,15 @@ static int map_vdso(struct space *space)
     return error;
 }
 
+/* What is added to IMAGE's addresses. -ENOEXEC: it has no place below what every program has at its end. */
+static int place(const struct elf_image *image, uint64_t *bias)
+{
+    uint64_t start = image->position_independent ? PIE_BASE : image->low;
+
+    *bias = start - image->low;
+    return start > PROGRAM_END || image->high - image->low > PROGRAM_END - start ? -ENOEXEC : 0;
+}
+
 int program_load(struct space *space, const struct elf_file *file, const char *path, const struct exec_strings *strings,
                  struct program_start *start)
 {
@@ -206,8 +216,8 @@ int program_load(struct space *space, const struct elf_file *file, const char *p
     if (image == NULL)
         return -ENOMEM;
     error = elf_parse(file, image);
-    if (error == 0 && image->position_independent)
-        bias = PIE_BASE - image->low;
+    if (error == 0)
+        error = place(image, &bias);
     for (uint32_t i = 0; i < image->segment_count && error == 0; i++)
         error = load_segment(space, file, &image->segments[i], bias, &mapped_end);
     if (error == 0) {
@@ -225,7 +235,10 @@ int program_check(const struct elf_file *file, const char *path, const struct ex
 {
     struct elf_image *image = heap_alloc(sizeof(*image));
     int error = image != NULL ? elf_parse(file, image) : -ENOMEM;
+    uint64_t bias;
 
+    if (error == 0)
+        error = place(image, &bias);
     heap_free(image, sizeof(*image));
     if (error == 0 && strings->argv_size + strings->envp_size + strlen(path) + 1 > EXEC_STRINGS_MAX)
         error = -E2BIG;

@@ -1,5 +1,6 @@
 /* test-exec: execve replaces a program that has threads on all kernels, keeps what it must, and changes nothing when it
  * fails. */
+#include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -283,6 +284,84 @@ static void sum_strings(char *const *strings, unsigned long *count, unsigned lon
     }
 }
 
+/* A program of TYPE that would exit with 7, and has a page at ADDRESS besides. */
+static void make_program(const char *path, unsigned type, uint64_t address)
+{
+    static const unsigned char exits[] = {0xb8, SYS_exit, 0, 0, 0, 0xbf, 7, 0, 0, 0, 0x0f, 0x05};
+    uint64_t base = type == ET_DYN ? 0 : 0x400000;
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Phdr programs[2];
+        unsigned char code[sizeof(exits)];
+    } file = {.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                         .e_type = (Elf64_Half)type,
+                         .e_machine = EM_X86_64,
+                         .e_version = EV_CURRENT,
+                         .e_entry = base + offsetof(__typeof__(file), code),
+                         .e_phoff = sizeof(Elf64_Ehdr),
+                         .e_ehsize = sizeof(Elf64_Ehdr),
+                         .e_phentsize = sizeof(Elf64_Phdr),
+                         .e_phnum = 2},
+              .programs = {
+                  {.p_type = PT_LOAD,
+                   .p_flags = PF_R | PF_X,
+                   .p_vaddr = base,
+                   .p_filesz = sizeof(file),
+                   .p_memsz = sizeof(file),
+                   .p_align = PAGE},
+                  {.p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_vaddr = address, .p_memsz = PAGE, .p_align = PAGE}}};
+    int fd;
+
+    memcpy(file.code, exits, sizeof(exits));
+    fd = (int)CALL(open(path, O_CREAT | O_TRUNC | O_WRONLY, 0755));
+    CALL(write(fd, &file, sizeof(file)));
+    close(fd);
+}
+
+/* Runs it: its status as wait tells, or that of an exec that failed. */
+static int run_program(const char *path)
+{
+    char *arguments[] = {(char *)(uintptr_t)path, NULL};
+    int status = -1;
+    pid_t child = FORK();
+
+    if (child == 0) {
+        execv(path, arguments);
+        _exit(1);
+    }
+    CALL(waitpid(child, &status, 0));
+    return status;
+}
+
+/* Where a page of a program must not be: above all programs, in halves of addresses that are the kernel's, also when
+ * the program can be put anywhere and only its own addresses are low; and where every program has something. */
+static void case_no_place(void)
+{
+    static const uint64_t addresses[] = {
+        0x7fffffffe000, 0x7fffffffd000, 0x7ffffffff000, 0xffff888000000000, 0x2aaaaaaab000,
+        0x333333aac000, 0x73aaaaaac000, 0x73abaaaac000, 0x73acaaaac000,     0x7fffffff0000 - 0x555555554000,
+        0x7ffffffde000};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/tmp/test-exec-%d", getpid());
+    make_program(path, ET_DYN, 0x10000);
+    CHECK(run_program(path) == 7 << 8, "a program that has its place");
+    make_program(path, ET_EXEC, 0x500000);
+    CHECK(run_program(path) == 7 << 8, "a program that has a place of its own");
+    for (size_t i = 0; i < CASE_COUNT(addresses); i++) {
+        for (unsigned type = ET_EXEC; type <= ET_DYN; type++) {
+            int status;
+
+            place_go((int)i);
+            make_program(path, type, addresses[i]);
+            status = run_program(path);
+            case_note("%s with a page at %lx: %x", type == ET_DYN ? "PIE" : "program", (unsigned long)addresses[i],
+                      status);
+        }
+    }
+    CALL(unlink(path));
+}
+
 static void exec_sum(char **arguments, char **variables)
 {
     unsigned long expected[4];
@@ -503,6 +582,7 @@ static const struct case_entry cases[] = {
     {"astray", "what a thread does that exec has doomed does not end the new program", case_astray},
     {"race-exit", "exec against exit_group: the one or the other", case_race_exit},
     {"errors", "exec that fails leaves everything as it was", case_errors},
+    {"no-place", "a program that has no place is not run, and harms nobody", case_no_place},
     {"arguments", "arguments and variables of all sizes arrive", case_arguments},
     {"signals", "handlers are reset; ignored, masked and pending signals are kept", case_signals},
     {"fresh", "registers and name are a new program's", case_fresh},

@@ -39,9 +39,23 @@ static void end(struct node *node)
         }
     }
     spin_unlock(&lock);
+    if (body != NULL)
+        p9_drop(body->kept);
     if (body != NULL && body->name != NULL)
         heap_free(body->name, strlen(body->name) + 1);
     heap_free(body, sizeof(*body));
+}
+
+bool share_body_keep(struct share_body *body, struct p9_fid *fid)
+{
+    bool keep;
+
+    spin_lock(&lock);
+    keep = __atomic_load_n(&body->loaded, __ATOMIC_ACQUIRE) && body->kept == NULL;
+    if (keep)
+        body->kept = fid;
+    spin_unlock(&lock);
+    return keep;
 }
 
 bool share_mapped(struct node *node, char *name, struct file_facts *facts)

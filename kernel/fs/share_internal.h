@@ -46,6 +46,7 @@ struct share_body {
     uint64_t path;            /* [i] the file's number at the server */
     struct node *node;        /* [i] whose end is this one's */
     struct share_mutex mutex; /* held for what must be one step: appending, and NODE's content with the server's */
+    struct p9_fid *kept;      /* under the lock of bodies: that of a file that was closed, or NULL */
     char *name;               /* under the lock of bodies: heap, what mapped it last knew it as, or NULL */
     bool loaded;              /* under MUTEX: NODE has what the file had, when that was as SEEN says */
     struct p9_attributes seen;
@@ -54,6 +55,9 @@ struct share_body {
 void share_body_resize(struct share_body *body, uint64_t size, struct file_answer *answer);
 /* The body of file QID with a reference to its node, or NULL without memory. */
 struct share_body *share_body_get(struct host_share *share, const struct p9_qid *qid);
+/* FID, which is open, of a file of BODY that is closed: BODY has it from now on, if it wants one. As long as the server
+ * has the file open, no other gets its number, so what still maps it gets no other's bytes. */
+bool share_body_keep(struct share_body *body, struct p9_fid *fid);
 
 /* --- open files --- */
 

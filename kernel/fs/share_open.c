@@ -10,7 +10,8 @@ static void open_free(struct share_open *open)
 {
     struct node *node = open->body != NULL ? open->body->node : NULL;
 
-    p9_drop(open->fid);
+    if (open->fid == NULL || open->body == NULL || !share_body_keep(open->body, open->fid))
+        p9_drop(open->fid);
     p9_drop(open->list);
     if (open->path != NULL)
         heap_free(open->path, strlen(open->path) + 1);

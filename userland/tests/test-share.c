@@ -93,6 +93,37 @@ static void test_mappings(void)
     spread_go(0);
 }
 
+/* A page of C, mapped; its file is closed, and has no name any more. */
+static char *map_gone(char c)
+{
+    int fd = open("temporary", O_RDWR | O_CREAT | O_EXCL, 0600);
+    char *mapped;
+
+    memset(share_bytes, c, PAGE);
+    EXPECT(write(fd, share_bytes, PAGE) == PAGE, "%s", strerror(errno));
+    mapped = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+    EXPECT(mapped != MAP_FAILED, "%s", strerror(errno));
+    close(fd);
+    EXPECT(unlink("temporary") == 0, "%s", strerror(errno));
+    return mapped;
+}
+
+/* The host may give the number of a file that is gone to the next one. */
+static void test_gone(void)
+{
+    char *mapped[8];
+
+    for (int i = 0; i < 8; i++) {
+        spread_go(i);
+        mapped[i] = map_gone((char)('a' + i));
+    }
+    for (int i = 0; i < 8; i++) {
+        EXPECT(mapped[i][0] == 'a' + i && mapped[i][PAGE - 1] == 'a' + i, "mapping %d has %c", i, mapped[i][0]);
+        munmap(mapped[i], PAGE);
+    }
+    spread_go(0);
+}
+
 static void test_program(void)
 {
     static char *const argv[] = {(char *)(uintptr_t) "program", (char *)(uintptr_t) "exit-23", NULL};
@@ -183,6 +214,7 @@ static const struct tap_test tests[] = {
     {"renaming, which open folders follow", share_test_renames},
     {"a removed folder is empty, and takes nothing", share_test_removed_folder},
     {"files are mapped, private and to be read", test_mappings},
+    {"what is mapped stays, though its file is gone and others are made", test_gone},
     {"a program is run from the folder on every kernel", test_program},
     {"locks exclude each other", test_locks},
     {"a share is one to statfs and in /proc/mounts, and stays where it is", test_share},

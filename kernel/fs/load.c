@@ -5,7 +5,9 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/node.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/share.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 
@@ -231,6 +233,8 @@ int file_load(struct group *group, const struct name *name, struct loaded *out)
         return (int)error;
     out->place = opened.place;
     out->mode = opened.facts.mode;
+    if (opened.facts.device >= SHARE_DEVICES) /* whoever may write there would be its owner */
+        out->mode &= ~(MODE_SET_USER | MODE_SET_GROUP);
     out->uid = opened.facts.uid;
     out->gid = opened.facts.gid;
     return load(&opened, out);

@@ -110,7 +110,7 @@ void share_list(struct text *text)
 
     for (struct host_share *share = shares; path != NULL && share != NULL; share = share->next) {
         if (tree_name(share->mount, NULL, path, PATH_MAX) > 0)
-            text_put(text, "%s %s 9p %s,relatime,access=client,trans=virtio 0 0\n", share->option.tag, path,
+            text_put(text, "%s %s 9p %s,nosuid,relatime,access=client,trans=virtio 0 0\n", share->option.tag, path,
                      share->option.read_only ? "ro" : "rw");
     }
     heap_free(path, PATH_MAX);

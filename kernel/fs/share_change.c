@@ -1,6 +1,7 @@
 /* What describes and changes names of shares. See kernel/fs/share_internal.h. The order of the checks is Linux's
  * (fs/namei.c), as in tree_change.c; the server decides what may happen meanwhile. */
 #include "kernel/abi/errno.h"
+#include "kernel/fs/permission.h"
 #include "kernel/fs/share_internal.h"
 #include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
@@ -21,13 +22,16 @@ static int check_new(struct share_walk *walk, bool folder)
     return walk->node != NULL ? -EEXIST : slash && !folder ? -ENOENT : 0;
 }
 
-int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *asked, const char *text)
+int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *asked, const struct file_user *user,
+                          const char *text)
 {
     uint32_t type = asked->mode & FILE_TYPE_MASK;
     int error = share_walk_to_parent(walk);
 
     if (error == 0)
         error = check_new(walk, type == FILE_DIRECTORY);
+    if (error == 0 && ((type == FILE_CHARACTER && asked->number != 0) || type == FILE_BLOCK) && !permission_root(user))
+        error = -EPERM; /* the server may be allowed to, and does not know who asks */
     if (error != 0)
         return error;
     switch (type) {

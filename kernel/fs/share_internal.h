@@ -134,7 +134,8 @@ void share_walk_end(struct share_walk *walk);
 struct msg_file_name;
 struct tree_result;
 int64_t share_walk_open(struct share_walk *walk, const struct msg_file_name *asked, struct tree_result *result);
-int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *asked, const char *text);
+int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *asked, const struct file_user *user,
+                          const char *text);
 int64_t share_walk_unlink(struct share_walk *walk, bool folder);
 /* NAME_STAT, NAME_CHANGE, NAME_READ_LINK. EMPTY: FID is an open file, without a name. */
 int64_t share_walk_do(struct share_walk *walk, const struct msg_file_name *asked, struct tree_result *result);

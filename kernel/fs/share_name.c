@@ -85,14 +85,16 @@ static int course_enter_file(struct course *course)
 
 /* --- one name --- */
 
-static int64_t do_here(struct share_walk *walk, const struct msg_file_name *asked, const char *second,
+static int64_t do_here(struct course *course, const struct msg_file_name *asked, const char *second,
                        struct tree_result *result)
 {
+    struct share_walk *walk = &course->walk;
+
     switch (asked->operation) {
     case NAME_OPEN:
         return share_walk_open(walk, asked, result);
     case NAME_CREATE:
-        return share_walk_create(walk, asked, second);
+        return share_walk_create(walk, asked, course->user, second);
     case NAME_UNLINK:
     case NAME_REMOVE_DIRECTORY:
         return share_walk_unlink(walk, asked->operation == NAME_REMOVE_DIRECTORY);
@@ -126,7 +128,7 @@ static int64_t do_one(struct course *course, const char *second, struct tree_res
             *result = (struct tree_result){.text = NULL};
         }
         if (error == 0)
-            error = do_here(&course->walk, &asked, second, result);
+            error = do_here(course, &asked, second, result);
         if (error != SHARE_OUT)
             return error;
         course_leave(course);

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,6 +148,42 @@ static void test_program(void)
     spread_go(0);
 }
 
+/* As a user who is not root. */
+static int by_user(void)
+{
+    static char *const argv[] = {(char *)(uintptr_t) "program", (char *)(uintptr_t) "is-root", NULL};
+
+    if (setuid(1000) != 0)
+        return 1;
+    if (mknod("device", S_IFCHR | 0666, makedev(1, 3)) != -1 || errno != EPERM)
+        return 2;
+    if (mknod("device", S_IFBLK | 0666, makedev(8, 0)) != -1 || errno != EPERM)
+        return 3;
+    execv("program", argv);
+    return 4;
+}
+
+static void test_user(void)
+{
+    int status = -1;
+    pid_t child;
+
+    if (!is_share() || getuid() != 0) {
+        tap_skip("this folder is no share, or who runs the tests is not root");
+        return;
+    }
+    EXPECT(share_copy("/proc/self/exe", "program") && chmod("program", 06755) == 0, "%s", strerror(errno));
+    for (int k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        child = fork();
+        if (child == 0)
+            _exit(by_user());
+        EXPECT(waitpid(child, &status, 0) == child && status == 24 << 8, "on kernel %d: status %x", k, status);
+    }
+    EXPECT(unlink("program") == 0, "%s", strerror(errno));
+    spread_go(0);
+}
+
 static void test_locks(void)
 {
     int one = open("locked", O_RDWR | O_CREAT, 0600), other = open("locked", O_RDWR);
@@ -216,6 +253,7 @@ static const struct tap_test tests[] = {
     {"files are mapped, private and to be read", test_mappings},
     {"what is mapped stays, though its file is gone and others are made", test_gone},
     {"a program is run from the folder on every kernel", test_program},
+    {"a user who is not root makes no devices, and becomes nobody else by a program", test_user},
     {"locks exclude each other", test_locks},
     {"a share is one to statfs and in /proc/mounts, and stays where it is", test_share},
 };
@@ -226,6 +264,8 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "exit-23") == 0)
         return 23;
+    if (argc == 2 && strcmp(argv[1], "is-root") == 0)
+        return geteuid() == 1000 && getegid() == getgid() ? 24 : 25;
     spread_begin();
     if (argc > 2)
         return share_help_host(argc, argv);

@@ -118,9 +118,9 @@ void share_list(struct text *text)
 
 /* --- names and attributes --- */
 
-int64_t share_path(const struct host_share *share, const char *path, char *out, size_t room)
+int64_t share_path(const struct host_share *share, const struct node *root, const char *path, char *out, size_t room)
 {
-    int64_t length = tree_name(share->mount, NULL, out, room);
+    int64_t length = tree_name(share->mount, root, out, room);
     size_t more = strlen(path);
 
     if (length < 0 || more == 0)

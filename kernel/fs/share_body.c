@@ -76,7 +76,7 @@ bool share_mapped(struct node *node, char *name, struct file_facts *facts)
             memcpy(path, body->name, strlen(body->name) + 1);
     }
     spin_unlock(&lock);
-    if (body != NULL && (path == NULL || *path == '\0' || share_path(body->share, path, name, PATH_MAX) < 0))
+    if (body != NULL && (path == NULL || *path == '\0' || share_path(body->share, NULL, path, name, PATH_MAX) < 0))
         *name = '\0';
     heap_free(path, PATH_MAX);
     return body != NULL;

@@ -283,22 +283,27 @@ static int64_t give_facts(struct file *file, void *result, size_t room)
     return sizeof(facts);
 }
 
-static int64_t give_path(struct file *file, char *result, size_t room)
+/* ROOT: a file of the directory from where on, 0: the root. */
+static int64_t give_path(struct file *file, uint64_t root, char *result, size_t room)
 {
     struct share_open *open = file->state;
     char *path = heap_alloc(PATH_MAX);
     int64_t length = -ENOENT;
+    struct file *from;
     bool nameless;
 
     if (path == NULL)
         return -ENOMEM;
+    from = root != 0 ? file_find(root) : NULL;
     spin_lock(&open->share->lock);
     nameless = open->nameless;
     memcpy(path, open->path, strlen(open->path) + 1);
     spin_unlock(&open->share->lock);
     if (!nameless)
-        length = share_path(open->share, path, result, room);
+        length = share_path(open->share, from != NULL ? file_node(from) : NULL, path, result, room);
     heap_free(path, PATH_MAX);
+    if (from != NULL)
+        file_unpin(from);
     return length;
 }
 
@@ -424,7 +429,7 @@ int64_t share_file_act(struct file *file, const struct file_request *request, co
     case FILE_STAT:
         return give_facts(file, result, room);
     case FILE_PATH:
-        return give_path(file, result, room);
+        return give_path(file, (uint64_t)argument, result, room);
     case FILE_SPACE:
         return give_space(file, result, room);
     case FILE_CONTROL:

@@ -88,8 +88,9 @@ int64_t share_body_map(struct share_open *open, uint32_t home);
 
 /* PATH of SHARE is TO from now on, and so is what is below; TO NULL: it was removed. */
 void share_paths_change(struct host_share *share, const char *path, const char *to);
-/* The absolute name of PATH below SHARE, with a NUL: its length. -ENAMETOOLONG, -ENOENT. */
-int64_t share_path(const struct host_share *share, const char *path, char *out, size_t room);
+/* The name of PATH below SHARE from ROOT on (NULL: that of the tree), as tree_name's: its length. -ENAMETOOLONG,
+ * -ENOENT. */
+int64_t share_path(const struct host_share *share, const struct node *root, const char *path, char *out, size_t room);
 
 void share_facts(const struct host_share *share, const struct p9_attributes *from, struct file_facts *to);
 struct node_change;
@@ -101,6 +102,7 @@ enum share_last { SHARE_NAME, SHARE_DOT, SHARE_DOT_DOT, SHARE_ROOT };
 
 struct share_walk {
     struct host_share *share;
+    struct node *root;   /* of who asks, in the tree */
     struct p9_fid *at;   /* the folder where it stands; NULL: the root of the share */
     struct p9_qid qid;   /* its */
     char *path;          /* heap, PATH_MAX: its name below the mount */
@@ -116,10 +118,10 @@ struct share_walk {
 
 #define SHARE_OUT 1 /* the name leads out of the share: TEXT says where, absolute */
 
-/* From folder or file START on (NULL: the root of SHARE) along TEXT, which may be empty, and is not absolute. 0 or a
- * negative errno. share_walk_end, also after an error. */
-int share_walk_begin(struct share_walk *walk, struct host_share *share, const struct share_open *start,
-                     const char *text, uint32_t links);
+/* From folder or file START on (NULL: the root of SHARE) along TEXT, which may be empty, and is not absolute. ROOT: of
+ * who asks, in the tree. 0 or a negative errno. share_walk_end, also after an error. */
+int share_walk_begin(struct share_walk *walk, struct host_share *share, struct node *root,
+                     const struct share_open *start, const char *text, uint32_t links);
 /* To the folder of the last part: 0, SHARE_OUT or a negative errno. */
 int share_walk_to_parent(struct share_walk *walk);
 /* From there to the last part, which need not exist. As walk_to_last (tree_internal.h), and SHARE_OUT. */

@@ -10,6 +10,7 @@
 struct course {
     const struct msg_file_name *asked;
     const struct file_user *user; /* in the tree; NULL: root */
+    struct node *root;            /* of that user */
     uint64_t start;
     const char *text;
     char *own; /* heap, PATH_MAX: TEXT, once it led away, or NULL */
@@ -30,9 +31,10 @@ bool share_begins(uint64_t start, const char *name)
 }
 
 static void course_begin(struct course *course, const struct msg_file_name *asked, const struct file_user *user,
-                         uint64_t start, const char *text)
+                         struct node *root, uint64_t start, const char *text)
 {
-    *course = (struct course){.asked = asked, .user = user, .start = start, .text = text, .links = asked->links};
+    *course = (struct course){
+        .asked = asked, .user = user, .root = root, .start = start, .text = text, .links = asked->links};
     course->file = share_begins(start, text) ? file_find(start) : NULL;
 }
 
@@ -68,7 +70,7 @@ static int course_enter(struct course *course, struct tree_result *result)
     int error;
 
     course->links = result->answer.links;
-    error = share_walk_begin(&course->walk, result->share, NULL, result->text, course->links);
+    error = share_walk_begin(&course->walk, result->share, course->root, NULL, result->text, course->links);
     course->shared = true;
     heap_free(result->text, PATH_MAX);
     result->text = NULL;
@@ -80,7 +82,7 @@ static int course_enter_file(struct course *course)
     struct share_open *open = share_open_of(course->file);
 
     course->shared = true;
-    return share_walk_begin(&course->walk, open->share, open, course->text, course->links);
+    return share_walk_begin(&course->walk, open->share, course->root, open, course->text, course->links);
 }
 
 /* --- one name --- */
@@ -202,14 +204,20 @@ int64_t share_do(const struct msg_file_name *asked, const struct file_user *user
 {
     bool two = asked->operation == NAME_LINK || asked->operation == NAME_RENAME;
     struct course from, to;
-    int64_t error;
+    struct file *file;
+    struct node *root;
+    int64_t error = tree_find_root(user, &file, &root);
 
     *result = (struct tree_result){.text = NULL};
-    course_begin(&from, asked, user, asked->start, first);
-    course_begin(&to, asked, user, asked->second, two ? second : "/");
-    error = two ? do_two(&from, &to, result) : do_one(&from, second, result);
-    course_end(&from);
-    course_end(&to);
+    if (error == 0) {
+        course_begin(&from, asked, user, root, asked->start, first);
+        course_begin(&to, asked, user, root, asked->second, two ? second : "/");
+        error = two ? do_two(&from, &to, result) : do_one(&from, second, result);
+        course_end(&from);
+        course_end(&to);
+    }
+    if (file != NULL)
+        file_unpin(file);
     if (error < 0)
         result->answer.what = NAMED_DONE;
     result->answer.value = error;

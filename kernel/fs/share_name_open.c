@@ -151,7 +151,7 @@ static int64_t open_node(struct share_walk *walk, uint32_t flags, const char *pa
         result->text = heap_alloc_unset(PATH_MAX);
         if (result->text == NULL)
             return -ENOMEM;
-        if (share_path(walk->share, path, result->text, PATH_MAX) < 0)
+        if (share_path(walk->share, NULL, path, result->text, PATH_MAX) < 0)
             result->text[0] = '\0';
         result->answer.facts = 1;
         result->answer.number = version_of(walk->share, &attributes);

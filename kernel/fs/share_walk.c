@@ -28,15 +28,15 @@ static bool is_dots(const char *text, size_t length, size_t count)
     return length == count && text[0] == '.' && text[length - 1] == '.';
 }
 
-int share_walk_begin(struct share_walk *walk, struct host_share *share, const struct share_open *start,
-                     const char *text, uint32_t links)
+int share_walk_begin(struct share_walk *walk, struct host_share *share, struct node *root,
+                     const struct share_open *start, const char *text, uint32_t links)
 {
     struct p9_attributes attributes;
     size_t length = strlen(text);
     uint32_t done;
     int error = 0;
 
-    *walk = (struct share_walk){.share = share, .qid = share->qid, .links = links};
+    *walk = (struct share_walk){.share = share, .root = root, .qid = share->qid, .links = links};
     walk->path = heap_alloc(PATH_MAX);
     walk->text = heap_alloc_unset(PATH_MAX);
     if (walk->path == NULL || walk->text == NULL)
@@ -130,7 +130,9 @@ static int leave(struct share_walk *walk, const char *after)
 
     if (name == NULL)
         return -ENOMEM;
-    length = share_path(walk->share, "", name, PATH_MAX);
+    length = share_path(walk->share, walk->root, "", name, PATH_MAX);
+    if (length > 0 && *name != '/')
+        length = -ENOENT; /* it is not below the root of who asks */
     while (length > 0 && name[length - 1] != '/')
         length--;
     result = length < 0 ? (int)length : replace(walk, name, (size_t)length, skip_slashes(after));

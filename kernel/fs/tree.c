@@ -493,8 +493,7 @@ static int64_t find_mapped(uint64_t object, struct tree_result *result)
     return result->text != NULL ? 0 : -ENOMEM;
 }
 
-/* The root of USER. *FILE is pinned meanwhile. 0 or -ESRCH. */
-static int64_t find_root(const struct file_user *user, struct file **file, struct node **root)
+int64_t tree_find_root(const struct file_user *user, struct file **file, struct node **root)
 {
     *file = NULL;
     *root = tree_root;
@@ -525,7 +524,7 @@ int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user,
         result->waits = true;
         return 0;
     }
-    error = find_root(user, &files[2], &walker.root);
+    error = tree_find_root(user, &files[2], &walker.root);
     if (error != 0) {
         /* closed: asked again */
     } else if ((error = find_start(asked->start, &files[0], &starts[0])) == 1 && *first != '/') {

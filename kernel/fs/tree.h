@@ -59,6 +59,9 @@ int tree_mount(const char *name, struct host_share *share, struct node **mount);
 int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user, const char *first, const char *second,
                 struct tree_result *result);
 
+/* The root of USER (NULL: root) is *ROOT, as long as *FILE, if not NULL, is pinned. 0, or -ESRCH: it was closed. */
+int64_t tree_find_root(const struct file_user *user, struct file **file, struct node **root);
+
 /* For open files with a node. */
 void tree_facts(struct node *node, struct file_facts *facts);
 /* -EPERM, -EACCES: USER (NULL: root) may not. */

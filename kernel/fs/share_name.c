@@ -188,7 +188,12 @@ static int64_t do_two(struct course *from, struct course *to, struct tree_result
         asked.start = from->start;
         asked.second = to->start;
         asked.links = from->links > to->links ? from->links : to->links;
-        return tree_do(&asked, from->user, from->text, to->text, result);
+        tree_do(&asked, from->user, from->text, to->text, result);
+        if (!result->waits)
+            return result->answer.value;
+        heap_free(result->text, PATH_MAX); /* one leads into a share by now */
+        *result = (struct tree_result){.text = NULL};
+        return -EXDEV;
     }
     if (shared == NULL || !to->shared || shared != to->walk.share)
         return -EXDEV;

@@ -176,8 +176,11 @@ static int64_t ask_tree(const struct msg_file_name *asked, const char *first, co
     memcpy(names, first, lengths[0]);
     memcpy(names + lengths[0], second, lengths[1]);
     value = msg_call(0, MSG_FILE_NAME, memory, (uint32_t)size, memory + size, (uint32_t)ANSWER_MAX, "file by name", 0);
-    if (value >= 0)
+    if (value >= 0) {
         value = unpack(memory + size, (size_t)value, result);
+        if (value < 0 && result->answer.value >= 0 && result->answer.id != 0)
+            file_drop(0, result->answer.id); /* nobody takes it */
+    }
     heap_free(memory, size + ANSWER_MAX);
     return value;
 }

@@ -225,6 +225,8 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
         wait_over(lock->task);
     if (lock->task == 0) /* it closes the file, or ends */
         waits_over(lock->process);
+    if (error == 0 && how != LOCK_TEST && __atomic_load_n(&file->opens, __ATOMIC_RELAXED) == 0)
+        node_lock_release(file, node); /* closed meanwhile: what was to be dropped then came too late */
     return error;
 }
 

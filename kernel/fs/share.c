@@ -147,6 +147,28 @@ static void change_path(struct share_open *open, size_t length, const char *to)
     open->path = path;
 }
 
+uint64_t share_opened(struct host_share *share)
+{
+    uint64_t opened;
+
+    spin_lock(&share->lock);
+    opened = share->opened;
+    spin_unlock(&share->lock);
+    return opened;
+}
+
+void share_path_gone(struct host_share *share, const char *path, uint64_t opened)
+{
+    spin_lock(&share->lock);
+    list_for_each(node, &share->opens) {
+        struct share_open *open = container_of(node, struct share_open, of_share);
+
+        if (open->number <= opened && strcmp(open->path, path) == 0)
+            open->nameless = true;
+    }
+    spin_unlock(&share->lock);
+}
+
 void share_paths_change(struct host_share *share, const char *path, const char *to)
 {
     size_t length = strlen(path);
@@ -157,9 +179,7 @@ void share_paths_change(struct host_share *share, const char *path, const char *
 
         if (open->nameless || strncmp(open->path, path, length) != 0)
             continue;
-        if (to == NULL)
-            open->nameless = open->path[length] == '\0';
-        else if (open->path[length] == '\0' || open->path[length] == '/')
+        if (open->path[length] == '\0' || open->path[length] == '/')
             change_path(open, length, to);
     }
     spin_unlock(&share->lock);

@@ -48,6 +48,7 @@ int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *a
 
 int64_t share_walk_unlink(struct share_walk *walk, bool folder)
 {
+    uint64_t opened;
     char *path;
     bool slash;
     int error = share_walk_to_parent(walk);
@@ -75,10 +76,11 @@ int64_t share_walk_unlink(struct share_walk *walk, bool folder)
     if (path == NULL)
         return -ENOMEM;
     error = share_walk_path(walk, path);
+    opened = share_opened(walk->share);
     if (error == 0)
         error = p9_unlink(share_walk_at(walk), &walk->name, folder);
     if (error == 0)
-        share_paths_change(walk->share, path, NULL);
+        share_path_gone(walk->share, path, opened);
     heap_free(path, PATH_MAX);
     return error;
 }
@@ -182,6 +184,7 @@ static int check_rename(const struct share_walk *from, const struct share_walk *
 static int rename_named(struct share_walk *from, struct share_walk *to, const bool slashes[2], char *const paths[2],
                         uint32_t flags)
 {
+    uint64_t opened = share_opened(from->share);
     int error = share_walk_path(from, paths[0]);
 
     if (error == 0)
@@ -193,7 +196,7 @@ static int rename_named(struct share_walk *from, struct share_walk *to, const bo
     if (error == 0)
         error = p9_rename(share_walk_at(from), &from->name, share_walk_at(to), &to->name);
     if (error == 0 && strcmp(paths[0], paths[1]) != 0) {
-        share_paths_change(from->share, paths[1], NULL);
+        share_path_gone(from->share, paths[1], opened);
         share_paths_change(from->share, paths[0], paths[1]);
     }
     return error;

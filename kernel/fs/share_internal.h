@@ -23,6 +23,7 @@ struct host_share {
     uint64_t device;     /* [i] st_dev of its files */
     struct spinlock lock;
     struct list opens; /* [k] struct share_open */
+    uint64_t opened;   /* [k] how many there have been */
 };
 
 extern struct host_share *shares; /* [i] once programs run */
@@ -68,6 +69,7 @@ struct share_open {           /* file->state */
     struct p9_fid *list;      /* [i] a folder's that is open, or NULL */
     struct share_body *body;  /* [i] with a reference to its node: an opened regular file's, or NULL */
     struct share_mutex mutex; /* held while the file's offset is used */
+    uint64_t number;          /* [k] among all of the share, as they were opened */
     char *path;               /* [k] heap, as long as it is: its name below the mount, as path_normalize writes it */
     bool nameless;            /* [k] that name was removed */
 };
@@ -86,7 +88,11 @@ int64_t share_file_act(struct file *file, const struct file_request *request, co
 /* What mmap gets of it. See share_body.c. */
 int64_t share_body_map(struct share_open *open, uint32_t home);
 
-/* PATH of SHARE is TO from now on, and so is what is below; TO NULL: it was removed. */
+/* How many files of SHARE have been opened so far. */
+uint64_t share_opened(struct host_share *share);
+/* PATH of SHARE was removed, after OPENED files had been: what was opened since may be another of this name. */
+void share_path_gone(struct host_share *share, const char *path, uint64_t opened);
+/* PATH of SHARE is TO from now on, and so is what is below. */
 void share_paths_change(struct host_share *share, const char *path, const char *to);
 /* The name of PATH below SHARE from ROOT on (NULL: that of the tree), as tree_name's: its length. -ENAMETOOLONG,
  * -ENOENT. */

@@ -81,6 +81,7 @@ struct file *share_file_open(struct host_share *share, struct p9_fid *fid, struc
     share_facts(share, attributes, &facts);
     spin_lock(&share->lock);
     list_append(&share->opens, &open->of_share);
+    open->number = ++share->opened;
     spin_unlock(&share->lock);
     file = file_create(folder ? &folder_kind : &file_kind, &facts, flags, open,
                        open->body != NULL ? &open->body->node->events : NULL);

@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/string.h"
+#include "mm/frame.h"
 #include "mm/heap.h"
 
 #define STACK_TOP PROGRAM_STACK_TOP
@@ -61,12 +62,14 @@ static int load_segment(struct space *space, const struct elf_file *file, const 
     uint32_t prot = ((segment->flags & ELF_READ) != 0 ? AREA_READ : 0) |
                     ((segment->flags & ELF_WRITE) != 0 ? AREA_WRITE : 0) |
                     ((segment->flags & ELF_EXEC) != 0 ? AREA_EXEC : 0);
+    struct frame_stats frames;
     int error = 0;
 
     if (start < *mapped_end)
         start = *mapped_end;
-    if (start < end)
-        error = space_populate(space, start, end, prot);
+    frame_stats(&frames);
+    if (start < end) /* what has no room at all takes none from others meanwhile */
+        error = (end - start) / PAGE_SIZE < frames.free ? space_populate(space, start, end, prot) : -ENOMEM;
     if (error == 0) {
         write_segment(space, file, segment, address);
         if (end > *mapped_end)

@@ -9,6 +9,7 @@
 #include "kernel/fs/remote.h"
 #include "kernel/fs/share.h"
 #include "kernel/lib/string.h"
+#include "mm/frame.h"
 #include "mm/heap.h"
 
 #define KEPT_MAX (8u << 20) /* bytes of files that nobody uses just now */
@@ -149,7 +150,17 @@ static int fetch_piece(const struct file_place *place, struct kept_file *file, s
     return 0;
 }
 
-/* Reads what counts of the file at PLACE, whose size is SIZE. */
+/* There is memory for so much, if nobody else takes it. */
+static bool has_room(uint64_t bytes)
+{
+    struct frame_stats frames;
+
+    frame_stats(&frames);
+    return bytes / PAGE_SIZE < frames.free;
+}
+
+/* Reads what counts of the file at PLACE, whose size is SIZE. What has no room at all takes none from others meanwhile.
+ */
 static int fetch(const struct file_place *place, uint64_t size, struct kept_file *file)
 {
     size_t used = size, count = size > 0 ? (size + PIECE - 1) / PIECE : 1;
@@ -164,6 +175,8 @@ static int fetch(const struct file_place *place, uint64_t size, struct kept_file
         error = fetch_piece(place, file, i);
         if (i == 0 && error == 0)
             used = elf_file_used(&file->file);
+        if (i == 0 && error == 0 && !has_room(used))
+            error = -ENOMEM;
     }
     return error;
 }

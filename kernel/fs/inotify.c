@@ -52,6 +52,7 @@ static uint32_t cookies;                           /* [k] */
 static struct work flush_work;
 static bool flush_asked; /* [k] */
 volatile uint32_t inotify_watches;
+volatile uint32_t inotify_untold;
 
 /* --- queues --- */
 
@@ -98,6 +99,7 @@ static void queue_locked(struct inotify *inotify, int32_t watch, uint32_t mask, 
     if (list_empty(&inotify->telling)) {
         file_pin(inotify->file);
         list_append(&telling, &inotify->telling);
+        inotify_untold++;
     }
 }
 
@@ -118,7 +120,6 @@ static void event_free(struct event *event)
     heap_free(event, sizeof(*event) + event->told.length);
 }
 
-/* Without a check whether anything is watched: the last watch may be gone by now. */
 void inotify_tell_flush(void)
 {
     for (;;) {
@@ -130,6 +131,7 @@ void inotify_tell_flush(void)
             inotify = container_of(telling.next, struct inotify, telling);
             list_remove(&inotify->telling);
             list_init(&inotify->telling);
+            inotify_untold--;
             file = inotify->file;
         }
         spin_unlock(&lock);

@@ -44,6 +44,7 @@ struct watch_change { /* SPECIAL_WATCH */
 struct file *inotify_create(uint32_t flags);
 
 extern volatile uint32_t inotify_watches; /* [a] how many there are */
+extern volatile uint32_t inotify_untold;  /* [a] files with news that are still to be woken */
 
 void inotify_tell_node(struct node *node, uint32_t mask);
 void inotify_tell_locked(struct node *node, uint32_t mask, bool name);
@@ -88,10 +89,10 @@ static inline void inotify_gone(struct node *node)
         inotify_tell_gone(node);
 }
 
-/* Who is to be told is woken. No locks are held. */
+/* Who is to be told is woken. No locks are held. There may be no watch any more: the news may be of the last one. */
 static inline void inotify_flush(void)
 {
-    if (__builtin_expect(inotify_watches != 0, 0))
+    if (__builtin_expect(inotify_untold != 0, 0))
         inotify_tell_flush();
 }
 

@@ -175,6 +175,33 @@ static void test_waits(void)
     }
 }
 
+/* The news that takes the last watch away wakes as any other. */
+static void test_last(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        struct pollfd poller = {.events = POLLIN};
+        int watch, status;
+        pid_t child;
+
+        fd = inotify_init();
+        poller.fd = fd;
+        watch = inotify_add_watch(fd, ".", IN_CREATE | IN_ONESHOT);
+        child = fork();
+        if (child == 0) {
+            spread_go(k);
+            usleep(50000); /* the other one waits by then */
+            _exit(mkdir("made", 0700) == 0 ? 0 : 1);
+        }
+        spread_go(k + 1);
+        if (EXPECT(poll(&poller, 1, 20000) == 1 && poller.revents == POLLIN, "%x", poller.revents)) {
+            next_is(watch, IN_CREATE | IN_ISDIR, "made");
+            next_is(watch, IN_IGNORED, "");
+        }
+        EXPECT(waitpid(child, &status, 0) == child && status == 0, "status %x", status);
+        EXPECT(close(fd) == 0 && rmdir("made") == 0, "%s", strerror(errno));
+    }
+}
+
 /* The queue is bounded, and says so. */
 static void test_overflow(void)
 {
@@ -203,6 +230,7 @@ static const struct tap_test tests[] = {
     {"a file's watch tells what happens to it until it is gone", test_file},
     {"masks are replaced, added to, and used once", test_masks},
     {"who waits is woken by another kernel", test_waits},
+    {"what ends the last watch wakes, too", test_last},
     {"a full queue says so", test_overflow},
 };
 

@@ -89,8 +89,17 @@ int64_t call_mq_unlink(struct call *c)
     return by_name(IPC_QUEUE_UNLINK, &call, c->a[0], &answer);
 }
 
+/* A message that comes from now on is told as if nobody waited. */
+static void give_up(int64_t fd)
+{
+    struct mqueue_call call = {.operation = MQUEUE_GIVE_UP};
+    struct file_answer answer;
+
+    anonymous_call(fd, SPECIAL_QUEUE, 0, &call, sizeof(call), NULL, 0, &answer);
+}
+
 /* Sends, or receives, and waits until the time at user address AT, if it is one. -EBADF: FD is no queue. */
-static int64_t transfer(int64_t fd, const void *data, size_t size, void *result, size_t room, uint64_t at)
+static int64_t transfer(int64_t fd, const struct mqueue_call *call, size_t size, void *result, size_t room, uint64_t at)
 {
     uint64_t time[2], deadline = 0;
     struct file_answer answer;
@@ -109,12 +118,14 @@ static int64_t transfer(int64_t fd, const void *data, size_t size, void *result,
         }
     }
     for (;;) {
-        value = anonymous_call(fd, SPECIAL_QUEUE, 0, data, size, result, room, &answer);
+        value = anonymous_call(fd, SPECIAL_QUEUE, 0, call, size, result, room, &answer);
         if (value == -EINVAL)
             return -EBADF;
         if (value != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
             return value;
         value = watch_wait_at(answer.kernel, WATCH_FILE, answer.id, answer.seen, "a message queue", deadline);
+        if (value < 0 && call->operation == MQUEUE_RECEIVE)
+            give_up(fd);
         if (value < 0)
             return value;
     }
@@ -133,8 +144,10 @@ int64_t call_mq_timedsend(struct call *c)
     call = heap_alloc(length);
     if (call == NULL)
         return -ENOMEM;
-    *call = (struct mqueue_call){
-        .operation = MQUEUE_SEND, .priority = (uint32_t)c->a[3], .process = thread_current()->group->id};
+    *call = (struct mqueue_call){.operation = MQUEUE_SEND,
+                                 .priority = (uint32_t)c->a[3],
+                                 .process = thread_current()->group->id,
+                                 .signal = thread_current()->context.credentials.uid};
     if (size > 0 && user_read(call + 1, c->a[1], size) != 0)
         result = files_error((int32_t)c->a[0], -EFAULT);
     if (result == 0)

@@ -122,8 +122,11 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
         notify = queue->count == 0 && queue->process != 0 && !queue->receives;
         if (notify) {
             news.id = queue->process;
-            news.info = (struct signal_info){
-                .signal = queue->signal, .code = SI_MESGQ, .pid = call->process, .value = queue->value};
+            news.info = (struct signal_info){.signal = queue->signal,
+                                             .code = SI_MESGQ,
+                                             .pid = call->process,
+                                             .uid = call->signal,
+                                             .value = queue->value};
             queue->process = 0;
         }
         insert(queue, message);
@@ -152,7 +155,8 @@ static int64_t receive(struct file *file, const struct mqueue_call *call, void *
         return -EMSGSIZE;
     spin_lock(&lock);
     if (list_empty(&queue->messages)) {
-        queue->wanted = queue->receives = true;
+        queue->wanted = true;
+        queue->receives |= (file->flags & OPEN_NONBLOCK) == 0;
     } else {
         message = container_of(queue->messages.next, struct message, node);
         if (room < sizeof(message->priority) + message->size) {
@@ -190,6 +194,18 @@ static int64_t give_state(struct file *file, void *result, size_t room)
     spin_unlock(&lock);
     memcpy(result, &state, sizeof(state));
     return sizeof(state);
+}
+
+/* Others may wait for a message: they are woken, find none, and say so again. */
+static int64_t give_up(struct mqueue *queue)
+{
+    bool wanted;
+
+    spin_lock(&lock);
+    wanted = take_wanted_locked(queue);
+    spin_unlock(&lock);
+    tell(queue, wanted);
+    return 0;
 }
 
 static int64_t notify(struct mqueue *queue, const struct mqueue_call *call)
@@ -232,6 +248,8 @@ static int64_t operate(struct file *file, const struct file_request *request, co
         return give_state(file, result, room);
     case MQUEUE_NOTIFY:
         return call.signal > SIGNALS ? -EPROTO : notify(file->state, &call);
+    case MQUEUE_GIVE_UP:
+        return give_up(file->state);
     default:
         return -EPROTO;
     }
@@ -299,7 +317,7 @@ static int64_t check_name(const char *name, size_t size)
         return -ENOENT;
     if (size > NAME_BYTES)
         return -ENAMETOOLONG;
-    return strchr(name, '/') != NULL ? -EACCES : 0;
+    return strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ? -EACCES : 0;
 }
 
 int64_t mqueue_open(const struct ipc_call *call, const char *name, size_t size, struct file_answer *answer)
@@ -318,6 +336,8 @@ int64_t mqueue_open(const struct ipc_call *call, const char *name, size_t size, 
         error = (call->flags & OPEN_CREATE) == 0 ? -ENOENT : make_locked(call, name, size, &queue);
     else if ((call->flags & OPEN_CREATE) != 0 && (call->flags & OPEN_EXCLUSIVE) != 0)
         error = -EEXIST;
+    else if ((call->flags & OPEN_ACCESS) == OPEN_ACCESS)
+        error = -EINVAL;
     else
         error = permission_check(&call->user, queue->mode, queue->uid, queue->gid, may[call->flags & OPEN_ACCESS]);
     if (error == 0)

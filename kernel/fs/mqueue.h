@@ -15,10 +15,11 @@
 #define MQUEUE_USER_SIZE 8192u
 
 enum mqueue_operation {
-    MQUEUE_SEND = 1, /* priority; data */
+    MQUEUE_SEND = 1, /* priority; signal: the sender's user; data */
     MQUEUE_RECEIVE,  /* size: bytes of room; result data: uint32_t priority, then the message */
     MQUEUE_STATE,    /* result data: struct mqueue_state */
-    MQUEUE_NOTIFY    /* signal, value, process; signal 0: none is sent; size 0: no more */
+    MQUEUE_NOTIFY,   /* signal, value, process; signal 0: none is sent; size 0: no more */
+    MQUEUE_GIVE_UP   /* who found nothing to receive waits no more */
 };
 
 struct mqueue_call { /* SPECIAL_QUEUE; data follows */

@@ -139,11 +139,50 @@ static void test_notify(void)
     }
 }
 
+/* Who found nothing, and does not wait for it any more, is nobody who receives. */
+static void test_notify_after(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    struct timespec now, limit = {.tv_sec = 20};
+    char text[16];
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    for (int k = 0; k < 2 * spread_count(); k++) {
+        mqd_t queue = make(k % 2 == 0 ? O_NONBLOCK : 0, 2);
+
+        spread_go(k / 2);
+        EXPECT(mq_notify(queue, &event) == 0, "%s", strerror(errno));
+        clock_gettime(CLOCK_REALTIME, &now);
+        if (k % 2 == 0) {
+            EXPECT_ERROR(mq_receive(queue, text, 16, NULL), EAGAIN);
+        } else {
+            now.tv_nsec += now.tv_nsec < 900000000 ? 50000000 : 0;
+            EXPECT_ERROR(mq_timedreceive(queue, text, 16, NULL, &now), ETIMEDOUT);
+        }
+        spread_go(k / 2 + 1);
+        EXPECT(mq_send(queue, "a", 2, 0) == 0, "%s", strerror(errno));
+        EXPECT(sigtimedwait(&set, NULL, &limit) == SIGUSR1, "%d: %s", k, strerror(errno));
+        EXPECT(mq_unlink(NAME) == 0 && mq_close(queue) == 0, "%s", strerror(errno));
+    }
+}
+
+static void test_names(void)
+{
+    EXPECT_ERROR(mq_open("/.", O_RDWR | O_CREAT, 0600, NULL), EACCES);
+    EXPECT_ERROR(mq_open("/..", O_RDWR | O_CREAT, 0600, NULL), EACCES);
+    EXPECT_ERROR(mq_open("/a/b", O_RDWR | O_CREAT, 0600, NULL), EACCES);
+}
+
 static const struct tap_test tests[] = {
     {"messages come by priority, then in order", test_order},
     {"writer and reader on two kernels wait for each other", test_waits},
     {"a wait ends with its time", test_time},
     {"the first message of an empty queue is told by a signal", test_notify},
+    {"it is told when a receiver has given up", test_notify_after},
+    {"names that no queue has", test_names},
 };
 
 int main(void)

@@ -29,7 +29,6 @@
 #define PATH_SIZE 4096u
 
 #define STRING_MAX 131072u /* bytes of one argument, with its NUL, as in Linux */
-#define MODE_GROUP_RUNS 0010u
 
 #define FIRST_STRINGS 4096u /* bytes of room for strings, at first */
 
@@ -129,7 +128,7 @@ static void become(const struct credentials *old, const struct loaded *loaded, s
     *new = *old;
     if ((loaded->mode & MODE_SET_USER) != 0)
         new->euid = loaded->uid;
-    if ((loaded->mode & (MODE_SET_GROUP | MODE_GROUP_RUNS)) == (MODE_SET_GROUP | MODE_GROUP_RUNS))
+    if ((loaded->mode & (MODE_SET_GROUP | MODE_GROUP_EXECUTE)) == (MODE_SET_GROUP | MODE_GROUP_EXECUTE))
         new->egid = loaded->gid;
     new->suid = new->fsuid = new->euid;
     new->sgid = new->fsgid = new->egid;

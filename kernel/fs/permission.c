@@ -7,7 +7,7 @@
 
 _Static_assert(CREDENTIAL_GROUPS == FILE_USER_GROUPS, "all of a thread's groups go along");
 
-static bool in_group(const struct file_user *user, uint32_t gid)
+bool permission_in_group(const struct file_user *user, uint32_t gid)
 {
     if (user == NULL)
         return gid == 0;
@@ -29,7 +29,7 @@ int permission_check(const struct file_user *user, uint32_t mode, uint32_t uid, 
     }
     if (user->uid == uid)
         has = mode >> 6;
-    else if (in_group(user, gid))
+    else if (permission_in_group(user, gid))
         has = mode >> 3;
     return (may & ~has & 7u) == 0 ? 0 : -EACCES;
 }
@@ -54,12 +54,14 @@ int permission_change(const struct file_user *user, uint32_t mode, uint32_t uid,
         return 0;
     if ((change->what & CHANGE_UID) != 0 && (!owner || change->uid != uid))
         return -EPERM;
-    if ((change->what & CHANGE_GID) != 0 && (!owner || (change->gid != gid && !in_group(user, change->gid))))
+    if ((change->what & CHANGE_GID) != 0 && (!owner || (change->gid != gid && !permission_in_group(user, change->gid))))
         return -EPERM;
+    if ((change->what & CHANGE_OWNER) != 0 && !owner && permission_lost(mode) != 0)
+        return -EPERM; /* a chown that changes no owner would take these away */
     if ((change->what & CHANGE_MODE) != 0) {
         if (!owner)
             return -EPERM;
-        if (!in_group(user, group))
+        if (!permission_in_group(user, group))
             change->mode &= ~MODE_SET_GROUP;
     }
     if ((change->what & (CHANGE_ATIME | CHANGE_MTIME)) != 0 && !owner) {

@@ -18,6 +18,7 @@ struct credentials;
 #define MODE_SET_USER 04000u
 #define MODE_SET_GROUP 02000u
 #define MODE_STICKY 01000u
+#define MODE_GROUP_EXECUTE 0010u
 
 /* In all of these USER NULL is root, in group 0 and no other. */
 static inline bool permission_root(const struct file_user *user)
@@ -27,6 +28,15 @@ static inline bool permission_root(const struct file_user *user)
 
 /* 0, or -EACCES: USER may not do all of MAY (MAY_*) with what has MODE, UID and GID. */
 int permission_check(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid, uint32_t may);
+/* The bits for set-user-ID and set-group-ID that a file of MODE loses when it gets another owner. */
+static inline uint32_t permission_lost(uint32_t mode)
+{
+    return (mode & FILE_TYPE_MASK) != FILE_REGULAR
+               ? 0
+               : mode & (MODE_SET_USER | ((mode & MODE_GROUP_EXECUTE) != 0 ? MODE_SET_GROUP : 0));
+}
+/* Is USER in the group GID? */
+bool permission_in_group(const struct file_user *user, uint32_t gid);
 /* Is USER the owner UID, or root? */
 bool permission_owner(const struct file_user *user, uint32_t uid);
 /* May USER remove, or rename, what UID owns from a directory of FOLDER_MODE that FOLDER_UID owns, as far as its sticky

@@ -136,6 +136,9 @@ void tree_own(const struct walk *walk, const struct node *folder, struct node *n
         node->gid = folder->gid;
         if (tree_is(node, FILE_DIRECTORY))
             node->mode |= MODE_SET_GROUP;
+        else if ((node->mode & MODE_GROUP_EXECUTE) != 0 && !permission_root(walk->user) &&
+                 !permission_in_group(walk->user, node->gid))
+            node->mode &= ~MODE_SET_GROUP; /* a program of a group is made by one who is in it */
     }
 }
 
@@ -157,11 +160,8 @@ int64_t tree_change(struct node *node, const struct file_user *user, const struc
         node->uid = change->uid;
     if ((change->what & CHANGE_GID) != 0)
         node->gid = change->gid;
-    if ((change->what & CHANGE_OWNER) != 0 && (node->mode & FILE_TYPE_MASK) == FILE_REGULAR) {
-        node->mode &= ~04000u; /* who gets a program does not become its owner by it */
-        if ((node->mode & 0010) != 0)
-            node->mode &= ~02000u;
-    }
+    if ((change->what & CHANGE_OWNER) != 0) /* who gets a program does not become its owner by it */
+        node->mode &= ~permission_lost(node->mode);
     if ((change->what & CHANGE_ATIME) != 0)
         node->atime = (change->what & CHANGE_ATIME_NOW) != 0 ? now : change->atime;
     if ((change->what & CHANGE_MTIME) != 0)

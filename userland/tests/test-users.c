@@ -221,7 +221,7 @@ static int changes(void *context)
     int fd;
 
     HOLDS(make("own", 0644) == 0 && chown("own", USER, OTHER_GROUP) == 0);
-    HOLDS(make("roots", 0666) == 0);
+    HOLDS(make("roots", 0666) == 0 && make("program", 06755) == 0);
     fd = open("roots", O_RDWR);
     HOLDS(fd >= 0 && setgroups(1, &group) == 0 && setresgid(group, group, group) == 0 &&
           setresuid(USER, USER, USER) == 0);
@@ -229,6 +229,9 @@ static int changes(void *context)
     FAILS(chmod("roots", 0644), EPERM);
     FAILS(fchmod(fd, 0644), EPERM);
     FAILS(fchown(fd, USER, (gid_t)-1), EPERM);
+    HOLDS(fchown(fd, (uid_t)-1, (gid_t)-1) == 0);
+    FAILS(chown("program", (uid_t)-1, (gid_t)-1), EPERM); /* it would be set-user-ID no more */
+    HOLDS(stat("program", &facts) == 0 && (facts.st_mode & 07777) == 06755);
     FAILS(utimensat(AT_FDCWD, "roots", times, 0), EPERM);
     HOLDS(utimensat(AT_FDCWD, "roots", NULL, 0) == 0);
     HOLDS(chmod("own", 02755) == 0 && stat("own", &facts) == 0 && (facts.st_mode & 07777) == 0755);
@@ -244,7 +247,7 @@ static void test_changes(void)
 {
     for (long k = 0; k < spread_count(); k++) {
         in_child(changes, (void *)k);
-        EXPECT(unlink("own") == 0 && unlink("roots") == 0, "%s", strerror(errno));
+        EXPECT(unlink("own") == 0 && unlink("roots") == 0 && unlink("program") == 0, "%s", strerror(errno));
     }
 }
 
@@ -263,6 +266,7 @@ static int sticky(void *context)
 static int inherits(void *context)
 {
     struct stat facts;
+    int fd;
 
     (void)context;
     HOLDS(become(USER, GROUP) == 0);
@@ -270,7 +274,12 @@ static int inherits(void *context)
     HOLDS(facts.st_gid == OTHER_GROUP && (facts.st_mode & S_ISGID) != 0 && facts.st_uid == USER);
     HOLDS(make("grouped/sub/file", 0644) == 0 && stat("grouped/sub/file", &facts) == 0);
     HOLDS(facts.st_gid == OTHER_GROUP && (facts.st_mode & S_ISGID) == 0);
-    return 0;
+    fd = open("grouped/sub/program", O_CREAT | O_EXCL | O_WRONLY, 02755); /* of a group that its maker is not in */
+    HOLDS(fd >= 0 && fstat(fd, &facts) == 0 && close(fd) == 0);
+    HOLDS(facts.st_gid == OTHER_GROUP && (facts.st_mode & 07777) == 0755);
+    HOLDS(mknod("grouped/sub/other", S_IFREG | 02755, 0) == 0 && stat("grouped/sub/other", &facts) == 0);
+    HOLDS(facts.st_gid == OTHER_GROUP && (facts.st_mode & 07777) == 0755);
+    return unlink("grouped/sub/program") == 0 && unlink("grouped/sub/other") == 0 ? 0 : 1;
 }
 
 static void test_folders(void)

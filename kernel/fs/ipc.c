@@ -39,12 +39,11 @@ int64_t ipc_owner(const struct ipc_object *object, const struct ipc_call *call)
 static int check(const struct ipc_object *object, const struct ipc_call *call, uint32_t may)
 {
     const struct ipc_facts *facts = &object->facts;
-    uint32_t user = call->user.uid;
-    bool creators = user == facts->creator_uid && user != facts->uid;
+    const struct file_user *user = &call->user;
+    uint32_t uid = user->uid == facts->creator_uid ? user->uid : facts->uid;
+    uint32_t gid = permission_in_group(user, facts->creator_gid) ? facts->creator_gid : facts->gid;
 
-    if (permission_check(&call->user, facts->mode, creators ? user : facts->uid, facts->gid, may) == 0)
-        return 0;
-    return permission_check(&call->user, facts->mode, creators ? user : facts->uid, facts->creator_gid, may);
+    return permission_check(user, facts->mode, uid, gid, may);
 }
 
 static struct ipc_object *find_key(const struct ipc_kind *kind, int32_t key)

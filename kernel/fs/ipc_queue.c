@@ -121,6 +121,8 @@ static int64_t receive(const struct ipc_call *call, void *result, size_t room, s
 
     if (error != 0)
         return error;
+    if (call->a < 0)
+        return -EPROTO;
     message = find(queue_of(object), call->b, call->flags);
     if (message == NULL)
         return (call->flags & IPC_NO_WAIT) != 0 ? -ENOMSG : ipc_wait(object, call, answer);

@@ -9,6 +9,8 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 
+#define UNDO_MAX SEM_VALUE_MAX
+
 struct semaphore {
     int32_t value;
     uint32_t pid; /* who changed it last */
@@ -76,6 +78,24 @@ static struct undo *find_undo(struct set *set, uint32_t process)
     return NULL;
 }
 
+/* What is to be undone of a step, unless that is out of range. */
+static bool note_undo(struct undo *undo, const struct ipc_step *step)
+{
+    int32_t change = undo->changes[step->number] - step->change;
+
+    if (change < -UNDO_MAX - 1 || change > UNDO_MAX)
+        return false;
+    undo->changes[step->number] = change;
+    return true;
+}
+
+static void take_back(struct set *set, const struct ipc_step *step, struct undo *undo)
+{
+    set->values[step->number].value -= step->change;
+    if ((step->flags & SEM_UNDO) != 0 && undo != NULL)
+        undo->changes[step->number] += step->change;
+}
+
 /* Does the steps; the first that cannot be done undoes those before it. 0; 1: it has to wait; -EAGAIN, -ERANGE. */
 static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t count, struct undo *undo)
 {
@@ -88,21 +108,15 @@ static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t c
 
         if ((change == 0 && *value != 0) || *value + change < 0)
             result = (steps[done].flags & IPC_NO_WAIT) != 0 ? -EAGAIN : 1;
-        else if (*value + change > SEM_VALUE_MAX)
+        else if (*value + change > SEM_VALUE_MAX ||
+                 ((steps[done].flags & SEM_UNDO) != 0 && undo != NULL && !note_undo(undo, &steps[done])))
             result = -ERANGE;
         else
             *value += change;
     }
-    if (result != 0) {
-        for (done--; done > 0; done--)
-            set->values[steps[done - 1].number].value -= steps[done - 1].change;
-        return result;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (undo != NULL && (steps[i].flags & SEM_UNDO) != 0)
-            undo->changes[steps[i].number] -= steps[i].change;
-    }
-    return 0;
+    for (; result != 0 && done > 1; done--)
+        take_back(set, &steps[done - 2], undo);
+    return result;
 }
 
 static int64_t operate(const struct ipc_call *call, const struct ipc_step *steps, size_t count,
@@ -160,7 +174,7 @@ static void forget_changes(struct set *set, uint32_t number)
         container_of(at, struct undo, node)->changes[number] = 0;
 }
 
-static int64_t set_all(struct set *set, const void *data, size_t size)
+static int64_t set_all(struct set *set, const void *data, size_t size, uint32_t process)
 {
     uint32_t count = set->object.facts.count;
     int32_t value;
@@ -174,7 +188,7 @@ static int64_t set_all(struct set *set, const void *data, size_t size)
     }
     for (uint32_t i = 0; i < count; i++) {
         memcpy(&value, (const uint8_t *)data + i * sizeof(value), sizeof(value));
-        set->values[i].value = value;
+        set->values[i] = (struct semaphore){.value = value, .pid = process};
         forget_changes(set, i);
     }
     return 0;
@@ -225,7 +239,7 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         forget_changes(set, (uint32_t)call->a);
         break;
     case SEM_SET_ALL:
-        error = set_all(set, data, size);
+        error = set_all(set, data, size, call->pid);
         if (error != 0)
             return error;
         break;

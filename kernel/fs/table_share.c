@@ -67,6 +67,7 @@ int file_table_unshare(struct group *group)
     if (error != 0)
         return error;
     table->process = old->process;
+    table->undo = old->undo;
     spin_lock(&group->lock);
     group->files = table;
     spin_unlock(&group->lock);

@@ -1,5 +1,6 @@
 /* test-sysv: System V semaphores and message queues (sysvipc(7)) between processes on all kernels. */
 #include <errno.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,25 @@ static void test_undo(void)
     EXPECT(remove_set() == 0, "%s", strerror(errno));
 }
 
+/* What is to be undone is bounded as values are. */
+static void test_undo_range(void)
+{
+    struct sembuf steps[2] = {{0, 1, SEM_UNDO}, {0, 32766, SEM_UNDO}};
+    unsigned short all = 3;
+
+    for (int k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        begin_set(1);
+        EXPECT(semctl(set, 0, SETALL, &all) == 0 && semctl(set, 0, GETPID) == getpid(), "%s", strerror(errno));
+        EXPECT(step(0, -3, 0) == 0 && step(0, 32767, SEM_UNDO) == 0 && step(0, -32767, 0) == 0, "%s", strerror(errno));
+        EXPECT_ERROR(semop(set, steps, 2), ERANGE);
+        EXPECT(value(0) == 0, "%d", value(0));
+        EXPECT(step(0, 1, SEM_UNDO) == 0 && step(0, -1, 0) == 0, "what did not happen is not undone");
+        EXPECT_ERROR(step(0, 1, SEM_UNDO), ERANGE);
+        EXPECT(remove_set() == 0, "%s", strerror(errno));
+    }
+}
+
 static void on_alarm(int number)
 {
     (void)number;
@@ -283,6 +303,32 @@ static int as_user(void *context)
     return semctl(set, 0, IPC_RMID) == -1 && errno == EPERM ? 0 : 4;
 }
 
+/* A user in the group CONTEXT; 0 if it may read. */
+static int as_member(void *context)
+{
+    gid_t group = (gid_t)(long)context;
+
+    if (setgroups(0, NULL) != 0 || setresgid(group, group, group) != 0 || setresuid(1000, 1000, 1000) != 0)
+        return 1;
+    return semctl(set, 0, GETVAL) == 0 ? 0 : errno == EACCES ? 2 : 3;
+}
+
+/* Who is in the owner's group, or the creator's, has what that has, though others have more. */
+static void test_groups(void)
+{
+    struct semid_ds facts;
+
+    begin_set(1);
+    EXPECT(semctl(set, 0, IPC_STAT, &facts) == 0, "%s", strerror(errno));
+    facts.sem_perm.gid = 100;
+    facts.sem_perm.mode = 0606;
+    EXPECT(semctl(set, 0, IPC_SET, &facts) == 0, "%s", strerror(errno));
+    EXPECT(spread_child(as_member, (void *)100l) == 2, "the owner's group");
+    EXPECT(spread_child(as_member, (void *)(long)getgid()) == 2, "the creator's group");
+    EXPECT(spread_child(as_member, (void *)101l) == 0, "others");
+    EXPECT(remove_set() == 0, "%s", strerror(errno));
+}
+
 static void test_user(void)
 {
     int status;
@@ -298,10 +344,12 @@ static const struct tap_test tests[] = {
     {"steps are all done or none; values are set and told", test_steps},
     {"processes on all kernels take turns", test_turns},
     {"what a process asked to be undone is undone at its end", test_undo},
+    {"what is undone is in the range of values", test_undo_range},
     {"a wait ends with time, a signal, and the set", test_waits_end},
     {"messages are received by type", test_queue},
     {"a full queue makes the writer wait", test_full_queue},
     {"who is not the owner is held to permissions", test_user},
+    {"who is in a group has what that group has", test_groups},
 };
 
 int main(void)

@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "tasks/group.h"
+#include "tasks/process_attribute.h"
 #include "tasks/process_internal.h"
 #include "tasks/thread.h"
 #include "tasks/wire.h"
@@ -64,10 +65,42 @@ int64_t process_may_signal(struct group *group, const struct msg_process_call *c
     return may ? 0 : -EPERM;
 }
 
+int64_t credentials_may_reach(uint32_t id, bool inside)
+{
+    const struct thread *self = thread_current();
+    const struct credentials *own = &self->context.credentials;
+    struct msg_process_call call = {.id = id, .operation = PROCESS_MAY_REACH};
+    struct msg_process_result result;
+
+    if (credentials_root(own) || id == self->group->id)
+        return 0;
+    call.a = own->uid | (uint64_t)own->gid << 32;
+    call.b = inside ? 1 : 0;
+    return process_call(&call, &result);
+}
+
+int64_t process_may_reach(struct group *group, const struct msg_process_call *call)
+{
+    uint32_t uid = (uint32_t)call->a, gid = (uint32_t)(call->a >> 32);
+    const struct credentials *to = &group->process->credentials;
+    bool may;
+
+    spin_lock(&group->lock);
+    may = uid == to->uid && uid == to->euid && uid == to->suid && gid == to->gid && gid == to->egid &&
+          gid == to->sgid && (call->b == 0 || group->process->attributes[ATTRIBUTE_DUMPABLE] == 1);
+    spin_unlock(&group->lock);
+    return may ? 0 : -EPERM;
+}
+
 int64_t process_set_ids(struct group *group, const struct msg_process_call *call)
 {
+    struct credentials *own = &group->process->credentials, old;
+
     spin_lock(&group->lock);
-    memcpy(&group->process->credentials, call->ids, sizeof(call->ids));
+    old = *own;
+    memcpy(own, call->ids, sizeof(call->ids));
+    if (own->euid != old.euid || own->fsuid != old.fsuid || own->egid != old.egid || own->fsgid != old.fsgid)
+        process_attributes_drop(group->process->attributes);
     spin_unlock(&group->lock);
     return 0;
 }

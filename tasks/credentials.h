@@ -35,5 +35,7 @@ void credentials_changed(const struct credentials *old);
 /* 0 if the current thread may send SIGNAL to process ID (kill(2)), else -EPERM or -ESRCH. Asks ID's home unless the
  * thread is root's. */
 int64_t credentials_may_signal(uint32_t id, uint32_t signal);
+/* The same for its limits and, if INSIDE, its memory and descriptors (ptrace(2), "access mode checking"). */
+int64_t credentials_may_reach(uint32_t id, bool inside);
 
 #endif

@@ -252,6 +252,8 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
         return process_set_ids(group, call);
     case PROCESS_MAY_SIGNAL:
         return process_may_signal(group, call);
+    case PROCESS_MAY_REACH:
+        return process_may_reach(group, call);
     case PROCESS_LIMIT:
         return process_limit_operate(group, call, result);
     case PROCESS_TIMER_CREATE:

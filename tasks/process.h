@@ -131,6 +131,7 @@ enum process_operation {
     PROCESS_ADOPT,      /* a: orphan, upper half: its process group. 0: it is a child now; EAGAIN: this is no reaper, or
                            ends; -> its parent */
     PROCESS_SET_IDS,    /* ids: of the first thread */
+    PROCESS_MAY_REACH,  /* a: real user, upper half: real group of the asker, b: 1: it wants to look inside. EPERM */
     PROCESS_MAY_SIGNAL, /* a: effective user of the sender, upper half: the real one, b: signal, c: its session.
                            EPERM */
     PROCESS_LIMIT, /* a: which, upper half: PROCESS_LIMIT_SET sets it, to b (soft) and c (hard). -> what it was. EINVAL

@@ -27,6 +27,12 @@ void process_attributes_exec(uint32_t attributes[PROCESS_ATTRIBUTES])
     attributes[ATTRIBUTE_BARRIERS] = 0;
 }
 
+void process_attributes_drop(uint32_t attributes[PROCESS_ATTRIBUTES])
+{
+    attributes[ATTRIBUTE_DUMPABLE] = 0;
+    attributes[ATTRIBUTE_DEATH_SIGNAL] = 0;
+}
+
 int64_t process_attribute_operate(struct group *group, const struct msg_process_call *call)
 {
     uint32_t which = (uint32_t)call->a, *attribute, old;

@@ -5,9 +5,10 @@
 #include <stdint.h>
 
 enum process_attribute {
-    ATTRIBUTE_DEATH_SIGNAL, /* sent to it when its parent ends, 0: none. A child begins without, exec keeps it */
+    ATTRIBUTE_DEATH_SIGNAL, /* sent to it when its parent ends, 0: none. A child begins without, exec keeps it, a
+                               change of user ends it */
     ATTRIBUTE_REAPER,       /* 1: orphans below it become its children. A child begins without, exec keeps it */
-    ATTRIBUTE_DUMPABLE,     /* 0 to 2: kept and told; a child inherits it, exec makes it 1 */
+    ATTRIBUTE_DUMPABLE,     /* 1: others of its user may look inside; a child inherits it, exec makes it 1 */
     ATTRIBUTE_BARRIERS,     /* MEMBARRIER_CMD_* bits it has registered for; a child inherits them, exec ends them */
     PROCESS_ATTRIBUTES
 };
@@ -19,6 +20,8 @@ void process_attributes_init(uint32_t attributes[PROCESS_ATTRIBUTES]);
 /* Those of a child, and what exec leaves. */
 void process_attributes_inherit(uint32_t child[PROCESS_ATTRIBUTES], const uint32_t parent[PROCESS_ATTRIBUTES]);
 void process_attributes_exec(uint32_t attributes[PROCESS_ATTRIBUTES]);
+/* It is somebody else's now than who made it what it is: nobody looks inside, and no signal tells of its parent. */
+void process_attributes_drop(uint32_t attributes[PROCESS_ATTRIBUTES]);
 /* PROCESS_ATTRIBUTE on GROUP, whose home this kernel is. */
 int64_t process_attribute_operate(struct group *group, const struct msg_process_call *call);
 /* The attribute WHICH of the current process: asks its home, and waits for it. The second returns what it was. */

@@ -21,9 +21,10 @@ void process_set_init(void);
 /* May a sender of effective user EUID, real user UID and SESSION send SIGNAL to PROCESS? Its lock is held. */
 bool process_may_signal_locked(const struct process *process, uint32_t euid, uint32_t uid, uint32_t signal,
                                uint32_t session);
-/* PROCESS_SET_IDS, PROCESS_MAY_SIGNAL */
+/* PROCESS_SET_IDS, PROCESS_MAY_SIGNAL, PROCESS_MAY_REACH */
 int64_t process_set_ids(struct group *group, const struct msg_process_call *call);
 int64_t process_may_signal(struct group *group, const struct msg_process_call *call);
+int64_t process_may_reach(struct group *group, const struct msg_process_call *call);
 
 /* Operations on GROUP, whose home this kernel is, each in one step: see enum process_operation. */
 int64_t children_wait(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);

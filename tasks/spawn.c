@@ -67,6 +67,8 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     if (error == 0) {
         process_reset_actions(group->process);
         process_attributes_exec(group->process->attributes);
+        if (program->strings->secure)
+            process_attributes_drop(group->process->attributes);
         thread->context.credentials = *program->strings->user;
         group->process->credentials = *program->strings->user;
         group->process->first = parent == 0;
@@ -103,6 +105,7 @@ int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void
         memcpy(thread->context.affinity, attributes->affinity, sizeof(thread->context.affinity));
         thread->context.signal_mask = attributes->signal_mask;
         thread->context.nice = (int16_t)attributes->nice;
+        thread->context.flags |= attributes->flags & CONTEXT_NO_NEW_PRIVILEGES;
     }
     group->process->live = 1;
     group_add_thread(group, thread);
@@ -171,6 +174,8 @@ int spawn_exec(const struct spawn_program *program)
     name_locked(group->process, thread, program, &start);
     process_reset_actions(group->process);
     process_attributes_exec(group->process->attributes);
+    if (program->strings->secure)
+        process_attributes_drop(group->process->attributes);
     group->process->executed = true;
     thread->context.credentials = *program->strings->user;
     group->process->credentials = *program->strings->user;

@@ -20,6 +20,7 @@ struct spawn_attributes {
     uint64_t affinity[CPUS_MAX / 64];
     uint64_t signal_mask;
     int32_t nice;
+    uint32_t flags;                 /* CONTEXT_NO_NEW_PRIVILEGES or 0 */
     struct credentials credentials; /* who starts it, before what the executable says */
 };
 int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void *files,

@@ -95,8 +95,8 @@ struct thread_context {
     struct policy memory_policy; /* where its pages are to be: set_mempolicy(2) */
 };
 #define CONTEXT_RESTORE_MASK 1u
-#define CONTEXT_NO_NEW_PRIVILEGES 2u /* kept and told: prctl(2) */
-#define CONTEXT_KEEP_CAPABILITIES 4u /* the same, until exec */
+#define CONTEXT_NO_NEW_PRIVILEGES 2u /* of a program only what it is, not whose: prctl(2) */
+#define CONTEXT_KEEP_CAPABILITIES 4u /* kept and told, until exec */
 #define CONTEXT_INHERITED (CONTEXT_NO_NEW_PRIVILEGES | CONTEXT_KEEP_CAPABILITIES)
 
 struct thread {

@@ -181,10 +181,12 @@ int64_t call_getresgid(struct call *c)
 static int64_t set_files_id(bool groups, uint32_t id)
 {
     uint32_t *ids = ids_of(own(), groups);
+    struct credentials before = *own();
     uint32_t old = ids[FILES];
 
     if (id != NO_CHANGE && (credentials_root(own()) || is_one_of(id, ids, KINDS)))
         ids[FILES] = id;
+    credentials_changed(&before);
     return old;
 }
 
@@ -222,6 +224,10 @@ int64_t call_setgroups(struct call *c)
         return -EINVAL;
     if (count > 0 && user_read(groups, c->a[1], count * sizeof(uint32_t)) != 0)
         return -EFAULT;
+    for (uint32_t i = 0; i < count; i++) {
+        if (groups[i] == NO_CHANGE)
+            return -EINVAL;
+    }
     for (uint32_t i = 1; i < count; i++) { /* getgroups tells them in order, as Linux does */
         uint32_t group = groups[i], at = i;
 

@@ -121,14 +121,16 @@ static void free_given(struct given *given)
     heap_free(given, sizeof(*given));
 }
 
-/* Who runs what was LOADED when OLD starts it: its owner, or group, if the file says so. */
-static void become(const struct credentials *old, const struct loaded *loaded, struct credentials *new,
+/* Who runs what was LOADED when OLD, with FLAGS (CONTEXT_*), starts it: its owner, or group, if the file says so. */
+static void become(const struct credentials *old, uint32_t flags, const struct loaded *loaded, struct credentials *new,
                    struct exec_strings *strings)
 {
+    uint32_t mode = (flags & CONTEXT_NO_NEW_PRIVILEGES) != 0 ? 0 : loaded->mode;
+
     *new = *old;
-    if ((loaded->mode & MODE_SET_USER) != 0)
+    if ((mode & MODE_SET_USER) != 0)
         new->euid = loaded->uid;
-    if ((loaded->mode & (MODE_SET_GROUP | MODE_GROUP_EXECUTE)) == (MODE_SET_GROUP | MODE_GROUP_EXECUTE))
+    if ((mode & (MODE_SET_GROUP | MODE_GROUP_EXECUTE)) == (MODE_SET_GROUP | MODE_GROUP_EXECUTE))
         new->egid = loaded->gid;
     new->suid = new->fsuid = new->euid;
     new->sgid = new->fsgid = new->egid;
@@ -194,7 +196,8 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const c
         error = script_load(thread_current()->group, &name, &given->list, &loaded, &script);
     }
     if (error == 0) {
-        become(&thread_current()->context.credentials, &loaded, &given->user, &script.strings);
+        become(&thread_current()->context.credentials, thread_current()->context.flags, &loaded, &given->user,
+               &script.strings);
         error = exec_loaded(given, &loaded, &script.strings);
     }
     script_free(&script);
@@ -294,7 +297,7 @@ static int64_t spawn_here(const struct msg_spawn *message)
     program.file = &loaded.file;
     program.strings = &script.strings;
     context->credentials = own;
-    become(&message->attributes.credentials, &loaded, &credentials, &script.strings);
+    become(&message->attributes.credentials, message->attributes.flags, &loaded, &credentials, &script.strings);
     if (result == 0)
         result = file_table_pick_at(process_home(message->parent), message->parent, all ? NULL : descriptors, listed,
                                     &files);
@@ -402,6 +405,7 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
     cpu_mask_all(message->attributes.affinity);
     message->attributes.signal_mask = self->context.signal_mask;
     message->attributes.nice = self->context.nice;
+    message->attributes.flags = self->context.flags & CONTEXT_NO_NEW_PRIVILEGES;
     message->attributes.credentials = self->context.credentials;
     at = (uint8_t *)(message + 1) + listed * 4;
     result = listed > 0 && user_read(message + 1, descriptors, listed * 4ull) != 0 ? -EFAULT

@@ -6,6 +6,7 @@
 #include "kernel/reach.h"
 #include "mm/policy.h"
 #include "mm/space.h"
+#include "tasks/credentials.h"
 #include "tasks/group.h"
 #include "tasks/process.h"
 #include "tasks/thread.h"
@@ -299,7 +300,7 @@ static int64_t find_process(uint64_t given, uint32_t *id)
     *id = (uint32_t)given != 0 ? (uint32_t)given : thread_current()->group->id;
     look.process = *id;
     found = (int32_t)*id < 0 ? -ESRCH : reach(&look, NULL);
-    return found == -ESRCH || found == -ENOMEM ? found : 0;
+    return found == -ESRCH || found == -ENOMEM ? found : credentials_may_reach(*id, true);
 }
 
 int64_t call_migrate_pages(struct call *c)

@@ -76,6 +76,9 @@ int64_t call_pidfd_getfd(struct call *c)
     result = pidfd_find((int32_t)c->a[0], &facts);
     if (result != 0)
         return result;
+    result = credentials_may_reach(facts.process, true);
+    if (result != 0)
+        return result;
     result = file_call_process(facts.process, &locate, &fd, sizeof(fd), &place, sizeof(place), &answer);
     if (result < 0)
         return result;

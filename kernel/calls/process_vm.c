@@ -5,6 +5,7 @@
 #include "kernel/reach.h"
 #include "mm/heap.h"
 #include "mm/space.h"
+#include "tasks/credentials.h"
 
 #define VECTORS_MAX 1024u /* as Linux's UIO_MAXIOV */
 #define TOTAL_MAX 0x7ffff000ull
@@ -107,6 +108,8 @@ static int64_t process_vm(const struct call *c, uint32_t operation)
         result = read_side(&other, c->a[3], c->a[4]);
     if (result == 0 && (int32_t)c->a[0] <= 0)
         result = -ESRCH;
+    if (result == 0 && other.count > 0)
+        result = credentials_may_reach(part.process, true);
     if (result == 0) {
         buffer = heap_alloc(REACH_MAX);
         result = buffer != NULL ? transfer_all(&part, &own, &other, buffer) : -ENOMEM;

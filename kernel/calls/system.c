@@ -96,7 +96,9 @@ int64_t call_prlimit64(struct call *c)
 
     if (c->a[2] != 0 && user_read(&new, c->a[2], sizeof(new)) != 0)
         return -EFAULT;
-    error = (int32_t)id < 0 ? -ESRCH : limit_call(id, c->a[1], c->a[2] != 0 ? &new : NULL, &old);
+    error = (int32_t)id < 0 ? -ESRCH : credentials_may_reach(id, false);
+    if (error == 0)
+        error = limit_call(id, c->a[1], c->a[2] != 0 ? &new : NULL, &old);
     return error == 0 && c->a[3] != 0 ? user_write(c->a[3], &old, sizeof(old)) : error;
 }
 

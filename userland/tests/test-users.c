@@ -10,9 +10,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,13 +94,14 @@ static void test_ids(void)
 
 static int groups(void *context)
 {
-    gid_t some[4] = {9, 7, 8, 7}, got[4] = {0};
+    gid_t some[4] = {9, 7, 8, 7}, got[4] = {0}, none = (gid_t)-1;
 
     (void)context;
     HOLDS(setgroups(4, some) == 0);
     HOLDS(getgroups(0, NULL) == 4 && getgroups(4, got) == 4);
     HOLDS(got[0] == 7 && got[1] == 7 && got[2] == 8 && got[3] == 9);
     FAILS(getgroups(3, got), EINVAL);
+    FAILS(setgroups(1, &none), EINVAL);
     HOLDS(setgroups(0, NULL) == 0 && getgroups(0, NULL) == 0);
     return 0;
 }
@@ -341,6 +345,7 @@ static int copy_self(const char *name)
 struct runs {
     mode_t mode;
     const char *says;
+    bool no_more; /* it has said that it wants no other user's rights */
 };
 
 static int runs(void *context)
@@ -355,6 +360,8 @@ static int runs(void *context)
     child = fork();
     if (child == 0) {
         dup2(ends[1], 1);
+        if (want->no_more && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+            _exit(8);
         execl("program", "program", "ids", NULL);
         _exit(9);
     }
@@ -368,11 +375,9 @@ static int runs(void *context)
 
 static void test_exec(void)
 {
-    static struct runs want[] = {{0755, "1000 1000 100 100 0\n"},
-                                 {04755, "1000 1001 100 100 1\n"},
-                                 {02755, "1000 1000 100 101 1\n"},
-                                 {02745, "1000 1000 100 100 0\n"},
-                                 {06755, "1000 1001 100 101 1\n"}};
+    static struct runs want[] = {{0755, "1000 1000 100 100 0\n", false},  {04755, "1000 1001 100 100 1\n", false},
+                                 {02755, "1000 1000 100 101 1\n", false}, {02745, "1000 1000 100 100 0\n", false},
+                                 {06755, "1000 1001 100 101 1\n", false}, {06755, "1000 1000 100 100 0\n", true}};
 
     EXPECT(copy_self("program") == 0, "a copy");
     for (size_t i = 0; i < TAP_COUNT(want); i++)
@@ -436,6 +441,63 @@ static void test_kill(void)
     }
 }
 
+/* A descriptor of process ID, or -1. */
+static long reach(pid_t id)
+{
+    long fd = -1, process = syscall(SYS_pidfd_open, id, 0);
+
+    if (process >= 0)
+        fd = syscall(SYS_pidfd_getfd, process, 1, 0);
+    if (fd >= 0)
+        close((int)fd);
+    if (process >= 0) {
+        int error = errno;
+
+        close((int)process);
+        errno = error;
+    }
+    return fd;
+}
+
+static int reaches(void *context)
+{
+    const pid_t *ids = context;
+    struct rlimit limit;
+    char byte = 1;
+    struct iovec own = {&byte, 1}, theirs = {&byte, 1};
+    pid_t child;
+
+    HOLDS(setresuid(USER, USER, USER) == 0 && prctl(PR_GET_DUMPABLE) == 0);
+    FAILS(reach(ids[0]), EPERM);
+    FAILS(process_vm_readv(ids[0], &own, 1, &theirs, 1, 0), EPERM);
+    FAILS(syscall(SYS_move_pages, ids[0], 0, NULL, NULL, NULL, 0), EPERM);
+    FAILS(prlimit(ids[0], RLIMIT_NOFILE, NULL, &limit), EPERM);
+    FAILS(reach(ids[1]), EPERM); /* it has been somebody else */
+    HOLDS(prlimit(ids[1], RLIMIT_NOFILE, NULL, &limit) == 0);
+    HOLDS(prctl(PR_SET_DUMPABLE, 1) == 0);
+    child = fork();
+    if (child == 0) {
+        for (;;)
+            pause();
+    }
+    HOLDS(reach(child) >= 0 && process_vm_readv(child, &own, 1, &theirs, 1, 0) == 1);
+    HOLDS(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+    return 0;
+}
+
+static void test_reach(void)
+{
+    for (long k = 0; k < spread_count(); k++) {
+        pid_t children[2] = {sleeper(k, OTHER), sleeper(k, USER)};
+
+        EXPECT(children[0] > 0 && children[1] > 0, "%s", strerror(errno));
+        in_child(reaches, children);
+        for (int i = 0; i < 2; i++)
+            EXPECT(kill(children[i], SIGKILL) == 0 && waitpid(children[i], NULL, 0) == children[i], "%s",
+                   strerror(errno));
+    }
+}
+
 static const struct tap_test tests[] = {
     {"ids of users are set as setresuid(2) and its kin say", test_ids},
     {"further groups are kept in order", test_groups},
@@ -446,6 +508,7 @@ static const struct tap_test tests[] = {
     {"access asks for the real user, open for that of files", test_access},
     {"a program may run as its owner or group, and is told so", test_exec},
     {"signals go to processes of the same user, on every kernel", test_kill},
+    {"nobody reaches into processes of others", test_reach},
 };
 
 int main(int argc, char **argv)

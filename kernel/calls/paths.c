@@ -6,6 +6,7 @@
 #include "kernel/fs/path.h"
 #include "kernel/fs/permission.h"
 #include "kernel/fs/table.h"
+#include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -172,6 +173,17 @@ static int64_t may_enter(const struct file_place *place)
     return error < 0 ? error : check_facts(&facts, MAY_EXECUTE);
 }
 
+/* Can names begin at the directory that is open as PLACE? */
+static bool is_of_tree(const struct file_place *place)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_facts facts = {0};
+    struct file_answer answer;
+
+    return place->kernel == 0 && file_call_at(place, &request, NULL, 0, &facts, sizeof(facts), &answer) >= 0 &&
+           facts.device == TREE_DEVICE;
+}
+
 /* The process has one thread. */
 static bool is_alone(void)
 {
@@ -201,8 +213,8 @@ int64_t call_chroot(struct call *c)
     error = may_enter(&opened.place);
     if (error == 0)
         error = credentials_need_root();
-    if (error == 0 && (opened.place.kernel != 0 || !is_alone()))
-        error = -EINVAL; /* below /proc; or there are other threads */
+    if (error == 0 && (!is_of_tree(&opened.place) || !is_alone()))
+        error = -EINVAL; /* below /proc, or in a shared folder; or there are other threads */
     if (error == 0)
         error = files_simple(FILE_SET_ROOT, -1, (int64_t)opened.place.id, opened.place.kernel);
     else

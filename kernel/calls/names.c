@@ -161,6 +161,8 @@ static int64_t link_at(int64_t directory, uint64_t path, int64_t to_directory, u
 
     if ((flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
         return -EINVAL;
+    if ((flags & AT_EMPTY_PATH) != 0 && credentials_need_root() != 0)
+        return -ENOENT; /* who was given a descriptor was not given a name */
     asked.flags = (flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : NAME_NO_FOLLOW;
     if ((flags & AT_EMPTY_PATH) != 0)
         asked.flags |= NAME_EMPTY;

@@ -278,7 +278,10 @@ static bool follows(const struct msg_file_name *asked)
 static int64_t check_run(const struct file_place *place, struct name_result *result)
 {
     struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    const struct file_facts *facts = &result->facts;
     struct file_answer answer;
+    struct file_user user;
+    size_t size = permission_user(&thread_current()->context.credentials, &user);
     int64_t error = file_call_at(place, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
 
     if (error < 0)
@@ -287,7 +290,9 @@ static int64_t check_run(const struct file_place *place, struct name_result *res
     result->text = heap_alloc(PATH_MAX);
     if (result->text == NULL)
         return -ENOMEM;
-    return (result->facts.mode & FILE_TYPE_MASK) == FILE_REGULAR && (result->facts.mode & 0111) != 0 ? 0 : -EACCES;
+    return (facts->mode & FILE_TYPE_MASK) == FILE_REGULAR
+               ? permission_check(size != 0 ? &user : NULL, facts->mode, facts->uid, facts->gid, MAY_EXECUTE)
+               : -EACCES;
 }
 
 /* What goes with FILE_CHANGE: who asks, if that is not root. */

@@ -377,13 +377,15 @@ struct file *regular_open(struct node *node, uint32_t flags)
     return file;
 }
 
-int64_t regular_create_nameless(uint32_t flags, uint64_t *id)
+int64_t regular_create_nameless(uint32_t flags, uint32_t uid, uint32_t gid, uint64_t *id)
 {
     struct node *node = node_create(FILE_REGULAR | 0777);
     struct file *file;
 
     if (node == NULL)
         return -ENOMEM;
+    node->uid = uid;
+    node->gid = gid;
     node->seals = (flags & NAMELESS_SEALS) != 0 ? 0 : SEAL_SEAL;
     file = regular_open(node, 2u | OPEN_LARGE);
     node_put(node);

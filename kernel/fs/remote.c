@@ -20,6 +20,7 @@
 #include "tasks/group.h"
 #include "tasks/process.h"
 #include "tasks/sched.h"
+#include "tasks/thread.h"
 
 #define SMALL 192u       /* bytes with the header: on the stack */
 #define RETRIES_MAX 1000 /* of a file that is closed between the home's answer and the call */
@@ -244,7 +245,8 @@ static void do_for_kernel(const struct file_request *request, const void *data, 
         return;
     }
     answer->value = instance.kernel == 0 && request->operation == FILE_NAMELESS
-                        ? regular_create_nameless((uint32_t)request->argument, &answer->id)
+                        ? regular_create_nameless((uint32_t)request->argument, request->extra, (uint32_t)request->fd,
+                                                  &answer->id)
                         : -EPROTO;
 }
 
@@ -487,7 +489,9 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
 
 int64_t file_create_nameless(uint32_t flags, uint64_t *id)
 {
-    struct file_request request = {.operation = FILE_NAMELESS, .argument = flags};
+    const struct credentials *own = &thread_current()->context.credentials;
+    struct file_request request = {
+        .operation = FILE_NAMELESS, .argument = flags, .extra = own->fsuid, .fd = (int32_t)own->fsgid};
     struct file_answer answer;
 
     if (instance.kernel == 0)

@@ -59,8 +59,8 @@ enum file_operation {
     FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
     FILE_SEALS,     /* fd, extra: 1: add those of argument; the result is what it had */
     FILE_IPC,       /* of no group and no file: kernel/fs/ipc.h; SEEN: bytes of result data */
-    FILE_NAMELESS,  /* of no group and no file: makes one without a name; argument: NAMELESS_*; id: of the new one, an
-                       open of which is the caller's */
+    FILE_NAMELESS,  /* of no group and no file: makes one without a name; argument: NAMELESS_*, extra: user, fd: group;
+                       id: of the new one, an open of which is the caller's */
     FILE_SESSION_ENDED,   /* of no group and no file; argument: a session whose leader has ended */
     FILE_SESSION_TERMINAL /* the same; the result is its terminal: device << 32 | process group in the foreground, 0:
                              none */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/fsuid.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -217,14 +218,30 @@ static void test_permissions(void)
     }
 }
 
+/* Copies this program to NAME. */
+static int copy_self(const char *name)
+{
+    char bytes[16384];
+    int from = open("/proc/self/exe", O_RDONLY), to = open(name, O_CREAT | O_WRONLY, 0700);
+    ssize_t count;
+
+    HOLDS(from >= 0 && to >= 0);
+    while ((count = read(from, bytes, sizeof(bytes))) > 0)
+        HOLDS(write(to, bytes, (size_t)count) == count);
+    HOLDS(close(from) == 0 && close(to) == 0);
+    return 0;
+}
+
 static int changes(void *context)
 {
     const gid_t group = GROUP;
     struct timespec times[2] = {{1, 0}, {1, 0}};
     struct stat facts;
-    int fd;
+    int fd, program;
 
     HOLDS(make("own", 0644) == 0 && chown("own", USER, OTHER_GROUP) == 0);
+    HOLDS(copy_self("roots-program") == 0 && (program = open("roots-program", O_RDONLY)) >= 0);
+    HOLDS(unlink("roots-program") == 0);
     HOLDS(make("roots", 0666) == 0 && make("program", 06755) == 0);
     fd = open("roots", O_RDWR);
     HOLDS(fd >= 0 && setgroups(1, &group) == 0 && setresgid(group, group, group) == 0 &&
@@ -232,6 +249,11 @@ static int changes(void *context)
     spread_go((long)context);
     FAILS(chmod("roots", 0644), EPERM);
     FAILS(fchmod(fd, 0644), EPERM);
+    FAILS(fexecve(program, (char *[]){NULL}, (char *[]){NULL}), EACCES);
+    FAILS(linkat(fd, "", AT_FDCWD, "linked", AT_EMPTY_PATH), ENOENT);
+    HOLDS(close(fd) == 0 && (fd = memfd_create("own", 0)) >= 0 && fchmod(fd, 0640) == 0);
+    HOLDS(fstat(fd, &facts) == 0 && facts.st_uid == USER && facts.st_gid == GROUP && close(fd) == 0);
+    HOLDS((fd = open("roots", O_RDWR)) >= 0);
     FAILS(fchown(fd, USER, (gid_t)-1), EPERM);
     HOLDS(fchown(fd, (uid_t)-1, (gid_t)-1) == 0);
     FAILS(chown("program", (uid_t)-1, (gid_t)-1), EPERM); /* it would be set-user-ID no more */
@@ -326,20 +348,6 @@ static int tell_ids(void)
            (long)getauxval(AT_SECURE));
     fflush(stdout);
     return getauxval(AT_UID) == getuid() && getauxval(AT_EUID) == geteuid() ? 0 : 1;
-}
-
-/* Copies this program to NAME. */
-static int copy_self(const char *name)
-{
-    char bytes[16384];
-    int from = open("/proc/self/exe", O_RDONLY), to = open(name, O_CREAT | O_WRONLY, 0700);
-    ssize_t count;
-
-    HOLDS(from >= 0 && to >= 0);
-    while ((count = read(from, bytes, sizeof(bytes))) > 0)
-        HOLDS(write(to, bytes, (size_t)count) == count);
-    HOLDS(close(from) == 0 && close(to) == 0);
-    return 0;
 }
 
 struct runs {

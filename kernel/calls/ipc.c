@@ -293,6 +293,8 @@ int64_t call_msgrcv(struct call *c)
     if (message == NULL)
         return -ENOMEM;
     result = ask(&call, NULL, 0, message, room, 0);
+    if (result > (int64_t)(room - sizeof(int64_t)))
+        result = -EPROTO;
     if (result >= 0 && user_write(c->a[1], message, sizeof(int64_t) + (size_t)result) != 0)
         result = -EFAULT;
     heap_free(message, room);

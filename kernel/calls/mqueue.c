@@ -167,6 +167,8 @@ int64_t call_mq_timedreceive(struct call *c)
     if (message == NULL)
         return -ENOMEM;
     result = transfer((int32_t)c->a[0], &call, sizeof(call), message, room, c->a[4]);
+    if (result > (int64_t)room)
+        result = -EPROTO;
     if (result > 0) {
         memcpy(&priority, message, sizeof(priority));
         result -= (int64_t)sizeof(priority);

@@ -135,6 +135,8 @@ static int64_t give(const struct target *target, enum attribute_operation what, 
     if (room > 0 && result == NULL)
         return -ENOMEM;
     value = ask(target, what, 0, argument, name, name != NULL ? strlen(name) + 1 : 0, result, room);
+    if (room > 0 && value > (int64_t)room)
+        value = -EPROTO;
     if (value > 0 && room > 0 && user_write(at, result, (uint64_t)value) != 0)
         value = -EFAULT;
     heap_free(result, room);

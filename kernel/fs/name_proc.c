@@ -65,30 +65,34 @@ static bool take_number(const char **at, uint32_t *number)
     return true;
 }
 
-/* NAME is a process's descriptor that is open: where its file is. */
-static bool find_open(const char *name, struct file_place *place)
+/* NAME is a process's descriptor that is open: where its file is. 1; 0: it is none; -EACCES. */
+static int64_t find_open(const char *name, struct file_place *place)
 {
     struct file_request request = {.operation = FILE_LOCATE};
     struct file_answer answer;
     uint32_t process, fd;
 
     if (strncmp(name, PROC, strlen(PROC)) != 0)
-        return false;
+        return 0;
     name += strlen(PROC);
     if (strncmp(name, "self/", 5) == 0) {
         process = thread_current()->group->id;
         name += 4;
     } else if (!take_number(&name, &process)) {
-        return false;
+        return 0;
     }
     if (strncmp(name, "/fd/", 4) != 0)
-        return false;
+        return 0;
     name += 4;
     if (!take_number(&name, &fd) || *name != '\0')
-        return false;
+        return 0;
+    if (credentials_may_reach(process, true) == -EPERM)
+        return -EACCES;
     return file_call_process(process, &request, &(int32_t){(int32_t)fd}, sizeof(int32_t), place, sizeof(*place),
                              &answer) == sizeof(*place) &&
-           place->id != 0;
+                   place->id != 0
+               ? 1
+               : 0;
 }
 
 struct steps {
@@ -100,7 +104,7 @@ struct steps {
  * walk->text is what is to be walked; PROC_MAGIC with it. */
 static int64_t try_link(struct proc_walk *walk, struct steps *steps, size_t parent, const char *after, bool *magic)
 {
-    int64_t length = proc_link(steps->at, steps->target, PATH_MAX - 1);
+    int64_t length = proc_link(steps->at, steps->target, PATH_MAX - 1), open;
 
     *magic = false;
     if (length == -EINVAL || length == -ENOENT)
@@ -110,7 +114,10 @@ static int64_t try_link(struct proc_walk *walk, struct steps *steps, size_t pare
     if (++walk->links > LINKS_MAX)
         return -ELOOP;
     steps->target[length] = '\0';
-    if (steps->target[0] != '/' && find_open(steps->at, &walk->place)) {
+    open = steps->target[0] != '/' ? find_open(steps->at, &walk->place) : 0;
+    if (open < 0)
+        return open;
+    if (open == 1) {
         *magic = true;
         return *skip_slashes(after) == '\0' ? 0 : -ENOTDIR;
     }

@@ -5,6 +5,7 @@
 #include "kernel/reach.h"
 #include "mm/heap.h"
 #include "mm/space.h"
+#include "tasks/credentials.h"
 #include "tasks/facts.h"
 #include "tasks/wire.h"
 
@@ -85,6 +86,8 @@ int64_t proc_write_environment(const struct proc_at *at, struct text *text)
     int64_t error = error_of(process_facts_of(part.process, &process)), count = 0;
     uint64_t size = process.environment_size;
 
+    if (error == 0 && credentials_may_reach(part.process, true) == -EPERM)
+        error = -EACCES;
     if (error == 0)
         error = proc_text(text, size + 1);
     if (error != 0 || process.space == 0)

@@ -467,11 +467,24 @@ static long reach(pid_t id)
     return fd;
 }
 
+/* Opens and reads it. */
+static int open_read(const char *name)
+{
+    char bytes[16];
+    int fd = open(name, O_RDONLY), count = -1;
+
+    if (fd >= 0) {
+        count = (int)read(fd, bytes, sizeof(bytes));
+        close(fd);
+    }
+    return count;
+}
+
 static int reaches(void *context)
 {
     const pid_t *ids = context;
     struct rlimit limit;
-    char byte = 1;
+    char byte = 1, name[64];
     struct iovec own = {&byte, 1}, theirs = {&byte, 1};
     pid_t child;
 
@@ -480,6 +493,8 @@ static int reaches(void *context)
     FAILS(process_vm_readv(ids[0], &own, 1, &theirs, 1, 0), EPERM);
     FAILS(syscall(SYS_move_pages, ids[0], 0, NULL, NULL, NULL, 0), EPERM);
     FAILS(prlimit(ids[0], RLIMIT_NOFILE, NULL, &limit), EPERM);
+    snprintf(name, sizeof(name), "/proc/%d/environ", (int)ids[0]);
+    FAILS(open_read(name), EACCES);
     FAILS(reach(ids[1]), EPERM); /* it has been somebody else */
     HOLDS(prlimit(ids[1], RLIMIT_NOFILE, NULL, &limit) == 0);
     HOLDS(prctl(PR_SET_DUMPABLE, 1) == 0);

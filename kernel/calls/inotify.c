@@ -68,7 +68,7 @@ int64_t call_inotify_add_watch(struct call *c)
     struct name_result opened;
     int64_t error;
 
-    if ((mask & WATCH_ANY) == 0 ||
+    if ((mask & WATCH_ANY) == 0 || (mask & ~WATCH_ANY) != 0 ||
         (mask & (WATCH_MASK_ADD | WATCH_MASK_CREATE)) == (WATCH_MASK_ADD | WATCH_MASK_CREATE))
         return -EINVAL;
     error = change((int32_t)c->a[0], &wanted);

@@ -195,7 +195,7 @@ void inotify_tell_name_locked(struct node *folder, const char *name, const struc
 
 void inotify_tell_locked(struct node *node, uint32_t mask, bool name)
 {
-    bool directory = tree_is(node, FILE_DIRECTORY);
+    bool directory = tree_is(node, FILE_DIRECTORY) && mask != WATCH_MOVE_SELF; /* of that it is not told, as in Linux */
     struct tree_part *part = tree_of(node);
 
     spin_lock(&lock);

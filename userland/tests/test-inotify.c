@@ -140,6 +140,7 @@ static void test_masks(void)
     none_is_left();
     EXPECT(inotify_add_watch(fd, "f", IN_OPEN) == 2, "a number is not used again");
     EXPECT_ERROR(inotify_add_watch(fd, "f", 0), EINVAL);
+    EXPECT_ERROR(inotify_add_watch(fd, "f", IN_OPEN | 0x08000000), EINVAL);
     EXPECT_ERROR(inotify_add_watch(fd, "none", IN_OPEN), ENOENT);
     EXPECT_ERROR(inotify_add_watch(fd, "f", IN_OPEN | IN_ONLYDIR), ENOTDIR);
     EXPECT_ERROR(inotify_add_watch(0, "f", IN_OPEN), EINVAL);
@@ -147,6 +148,14 @@ static void test_masks(void)
     EXPECT_ERROR(inotify_init1(1), EINVAL);
     close(fd);
     EXPECT(unlink("f") == 0, "%s", strerror(errno));
+    fd = inotify_init1(IN_NONBLOCK);
+    EXPECT(mkdir("x", 0700) == 0 && (watch = inotify_add_watch(fd, "x", IN_ALL_EVENTS)) == 1, "%s", strerror(errno));
+    EXPECT(rename("x", "y") == 0 && chmod("y", 0755) == 0 && rmdir("y") == 0, "%s", strerror(errno));
+    next_is(watch, IN_MOVE_SELF, ""); /* not IN_ISDIR */
+    next_is(watch, IN_ATTRIB | IN_ISDIR, "");
+    next_is(watch, IN_DELETE_SELF, "");
+    next_is(watch, IN_IGNORED, "");
+    close(fd);
 }
 
 /* Another process, on another kernel, makes what the reader waits for. */

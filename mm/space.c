@@ -211,9 +211,11 @@ void space_load(struct space *space)
     cpu->root_kept = false;
     if (cpu->root == root)
         return;
+    cpu->root_left = cpu->root; /* whose last user may be gone: as long as they are loaded they must not be freed */
     cpu->root = root;
     memory_fence(); /* say which tables we use, then load them: a shootdown looks after it changed them */
     write_cr3(root);
+    cpu->root_left = 0;
 }
 
 void space_keep(void)
@@ -243,6 +245,12 @@ void cpu_relax(void)
 /* Shootdowns of the instance are one at a time: flush_pending is a single word per CPU. */
 static struct spinlock flush_lock;
 
+/* In this order: ROOT goes from the one place to the other. */
+static bool has_loaded(const struct cpu *cpu, uint64_t root)
+{
+    return cpu->root == root || cpu->root_left == root;
+}
+
 /* The other CPUs that have ROOT loaded, 0: any, flush their TLBs, or let go of the tables if they only keep them. */
 static void flush_others(uint64_t root)
 {
@@ -255,7 +263,7 @@ static void flush_others(uint64_t root)
     for (uint32_t i = 0; i < cpu_total; i++) {
         struct cpu *cpu = cpus[i];
 
-        if (i != self && cpu->online && (root == 0 || cpu->root == root)) {
+        if (i != self && cpu->online && (root == 0 || has_loaded(cpu, root))) {
             __atomic_store_n(&cpu->flush_pending, true, __ATOMIC_RELEASE);
             apic_send(cpu->apic_id, VECTOR_FLUSH);
         }

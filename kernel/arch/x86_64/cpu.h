@@ -47,6 +47,7 @@ struct cpu {
     void *scheduler;             /* [i] the run queue of this CPU (tasks) */
     const void *fpu_owner;       /* [o] the thread whose FPU state the registers hold, or NULL */
     volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
+    volatile uint64_t root_left; /* [a] of those that still are while others are being loaded, else 0 */
     volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
     bool root_kept;              /* [o] nothing here uses the program's half of the tables: see space_keep */
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */

@@ -60,7 +60,8 @@ struct group {
 struct group_hooks {
     void (*ending)(void);               /* some group here is to end: end waits on its behalf */
     void (*release_files)(void *files); /* the group is over */
-    void (*exec_files)(void *files);    /* it runs another program: what is closed then */
+    /* It runs another program, and has one thread: descriptors of its own, without what is closed then. -ENOMEM. */
+    int (*exec_files)(struct group *group);
     /* Descriptors are below COUNT from now on, and files get no longer than BYTES; a lock is held. */
     void (*limit_files)(void *files, uint64_t count, uint64_t bytes);
     /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is; or

@@ -192,9 +192,9 @@ int spawn_exec(const struct spawn_program *program)
     exit_leave_host(group);
     process_timers_end(group, false);
     process_limits_apply(group);
-    if (group->files != NULL)
-        group_hooks.exec_files(group->files);
     reset_thread(thread, &start);
+    if (group->files != NULL && group_hooks.exec_files(group) != 0)
+        exit_group_other(group, EXIT_SIGNAL(SIGKILL)); /* there is no way back */
     place_executed(thread);
     return 0;
 }

@@ -11,7 +11,6 @@
 #include "kernel/fs/remote.h"
 #include "kernel/fs/script.h"
 #include "kernel/fs/table.h"
-#include "kernel/fs/table_share.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -172,9 +171,7 @@ static int64_t exec_loaded(const struct given *given, const struct loaded *loade
         spin_unlock(&group->lock);
         return -ERESTARTNOINTR;
     }
-    error = file_table_unshare(group);
-    if (error == 0)
-        error = spawn_exec(&program);
+    error = spawn_exec(&program);
     if (error == 0)
         file_table_set_program(group->files, loaded->path); /* without memory, /proc has the program before */
     return error == -EAGAIN ? -ERESTARTNOINTR : error;

@@ -306,9 +306,13 @@ static void limit_files(void *files, uint64_t count, uint64_t bytes)
     file_table_limit(files, count, bytes);
 }
 
-static void exec_files(void *files)
+static int exec_files(struct group *group)
 {
-    file_table_exec(files);
+    int error = file_table_unshare(group);
+
+    if (error == 0)
+        file_table_exec(group->files);
+    return error;
 }
 
 void file_init(void)

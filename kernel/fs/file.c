@@ -298,7 +298,7 @@ static int fork_files(struct group *parent, bool files, bool folder, void **out)
 static void release_files(void *files)
 {
     file_table_unlock(files);
-    file_table_free(files);
+    file_table_leave(files);
 }
 
 static void limit_files(void *files, uint64_t count, uint64_t bytes)

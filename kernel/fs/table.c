@@ -22,7 +22,7 @@ struct file_table *file_table_new(void)
 
     if (table == NULL)
         return NULL;
-    table->users = 1;
+    table->users = table->holders = 1;
     table->limit = TABLE_MAX;
     table->file_limit = UINT64_MAX;
     table->descriptors = table->folders = table;

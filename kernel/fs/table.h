@@ -33,6 +33,8 @@ struct file_table {
     struct file_table *descriptors; /* [i] while it has users: whose descriptors these are: its own, or another's */
     struct file_table *folders;     /* the same of the working directory */
     uint32_t sharers;               /* [a] tables that have the one or the other from here */
+    uint32_t holders;               /* [a] processes whose descriptors these are: the last one's end closes them */
+    bool left;                      /* its process has ended, or has another one */
     uint32_t undo;                  /* [a] its process, once that has asked for semaphores to be undone at its end */
     uint32_t process;               /* [a] whose it is, once that has had locks on files; else 0 */
 };

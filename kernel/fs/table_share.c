@@ -1,5 +1,5 @@
-/* Shared descriptors. See the header. Who shares holds a user of the other's table, so that stays, with what is open in
- * it, until the last has gone. */
+/* Shared descriptors. See the header. Who shares holds a user of the other's table, so that stays until the last has
+ * gone; what is open in it, until the last has whose descriptors it has. */
 #include "kernel/fs/table_share.h"
 
 #include "kernel/abi/errno.h"
@@ -25,8 +25,29 @@ static void leave(struct file_table *table, struct file_table **what)
     file_table_free(owner);
 }
 
+/* The process of TABLE has its descriptors no more. Somebody else may have the folder from the same table: it must not
+ * keep them open. */
+static void let_go(struct file_table *table)
+{
+    struct file_table *owner = table->descriptors;
+
+    if (table->left)
+        return;
+    table->left = true;
+    if (__atomic_sub_fetch(&owner->holders, 1, __ATOMIC_ACQ_REL) == 0 &&
+        __atomic_load_n(&owner->users, __ATOMIC_ACQUIRE) > 1) /* else they are closed in a moment */
+        table_close_range(owner, 0, UINT32_MAX, false);
+}
+
+void file_table_leave(struct file_table *table)
+{
+    let_go(table);
+    file_table_free(table);
+}
+
 void file_table_part(struct file_table *table)
 {
+    let_go(table);
     leave(table, &table->descriptors);
     leave(table, &table->folders);
 }
@@ -48,8 +69,10 @@ int file_table_share(struct group *parent, bool files, bool folder, struct file_
         return error;
     table->limit = from->limit;
     table->file_limit = from->file_limit;
-    if (files)
+    if (files) {
         take_part(&table->descriptors, from->descriptors);
+        __atomic_fetch_add(&table->descriptors->holders, 1, __ATOMIC_RELAXED);
+    }
     if (folder)
         take_part(&table->folders, from->folders);
     *out = table;
@@ -68,9 +91,10 @@ int file_table_unshare(struct group *group)
         return error;
     table->process = old->process;
     table->undo = old->undo;
+    old->process = 0; /* who closes there later does not touch this process's locks */
     spin_lock(&group->lock);
     group->files = table;
     spin_unlock(&group->lock);
-    file_table_free(old);
+    file_table_leave(old);
     return 0;
 }

@@ -15,6 +15,8 @@ int file_table_share(struct group *parent, bool files, bool folder, struct file_
 /* GROUP, the current thread's, whose home this kernel is and which has one thread, gets descriptors of its own, if it
  * shares any: for exec. -ENOMEM. */
 int file_table_unshare(struct group *group);
+/* The process of TABLE ends, or has another table: one user less. Any context without locks. */
+void file_table_leave(struct file_table *table);
 /* TABLE gives back what it has of others. Any context without locks. */
 void file_table_part(struct file_table *table);
 /* Something of TABLE, of the group or of another, is shared. */

@@ -15,7 +15,7 @@
 #include "tasks/group.h"
 #include "tasks/work.h"
 
-#define ENTRIES_MAX (TABLE_MAX + 1) /* descriptors and the working directory */
+#define ENTRIES_MAX (TABLE_MAX + 2) /* descriptors, the working directory and the root */
 
 /* The descriptors of a parent, each with an open of its own: what keeps them until the child has its own. */
 struct listing {

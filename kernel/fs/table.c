@@ -260,13 +260,19 @@ int table_reserve(struct file_table *table, uint32_t size)
     return there ? 0 : -ENOMEM;
 }
 
-static int64_t add_locked(struct file_table *table, struct file *file, int64_t least, uint32_t flags)
+/* What the process of TABLE may have, whose descriptors may be another one's. */
+static int64_t limit_of(const struct file_table *table)
+{
+    return __atomic_load_n(&table->limit, __ATOMIC_RELAXED);
+}
+
+static int64_t add_locked(struct file_table *table, struct file *file, int64_t least, uint32_t flags, int64_t limit)
 {
     int64_t fd = least > (int64_t)table->lowest ? least : (int64_t)table->lowest;
 
     while (fd < (int64_t)table->size && table->slots[fd].file != NULL)
         fd++;
-    if (fd >= (int64_t)table->limit)
+    if (fd >= limit)
         return -EMFILE;
     if (!grow_locked(table, fd))
         return -ENOMEM;
@@ -278,12 +284,12 @@ static int64_t add_locked(struct file_table *table, struct file *file, int64_t l
 
 int64_t table_add(struct file_table *table, struct file *file, int64_t least, uint32_t flags)
 {
-    int64_t fd = -EINVAL;
+    int64_t fd = -EINVAL, limit = limit_of(table);
 
     table = table->descriptors;
     if (least >= 0 && least < TABLE_MAX) {
         spin_lock(&table->lock);
-        fd = add_locked(table, file, least, flags);
+        fd = add_locked(table, file, least, flags, limit);
         spin_unlock(&table->lock);
     }
     if (fd < 0)
@@ -339,17 +345,17 @@ int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uin
 {
     const struct descriptor *slot;
     struct file *file = NULL;
-    int64_t result = -EBADF;
+    int64_t result = -EBADF, limit = limit_of(table);
 
     table = table->descriptors;
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
-    if (slot != NULL && (least < 0 || least >= (int64_t)table->limit)) {
+    if (slot != NULL && (least < 0 || least >= limit)) {
         result = -EINVAL;
     } else if (slot != NULL) {
         file = slot->file;
         file_open_again(file);
-        result = add_locked(table, file, least, flags);
+        result = add_locked(table, file, least, flags, limit);
     }
     spin_unlock(&table->lock);
     if (file != NULL && result < 0)
@@ -364,7 +370,7 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
 
     const struct file_table *own = table;
     table = table->descriptors;
-    if (to < 0 || to >= (int64_t)__atomic_load_n(&table->limit, __ATOMIC_RELAXED))
+    if (to < 0 || to >= limit_of(own))
         return -EBADF;
     spin_lock(&table->lock);
     if (slot_locked(table, fd) != NULL && fd == to) {

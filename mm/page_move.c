@@ -147,13 +147,14 @@ static bool set_entry(struct space *space, uint64_t page, uint64_t frame, bool h
 }
 
 /* The page's table and area are here, so that nothing can fail later. */
-static bool room_for(struct space *space, uint64_t page, uint32_t prot)
+static bool room_for(struct space *space, uint64_t page, const struct there *there)
 {
     bool room;
 
     spin_lock(&space->lock);
     room = paging_entry(&space->tables, page, true) != NULL &&
-           (area_find(&space->areas, page) != NULL || area_set(&space->areas, page, page + PAGE_SIZE, prot) == 0);
+           (area_find(&space->areas, page) != NULL ||
+            area_set_backed(&space->areas, page, page + PAGE_SIZE, there->prot, there->backing) == 0);
     spin_unlock(&space->lock);
     return room;
 }
@@ -167,7 +168,7 @@ static int move(struct space *space, uint64_t page, const struct there *there, u
     struct letting_go letting = {0};
     uint64_t new = 0;
 
-    if (!room_for(space, page, there->prot))
+    if (!room_for(space, page, there))
         return -ENOMEM;
     letting.held = set_entry(space, page, 0, false);
     if (directory)

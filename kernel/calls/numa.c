@@ -176,6 +176,12 @@ int64_t call_get_mempolicy(struct call *c)
 
 /* --- policies of memory --- */
 
+/* Pages that other processes have, too, are root's to move; none are moved, but who may not is told so. */
+static int64_t may_move_all(uint32_t flags)
+{
+    return (flags & MOVE_ALL) != 0 ? credentials_need_root() : 0;
+}
+
 /* The pages in the range go to where the policy wants them, or are only looked at. Returns how many are elsewhere then.
  */
 static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy, bool moves)
@@ -218,7 +224,12 @@ int64_t call_mbind(struct call *c)
     error = read_asked((uint32_t)c->a[2], c->a[3], c->a[4], &mask);
     if (error != 0)
         return error;
-    if ((flags & ~(MOVE_STRICT | MOVE_OWN | MOVE_ALL)) != 0 || (start & (PAGE_SIZE - 1)) != 0 || end < start)
+    if ((flags & ~(MOVE_STRICT | MOVE_OWN | MOVE_ALL)) != 0)
+        return -EINVAL;
+    error = may_move_all(flags);
+    if (error != 0)
+        return error;
+    if ((start & (PAGE_SIZE - 1)) != 0 || end < start)
         return -EINVAL;
     if (end == start)
         return 0;
@@ -252,9 +263,12 @@ int64_t call_mbind(struct call *c)
 int64_t call_set_mempolicy_home_node(struct call *c)
 {
     uint64_t start = c->a[0], end = start + page_up(c->a[1]), home = c->a[2];
+    int64_t result = -ENOENT; /* no area has a policy */
 
     if ((start & (PAGE_SIZE - 1)) != 0 || c->a[3] != 0 || home >= instance.plan.node_count || end < start)
         return -EINVAL;
+    if (end == start)
+        return 0;
     if (end > USER_END)
         end = USER_END;
     while (start < end) {
@@ -283,10 +297,11 @@ int64_t call_set_mempolicy_home_node(struct call *c)
                                             (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);
             if (error != 0)
                 return error;
+            result = 0;
         }
         start = (uint64_t)stop;
     }
-    return 0;
+    return result;
 }
 
 /* --- pages of any process --- */
@@ -345,7 +360,9 @@ int64_t call_move_pages(struct call *c)
 
     if ((c->a[5] & UINT32_MAX & ~(uint64_t)(MOVE_OWN | MOVE_ALL)) != 0)
         return -EINVAL;
-    error = find_process(c->a[0], &page.process);
+    error = may_move_all((uint32_t)c->a[5]);
+    if (error == 0)
+        error = find_process(c->a[0], &page.process);
     for (uint64_t i = 0; i < c->a[1] && error == 0; i++) {
         int64_t status = 0;
         int32_t word;

@@ -208,6 +208,9 @@ static int64_t reach_there(uint32_t home, const struct msg_reach *asked, void *b
         value = answer->value;
     else
         value = length == -EAGAIN || length >= 0 ? -ESRCH : length;
+    if (value > 0 && asked->operation == REACH_READ &&
+        ((uint64_t)value > asked->size || (uint64_t)length - sizeof(*answer) < (uint64_t)value))
+        value = -EPROTO;
     if (value > 0 && asked->operation == REACH_READ)
         memcpy(bytes, answer + 1, (uint64_t)value);
     heap_free(memory, size);

@@ -57,16 +57,34 @@ static uint64_t next(struct side *side, uint64_t *address)
     return side->vectors[side->index].size - side->offset;
 }
 
+/* SIZE bytes at AT, the caller's memory, go to BUFFER or come from there: those of the pages that are there. */
+static uint64_t copy_own(uint64_t at, uint8_t *buffer, uint64_t size, bool write)
+{
+    uint64_t done = 0, part;
+
+    for (; done < size; done += part) {
+        part = PAGE_SIZE - ((at + done) & (PAGE_SIZE - 1));
+        if (part > size - done)
+            part = size - done;
+        if ((write ? user_write(at + done, buffer + done, part) : user_read(buffer + done, at + done, part)) != 0)
+            break;
+    }
+    return done;
+}
+
 /* One part, SIZE bytes; less come back where memory ends. */
 static int64_t transfer(struct msg_reach *part, uint64_t here, uint8_t *buffer)
 {
     int64_t done;
 
-    if (part->operation == REACH_WRITE && user_read(buffer, here, part->size) != 0)
-        return -EFAULT;
-    done = reach(part, buffer);
-    if (done > 0 && part->operation == REACH_READ && user_write(here, buffer, (uint64_t)done) != 0)
-        return -EFAULT;
+    if (part->operation == REACH_WRITE)
+        part->size = copy_own(here, buffer, part->size, false);
+    done = part->size > 0 ? reach(part, buffer) : -EFAULT;
+    if (done > 0 && part->operation == REACH_READ) {
+        done = (int64_t)copy_own(here, buffer, (uint64_t)done, true);
+        if (done == 0)
+            return -EFAULT;
+    }
     return done;
 }
 

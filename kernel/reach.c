@@ -9,13 +9,24 @@
 #include "mm/policy.h"
 #include "mm/space.h"
 #include "msg/call.h"
+#include "msg/channel.h"
 #include "tasks/group.h"
 #include "tasks/process.h"
+#include "tasks/sched.h"
 #include "tasks/work.h"
 
-#define WINDOW 32u /* pages that are asked for at a time */
+#define WINDOW 32u        /* pages that are asked for at a time */
+#define WINDOWS_A_TURN 64u /* after so many others have theirs: an area may be most of the address space */
 
 /* --- where the memory is --- */
+
+void reach_pause(uint64_t done)
+{
+    if (done / (WINDOW * PAGE_SIZE) % WINDOWS_A_TURN != WINDOWS_A_TURN - 1)
+        return;
+    msg_poll(); /* at home it waits for nothing */
+    sched_yield();
+}
 
 /* One page that has a frame. 1: it is on a node of FROM and stays there. */
 static int64_t migrate_page(struct space *space, uint64_t page, uint64_t from, uint64_t to)
@@ -43,6 +54,7 @@ static int64_t count_pages(struct space *space, uint64_t start, uint64_t size)
         if (pages < 0)
             return pages;
         sum += kernel_set_count((uint64_t)pages);
+        reach_pause(at - start);
     }
     return sum;
 }
@@ -61,6 +73,7 @@ static int64_t migrate_area(struct space *space, uint64_t start, uint64_t end, u
             if ((pages >> i & 1) != 0)
                 left += migrate_page(space, at + i * PAGE_SIZE, from, to);
         }
+        reach_pause(at - start);
     }
     return left;
 }

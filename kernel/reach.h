@@ -27,6 +27,9 @@ struct msg_reached { /* the answer; bytes follow */
 };
 
 void reach_init(void);
+/* DONE bytes of an area have been looked through, by windows of 32 pages: now and then messages and other threads have
+ * their turn. Tasks only. */
+void reach_pause(uint64_t done);
 /* Does ASKED; BYTES is what is written, or read, ASKED->size of it. -ESRCH: there is no such process, or it has no
  * memory any more; -ENOMEM. Tasks only; waits. */
 int64_t reach(const struct msg_reach *asked, void *bytes);

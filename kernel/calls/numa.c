@@ -209,6 +209,9 @@ static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy,
             node = moves ? space_page_move(space, page, nodes) : space_page_node(space, page);
             left += node == -EFAULT || node == -ENOENT || (node >= 0 && (nodes >> node & 1) != 0) ? 0 : 1;
         }
+        reach_pause(at - start);
+        if (thread_dying(thread_current()))
+            return -EINTR; /* which nobody sees */
     }
     return left;
 }
@@ -373,6 +376,9 @@ int64_t call_move_pages(struct call *c)
             error = -EFAULT;
         if (error == 0 && status == -ENOMEM)
             left++;
+        reach_pause(i * PAGE_SIZE);
+        if (thread_dying(thread_current()))
+            return -EINTR;
     }
     return error != 0 ? error : left;
 }

@@ -55,6 +55,8 @@ int64_t call_pidfd_send_signal(struct call *c)
         info = signal_user_info(c->a[1], SI_USER);
     if (error == 0 && (uint32_t)c->a[1] > SIGNALS)
         error = -EINVAL;
+    if (error == 0 && facts.gone != 0)
+        error = -ESRCH;
     if (error == 0)
         error = credentials_may_signal(facts.process, info.signal);
     if (error == 0)
@@ -74,9 +76,10 @@ int64_t call_pidfd_getfd(struct call *c)
     if ((uint32_t)c->a[2] != 0)
         return -EINVAL;
     result = pidfd_find((int32_t)c->a[0], &facts);
-    if (result != 0)
-        return result;
-    result = credentials_may_reach(facts.process, true);
+    if (result == 0 && facts.gone != 0)
+        result = -ESRCH;
+    if (result == 0)
+        result = credentials_may_reach(facts.process, true);
     if (result != 0)
         return result;
     result = file_call_process(facts.process, &locate, &fd, sizeof(fd), &place, sizeof(place), &answer);

@@ -117,6 +117,8 @@ int64_t call_waitid(struct call *c)
         error = pidfd_find((int32_t)c->a[1], &facts);
         if (error != 0)
             return error;
+        if (facts.gone != 0)
+            return -ECHILD;
         selector = (uint64_t)SELECT_PROCESS << 32 | facts.process;
         nonblock = facts.nonblock != 0 && (options & WAIT_NO_HANG) == 0;
         break;

@@ -38,24 +38,30 @@ static uint32_t pidfd_poll(struct file *file)
     return ended ? POLL_IN | POLL_IN_NORMAL : 0;
 }
 
-/* 0; -ENXIO: it was waited for. (-ESRCH would say that the file is gone.) */
-static int send(struct group *group, const struct signal_info *info)
+static bool is_known(struct group *group)
 {
-    struct msg_process_call call = {.id = group->id, .operation = PROCESS_SIGNAL, .info = *info};
-    struct msg_process_result result;
     bool known;
 
     spin_lock(&group->lock);
     known = !group->process->over || group->process->zombie;
     spin_unlock(&group->lock);
-    return known ? (int)process_call(&call, &result) : -ENXIO;
+    return known;
+}
+
+/* 0; -ENXIO: it was waited for. (-ESRCH would say that the file is gone.) */
+static int send(struct group *group, const struct signal_info *info)
+{
+    struct msg_process_call call = {.id = group->id, .operation = PROCESS_SIGNAL, .info = *info};
+    struct msg_process_result result;
+
+    return is_known(group) ? (int)process_call(&call, &result) : -ENXIO;
 }
 
 static int64_t pidfd_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                              void *result, size_t room, struct file_answer *answer)
 {
     const struct pidfd *pidfd = file->state;
-    struct pidfd_facts facts = {pidfd->group->id, file->flags & OPEN_NONBLOCK};
+    struct pidfd_facts facts = {pidfd->group->id, file->flags & OPEN_NONBLOCK, !is_known(pidfd->group)};
     struct signal_info info;
 
     (void)answer;

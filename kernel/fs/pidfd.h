@@ -12,6 +12,7 @@ struct group;
 struct pidfd_facts {
     uint32_t process;
     uint32_t nonblock; /* of open's flags */
+    uint32_t gone;     /* it was waited for: its id may be another one's by now */
 };
 
 /* For process ID, whose home this kernel is. -ESRCH; -EINVAL: it is a thread, and no process; -ENOMEM. */

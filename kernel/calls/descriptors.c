@@ -42,7 +42,7 @@ int64_t call_close(struct call *c)
 
 int64_t call_close_range(struct call *c)
 {
-    /* A process's table is shared by its threads only, so there is nothing to unshare. */
+    /* CLOSE_RANGE_UNSHARE unshares nothing: threads cannot part, and of processes that share none does before exec. */
     if ((c->a[2] & ~(uint64_t)(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)) != 0)
         return -EINVAL;
     return files_simple(FILE_CLOSE_RANGE, (int32_t)c->a[0], (int64_t)(uint32_t)c->a[1],

@@ -2,6 +2,7 @@
  * kernel. A Linux program but for where it runs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include "userland/tests/machine.h"
 #include "userland/tests/spread.h"
 #include "userland/tests/tap.h"
+
+#define END_MS 5000 /* a failure */
 
 /* A child with its own copy of memory that shares what FLAGS say; 0 in it. */
 static pid_t share(int flags)
@@ -96,6 +99,56 @@ static void test_survivor(void)
     spread_go(0);
 }
 
+static const char *program;
+
+/* Who has only the folder from another, or had its descriptors before it ran a program, does not keep them open. */
+static void test_end(void)
+{
+    for (int k = 0; k < 2 * spread_count(); k++) {
+        bool runs = k % 2 != 0;
+        int ends[2], go[2], ran[2], status;
+        char number[16], byte;
+        pid_t middle;
+
+        if (!EXPECT(pipe(ends) == 0 && pipe(go) == 0 && pipe(ran) == 0, "pipe: %s", strerror(errno)))
+            return;
+        snprintf(number, sizeof(number), "%d", ran[1]);
+        middle = fork();
+        if (middle == 0) {
+            spread_go(k / 2);
+            if (share(runs ? CLONE_FS | CLONE_FILES : CLONE_FS) == 0) {
+                spread_go(k / 2 + 1);
+                if (!runs) {
+                    close(ends[1]);
+                    close(go[1]);
+                }
+                (void)!read(go[0], &byte, 1);
+                _exit(0);
+            }
+            if (!runs)
+                _exit(0);
+            fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+            execl(program, program, number, (char *)NULL);
+            _exit(98);
+        }
+        close(ends[1]);
+        if (runs)
+            EXPECT(read(ran[0], &byte, 1) == 1 && write(go[1], "g", 1) == 1, "the child ends: %s", strerror(errno));
+        else
+            EXPECT(waitpid(middle, &status, 0) == middle && status == 0, "status %x", (unsigned)status);
+        EXPECT(poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, END_MS) == 1 && read(ends[0], &byte, 1) == 0,
+               "kernel %d: the pipe ends%s", k / 2, runs ? " after exec" : "");
+        if (runs)
+            EXPECT(kill(middle, SIGKILL) == 0 && waitpid(middle, &status, 0) == middle, "its end: %s", strerror(errno));
+        for (int i = 0; i < 2; i++) {
+            close(go[i]);
+            close(ran[i]);
+        }
+        close(ends[0]);
+    }
+    spread_go(0);
+}
+
 static bool is_folder(const char *wanted)
 {
     char folder[256] = "";
@@ -151,8 +204,6 @@ static void test_exec(const char *self)
     spread_go(0);
 }
 
-static const char *program;
-
 static void test_program(void)
 {
     test_exec(program);
@@ -163,10 +214,18 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"descriptors are shared, on every kernel", test_files},
         {"they stay until the last process has ended", test_survivor},
+        {"they are closed with the last process that has them", test_end},
         {"the working directory is shared, or not", test_folder},
         {"a program that begins has its own", test_program},
     };
 
+    if (argc == 2) {
+        int fd = 0;
+
+        if (sscanf(argv[1], "%d", &fd) == 1 && write(fd, "r", 1) == 1)
+            pause();
+        return 1;
+    }
     if (argc == 3) {
         int fd = 0;
 

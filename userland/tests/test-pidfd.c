@@ -256,6 +256,13 @@ static void test_memory(void)
         here[0] = (struct iovec){got, 2 * PAGE};
         there[0] = (struct iovec){(char *)area + 5 * PAGE, 2 * PAGE};
         EXPECT(syscall(SYS_process_vm_readv, child, here, 1, there, 1, 0) == PAGE, "to the end: %s", strerror(errno));
+        here[0] = (struct iovec){(char *)area + 5 * PAGE + 8, 2 * PAGE}; /* ours has an end, too */
+        there[0] = (struct iovec){area, 2 * PAGE};
+        EXPECT(syscall(SYS_process_vm_writev, child, here, 1, there, 1, 0) == PAGE - 8, "from its end: %s",
+               strerror(errno));
+        here[0] = (struct iovec){got, PAGE - 8};
+        EXPECT(syscall(SYS_process_vm_readv, child, here, 1, there, 1, 0) == PAGE - 8 && got[0] == 0, "it is there");
+        here[0] = (struct iovec){got, 2 * PAGE};
         there[0] = (struct iovec){(char *)area + 6 * PAGE, 8};
         EXPECT_ERROR(syscall(SYS_process_vm_readv, child, here, 1, there, 1, 0), EFAULT);
         there[0] = (struct iovec){(char *)area + 7 * PAGE, 8};
@@ -276,6 +283,52 @@ static void test_memory(void)
     spread_go(0);
 }
 
+#define USER 1000
+
+/* Of another user's process: run in a child that is nobody's root. */
+static int stranger(void *context)
+{
+    static char bytes[8];
+    struct iovec here = {bytes, 1}, there = {bytes, 1};
+    pid_t parent = getppid();
+    void *address = bytes;
+    unsigned long nodes = 1;
+    int fd = open_process(parent, 0), status;
+
+    (void)context;
+    bytes[0] = 1;
+    if (machine_call(SYS_setresgid, USER, USER, USER, 0, 0, 0) != 0 ||
+        machine_call(SYS_setresuid, USER, USER, USER, 0, 0, 0) != 0)
+        return 1;
+    for (int k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        if (syscall(PIDFD_GETFD, fd, 0, 0) != -1 || errno != EPERM)
+            return 2;
+        if (syscall(SYS_process_vm_readv, parent, &here, 1, &there, 1, 0) != -1 || errno != EPERM ||
+            syscall(SYS_process_vm_writev, parent, &here, 1, &there, 1, 0) != -1 || errno != EPERM)
+            return 3;
+        if (syscall(SYS_move_pages, parent, 1, &address, NULL, &status, 0) != -1 || errno != EPERM ||
+            syscall(SYS_migrate_pages, parent, 65, &nodes, &nodes) != -1 || errno != EPERM)
+            return 4;
+        if (syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) != 1 ||
+            syscall(SYS_move_pages, 0, 1, &address, NULL, &status, 4) != -1 || errno != EPERM)
+            return 5;
+    }
+    return 0;
+}
+
+static void test_stranger(void)
+{
+    int status;
+
+    if (geteuid() != 0) {
+        tap_skip("not root");
+        return;
+    }
+    status = spread_child(stranger, NULL);
+    EXPECT(status == 0, "refused: %d", status);
+}
+
 int main(void)
 {
     static const struct tap_test tests[] = {
@@ -285,6 +338,7 @@ int main(void)
         {"what is wrong is refused", test_errors},
         {"descriptors can be taken from a process", test_take},
         {"memory of another process can be read and written, as that may", test_memory},
+        {"not that of other users", test_stranger},
     };
 
     spread_begin();

@@ -2,6 +2,7 @@
  * whichever kernel; pages that there are can be asked for their nodes and moved, and keep what they have. A Linux
  * program but for where it runs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #define F_ADDR 2
 #define F_ALLOWED 4
 #define STRICT 1
+#define SET_HOME_NODE 450
 #define MOVE 2
 #define BITS 64
 #define PAGES 24
@@ -255,6 +257,49 @@ static void test_move(void)
     munmap(at, PAGES * PAGE);
 }
 
+/* A written page of a file, moved by a kernel that knows nothing of its area; given up, it is the file's. */
+static int moved_file(void *context)
+{
+    int fd = open("/tmp/policy", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    const int *to = context;
+
+    if (fd < 0 || ftruncate(fd, PAGE) != 0 || pwrite(fd, "f", 1, 0) != 1)
+        return 1;
+    for (int k = 0; k < spread_count(); k++) {
+        char *at = mmap(NULL, PAGE, READ_WRITE, MAP_PRIVATE, fd, 0);
+        void *address = at;
+
+        if (at == MAP_FAILED)
+            return 2;
+        at[0] = 'w';
+        spread_go(*to + k);
+        for (int i = 0; i < 2; i++) {
+            int wanted = (k + i) % node_count, status = -1;
+
+            if (syscall(SYS_move_pages, 0, 1, &address, &wanted, &status, MOVE) != 0 || status != wanted)
+                return 3;
+        }
+        if (at[0] != 'w' || madvise(at, PAGE, MADV_DONTNEED) != 0 || at[0] != 'f')
+            return 4;
+        spread_go(*to);
+        if (munmap(at, PAGE) != 0)
+            return 5;
+    }
+    return unlink("/tmp/policy") == 0 ? 0 : 6;
+}
+
+static void test_file(void)
+{
+    for (int k = 0; k < spread_count() && node_count > 1; k++) {
+        int status;
+
+        spread_go(k);
+        status = spread_child(moved_file, &k);
+        EXPECT(status == 0, "at home on kernel %d: %d", k, status);
+    }
+    spread_go(0);
+}
+
 /* A word that threads on all kernels add to while its page moves: no addition is lost. */
 #define ADDITIONS 4000
 #define ADDERS 4
@@ -438,6 +483,10 @@ static void test_errors(void)
     EXPECT_ERROR(syscall(SYS_get_mempolicy, &mode, NULL, 0, TAP_UNMAPPED, F_ADDR), EFAULT);
     EXPECT_ERROR(syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, 8), EINVAL);
     EXPECT_ERROR(syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, F_NODE), EINVAL);
+    EXPECT_ERROR(syscall(SET_HOME_NODE, at, PAGE, 0, 0), ENOENT);
+    EXPECT(syscall(SET_HOME_NODE, at, 0, 0, 0) == 0, "nothing: %s", strerror(errno));
+    EXPECT(bind_memory(at, 1, BIND, 1, 0) == 0 && syscall(SET_HOME_NODE, at, 2 * PAGE, 0, 0) == 0, "home: %s",
+           strerror(errno));
     EXPECT(syscall(SYS_set_mempolicy, PREFERRED, NULL, 0) == 0 &&
                syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, 0) == 0 && mode == LOCAL,
            "preferred without nodes is %d", mode);
@@ -454,6 +503,7 @@ int main(void)
         {"a part of memory has its own policy, the same on every kernel", test_areas},
         {"a child has its parent's policies, for copies too", test_fork},
         {"pages are moved to the nodes that are asked for, with what they have", test_move},
+        {"a file's page stays a file's when it is moved", test_file},
         {"no write is lost while a page moves", test_moving},
         {"another process's pages are found and moved, on any kernel", test_other},
         {"what is wrong is refused", test_errors},

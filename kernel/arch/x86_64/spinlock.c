@@ -5,8 +5,10 @@
 
 bool spin_try_several(struct spinlock *lock)
 {
+    uint32_t free = 0;
+
     return __atomic_load_n(&lock->held, __ATOMIC_RELAXED) == 0 &&
-           __atomic_exchange_n(&lock->held, cpu_index() + 1, __ATOMIC_ACQUIRE) == 0;
+           __atomic_compare_exchange_n(&lock->held, &free, cpu_index() + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 void spin_lock_several(struct spinlock *lock)

@@ -147,8 +147,7 @@ def test_jobs(shell):
     shell.until(f"\n{PROMPT}")
     assert shell.do("echo $?") == "131"
     shell.do("sleep 1002 &")
-    shell.do("kill %1")
-    assert "Terminated" in shell.do("wait; jobs") + shell.do("")
+    assert "Terminated" in shell.do("kill %1") + shell.do("wait; jobs") + shell.do("")
     assert shell.do("sleep 1 & wait $!; echo $?").startswith("0")
     shell.leave(9)
 

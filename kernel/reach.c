@@ -15,7 +15,7 @@
 #include "tasks/sched.h"
 #include "tasks/work.h"
 
-#define WINDOW 32u        /* pages that are asked for at a time */
+#define WINDOW 32u         /* pages that are asked for at a time */
 #define WINDOWS_A_TURN 64u /* after so many others have theirs: an area may be most of the address space */
 
 /* --- where the memory is --- */

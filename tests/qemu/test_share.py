@@ -23,7 +23,7 @@ def digest(path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("machine", in_turn(MACHINES, 0, ("8-kernels-4-nodes",)))
+@pytest.mark.parametrize("machine", in_turn(MACHINES, 0))
 def test_share(run, tmp_path, machine):
     """The program of the tests, on all machines; it leaves nothing on the host."""
     folder = tmp_path / "shared"
@@ -37,7 +37,7 @@ def test_share_with_messages_held_back(run, tmp_path):
     checked(run("--cpus", "4", "--nodes", "2", "--inject", "seed=3", "--share", f"{tmp_path}:/mnt", "--", "test-share", "/mnt"))
 
 
-@pytest.mark.parametrize("under", ["test-stop", "test-audit"])
+@pytest.mark.parametrize("under", in_turn(["test-stop", "test-audit"], 0))
 def test_share_while_kernels_stop(run, tmp_path, under):
     """Files stay open, and are read and written, while kernels stop and start; or the whole machine is audited."""
     checked(run("--cpus", "4", "--nodes", "2", "--share", f"{tmp_path}:/mnt", "--", under, "under", "test-share", "/mnt"))

@@ -4,8 +4,11 @@
  * the question is put again: if the answer does not do any more, all begins again. */
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/instructions.h"
 #include "mm/internal.h"
 #include "mm/space.h"
+#include "msg/channel.h"
 
 #define MAYMOVE 1u
 #define FIXED 2u
@@ -13,6 +16,8 @@
 /* Two places farther apart than this are not locked as one range: nobody could map anything between them meanwhile. The
  * lock of the whole space, which does not keep others from mapping, is. */
 #define NEAR (64ull << 20)
+#define STAND_BACK 1000ull    /* ns */
+#define STAND_BACK_DOUBLED 8u /* times at most */
 
 struct remap {
     struct space *space;
@@ -246,10 +251,25 @@ static int64_t remap_once(struct remap *r, uint64_t new_address)
     return (r->flags & MAYMOVE) != 0 ? relocate(r, 0) : -ENOMEM;
 }
 
+/* Somebody changes the mapping again and again, each time between the two looks: if both go on at the same pace that
+ * has no end. So who looked in vain stands back for a while that nobody knows before, longer each time (as senders on
+ * one wire: Metcalfe and Boggs, "Ethernet", 1976). Messages are taken meanwhile. */
+static void stand_back(uint32_t tries)
+{
+    uint64_t most = STAND_BACK << (tries < STAND_BACK_DOUBLED ? tries : STAND_BACK_DOUBLED);
+    uint64_t until = clock_now() + (rdtsc_unordered() * 0x9e3779b97f4a7c15ull >> 32) % most;
+
+    while (clock_now() < until) {
+        msg_poll();
+        cpu_relax();
+    }
+}
+
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address)
 {
     struct remap r = {.space = space, .from = address};
+    uint32_t tries = 0;
     int64_t result;
 
     if ((flags & ~(uint64_t)(MAYMOVE | FIXED | DONTUNMAP)) != 0)
@@ -267,6 +287,8 @@ int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, 
     spin_unlock(&space->lock);
     r.flags = (uint32_t)flags;
     do {
+        if (tries++ > 0)
+            stand_back(tries);
         r.old_length = page_up(old_length);
         r.new_length = page_up(new_length);
         result = remap_once(&r, new_address);

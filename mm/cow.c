@@ -127,13 +127,7 @@ static bool switch_page(struct space *space, uint64_t page, uint64_t frame)
     return held;
 }
 
-/* What the kernels say that are to let go of a page. */
-struct letting_go {
-    bool held; /* one of them had the reference */
-    int error; /* one of them has not */
-};
-
-static void note_held(void *context, uint32_t kernel, const void *reply, int length)
+void space_note_held(void *context, uint32_t kernel, const void *reply, int length)
 {
     const struct msg_space_held *answer = reply;
     struct letting_go *letting = context;
@@ -217,7 +211,8 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     letting.held = switch_page(space, page, 0);
     if (space->retrieval->home_knows)
         others &= ~(1ull << space->home);
-    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), note_held, &letting, "copy of a page", page);
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_held, &letting, "copy of a page",
+                  page);
     if (letting.error == 0 && space->retrieval->home_knows && space->home != instance.kernel) {
         /* Now the home is the only one left with the old frame. From here on others may get the new one. */
         struct msg_space_held answer;
@@ -226,7 +221,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
         message.frame = new;
         length = msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
                           "copy of a page", page);
-        note_held(&letting, space->home, &answer, length);
+        space_note_held(&letting, space->home, &answer, length);
     }
     if (letting.error != 0) {
         take_back(space, page, frame, letting.held);

@@ -178,4 +178,12 @@ int space_record_none_of_many(struct space *space, const struct msg_space_pair *
  */
 uint32_t space_list_areas(struct space *space, uint64_t from, struct msg_space_areas *head);
 
+/* What the kernels say that are to let go of a page, and takes their answers (struct msg_space_held): for a multicast,
+ * with a struct letting_go as context. */
+struct letting_go {
+    bool held; /* one of them had the reference */
+    int error; /* one of them has not let go */
+};
+void space_note_held(void *context, uint32_t kernel, const void *reply, int length);
+
 #endif

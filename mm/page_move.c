@@ -92,24 +92,6 @@ int space_page_node(struct space *space, uint64_t address)
     return error != 0 ? error : (int)policy_node_of(there.frame);
 }
 
-/* What the kernels said that let go. */
-struct letting_go {
-    bool held;
-    int error;
-};
-
-static void note(void *context, uint32_t kernel, const void *reply, int length)
-{
-    const struct msg_space_held *answer = reply;
-    struct letting_go *letting = context;
-
-    (void)kernel;
-    if (length != (int)sizeof(*answer))
-        letting->error = length < 0 ? length : -EPROTO;
-    else if (answer->held != 0)
-        letting->held = true;
-}
-
 /* The home, another kernel, maps FRAME at PAGE, 0: nothing. It is one slot there and back, for which there is memory
  * sooner or later. */
 static void tell_home(struct space *space, uint64_t page, uint64_t frame, struct letting_go *letting)
@@ -173,7 +155,8 @@ static int move(struct space *space, uint64_t page, const struct there *there, u
     letting.held = set_entry(space, page, 0, false);
     if (directory)
         others &= ~(1ull << space->home);
-    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), note, &letting, "move of a page", page);
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_held, &letting, "move of a page",
+                  page);
     if (letting.error == 0 && directory)
         tell_home(space, page, 0, &letting);
     if (letting.error == 0) {

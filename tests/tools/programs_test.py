@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from hosttools import program_builds, program_sources, programs, programs_report
+from hosttools import program_builds, program_sources, programs, programs_report, share
 from hosttools.errors import UsageError
 from hosttools.guest_runs import Result
 from hosttools.program_builds import Built, Recipe
@@ -55,7 +55,7 @@ def test_what_an_end_means(result, state):
 
 def entry(**checks):
     return {"name": "p", "about": "a program", "version": "1-2", "build": ["make"], "left": {"l": "no perl"},
-            "differs": {"known": "why", "old": "why"}, "notes": "", "output": {"bad": {"core": ["line"]}},
+            "differs": {"known": "why", "old": "why"}, "fails": {"both": "wants root"}, "notes": "", "output": {"bad": {"core": ["line"]}},
             "seconds": {"linux": 1, "1": 2, "node": 2, "core": 3}, "machines": {"linux": "--os linux"},
             "checks": {name: dict(zip(("linux", "1", "node", "core"), states)) for name, states in checks.items()}}
 
@@ -70,7 +70,7 @@ def test_what_fails_on_kettle_alone_counts():
     assert programs_report.summary([made]).splitlines()[1].split() == [
         "p", "1-2", "6", "4", "(1", "skipped)", "3", "(1", "skipped)", "3", "(1", "skipped)", "2", "(1", "skipped)"]
     page = programs_report.page({"programs": {"p": made}})
-    assert "| p | bad | core: status 1 | not known |" in page and "| p | both | status 1 |" in page
+    assert "| p | bad | core: status 1 | not known |" in page and "| p | both | status 1 | the same | wants root |" in page
     assert "| p | l | no perl |" in page
 
 
@@ -84,3 +84,18 @@ def test_a_recipe_whose_checks_all_fail_is_no_success():
     assert programs_report.passes(entry(good=["passed"] * 4, bad=["status 1"] * 4))
     broken = entry(bad=["status 127"] * 4)
     assert not programs_report.passes(broken) and "is its recipe right" in programs_report.differences([broken], False)
+
+
+def test_the_toolbox_is_not_a_link_to_itself(tmp_path):
+    busybox = tmp_path / "busybox"
+    busybox.write_text("#!/bin/sh\nprintf '[\\nbusybox\\ncat\\nsh\\n'\n")
+    busybox.chmod(0o755)
+    assert programs._applets(busybox) == ["[", "cat"]
+
+
+def test_a_recipe_that_wants_another_file_system_gets_a_folder_of_its_own(tmp_path):
+    words = program_builds.read_recipe("p", "package = 'p'\nabout = ''\nbuild = []\nshare = '/var/tmp'")
+    option, text = programs._shared_folder(words, tmp_path)
+    (made,) = share.parse_all([text])
+    assert option == "--share" and made.guest == "/var/tmp" and not made.read_only and list(made.host.iterdir()) == []
+    assert programs._shared_folder(program_builds.read_recipe("p", "package = 'p'\nabout = ''\nbuild = []"), tmp_path) == []

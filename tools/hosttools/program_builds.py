@@ -32,11 +32,13 @@ class Recipe:
     run: str = ""
     limit: int = 300
     memory: str = "1G"
+    share: str = ""  # none
     short: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     provides: dict[str, str] = field(default_factory=dict)
     leave: dict[str, str] = field(default_factory=dict)
     differs: dict[str, str] = field(default_factory=dict)
+    fails: dict[str, str] = field(default_factory=dict)
     notes: str = ""
 
 

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-from hosttools import abi_build, program_builds, programs_report
+from hosttools import abi_build, image, program_builds, programs_report
 from hosttools.errors import STATUS_USAGE, UsageError
 from hosttools.guest_runs import Result, run_all
+from hosttools.paths import built as product
 from hosttools.program_builds import Built, Recipe
 from hosttools.program_sources import Debian
 from hosttools.progress import Progress
+from hosttools.run import BASE_IMAGE
 
 DIVISIONS = ("1", "node", "core")
 GUEST_CASES = "/cases"
@@ -137,17 +139,18 @@ def _run_program(built: Built, options: argparse.Namespace, known: dict[str, Rec
     if options.os != "linux":
         configurations += [(name, [*kettle, "--kernels", name]) for name in options.kernels or DIVISIONS if name != "none"]
     entry: Json = {"name": recipe.name, "about": recipe.about, "version": built.version, "build": list(recipe.build),
-                   "left": recipe.leave, "differs": recipe.differs, "notes": recipe.notes,
+                   "left": recipe.leave, "differs": recipe.differs, "fails": recipe.fails, "notes": recipe.notes,
                    "checks": {name: {} for name in names}, "output": {}, "seconds": {}, "machines": {}}
     runner = abi_build.runner()
     with tempfile.TemporaryDirectory(prefix="kettle-programs-") as folder:
         files = _guest_files(built, known, names, Path(folder), debian, options.cpus)
+        shared = _shared_folder(recipe, Path(folder))
         checks = [Check(f"{GUEST_CASES}/{number}", name, f"{recipe.name} {name}") for number, name in enumerate(names)]
         for name, arguments in configurations:
             began = time.monotonic()
             entry["machines"][name] = shlex.join(arguments)
-            results = run_all(checks, [*arguments, *files], runner, recipe.limit, lambda text: say(f"{name}: {text}"),
-                              session=True)
+            results = run_all(checks, [*arguments, *files, *([] if name == "linux" else shared)], runner, recipe.limit,
+                              lambda text: say(f"{name}: {text}"), session=True)
             entry["seconds"][name] = round(time.monotonic() - began)
             for check in checks:
                 state = judge(results[check])
@@ -177,20 +180,22 @@ def _guest_files(built: Built, known: dict[str, Recipe], names: list[str], folde
     tree = f"{GUEST_TREES}/{built.recipe.name}"
     pairs = [(path, f"{tree}/{path.relative_to(built.tree)}") for path in program_builds.taken(built)]
     pairs.append((busybox, "/bin/busybox"))
-    tools = folder / "bin"
-    tools.mkdir()
-    for applet in _applets(busybox):
-        (tools / applet).symlink_to("/bin/busybox")
+    tools, absolute = folder / "tools", folder / "bin"  # programs name some of them /bin/NAME
+    for place, taken in ((tools, []), (absolute, image.image_programs(product(BASE_IMAGE)))):
+        place.mkdir()
+        for applet in _applets(busybox):
+            if applet not in taken:
+                (place / applet).symlink_to("/bin/busybox")
     for name in dict.fromkeys((program_builds.SHELL, *built.recipe.needs)):
         for guest, path in known[name].provides.items():
-            tool = tools / Path(guest).name
-            if Path(guest).parent == Path("/usr/bin"):
-                tool.unlink(missing_ok=True)
+            for place, where in ((tools, "/usr/bin"), (absolute, "/bin")):
+                if str(Path(guest).parent) == where:
+                    (place / Path(guest).name).unlink(missing_ok=True)
             pairs.append((program_builds.home(name) / "tree" / path, guest))
     (folder / "etc").mkdir()
     (folder / "etc" / "passwd").write_text("root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")
     (folder / "etc" / "group").write_text("root:x:0:\nnogroup:x:65534:\n")
-    pairs += [(tools, "/usr/bin"), (folder / "etc", "/etc")]
+    pairs += [(tools, "/usr/bin"), (absolute, "/bin"), (folder / "etc", "/etc")]
     scripts = folder / "cases"
     scripts.mkdir()
     for number, name in enumerate(names):
@@ -201,10 +206,20 @@ def _guest_files(built: Built, known: dict[str, Recipe], names: list[str], folde
     return [word for host, guest in pairs for word in ("--file", f"{host}:{guest}")]
 
 
+def _shared_folder(recipe: Recipe, folder: Path) -> list[str]:
+    """The options that give Kettle another file system, where the recipe wants one: an empty folder of the host."""
+    if not recipe.share:
+        return []
+    host = folder / "shared"
+    host.mkdir()
+    host.chmod(0o1777)
+    return ["--share", f"{host}:{recipe.share}"]
+
+
 def _applets(busybox: Path) -> list[str]:
-    """What busybox can be called, but a shell."""
+    """What busybox can be called, but a shell and by its own name."""
     listed = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True).stdout.split()
-    return [name for name in listed if re.fullmatch(r"[\w.+\[-]+", name) and name not in SHELLS]
+    return [name for name in listed if re.fullmatch(r"[\w.+\[-]+", name) and name not in (*SHELLS, busybox.name)]
 
 
 def _script(built: Built, name: str, cpu: int, cpus: int) -> str:

@@ -90,6 +90,11 @@ def outdated(entry: Json) -> list[str]:
             and len(entry["checks"][name]) == len(COLUMNS)]
 
 
+def _beside(states: dict[str, str]) -> str:
+    """How a check ends on Kettle, beside how it ends on Linux."""
+    return ", ".join(f"{where}: {state}" for where, state in states.items() if state != states[REFERENCE]) or "the same"
+
+
 def page(data: Json) -> str:
     """docs/results/programs.md."""
     entries = list(data["programs"].values())
@@ -105,11 +110,12 @@ def page(data: Json) -> str:
         parts += ["| program | check | where | why |", "|---|---|---|---|"]
         parts += [f"| {entry['name']} | {name} | " + ", ".join(f"{where}: {state}" for where, state in states.items())
                   + f" | {entry['differs'].get(name, 'not known')} |" for entry, name, states in wrong]
-    linux = [(entry["name"], name, states[REFERENCE]) for entry in entries for name, states in entry["checks"].items()
+    linux = [(entry, name, states) for entry in entries for name, states in entry["checks"].items()
              if states.get(REFERENCE, "passed") not in ("passed", "skipped")]
     if linux:
-        parts += ["\n## What Linux does not pass here either\n", "| program | check | Linux |", "|---|---|---|"]
-        parts += [f"| {program} | {name} | {state} |" for program, name, state in linux]
+        parts += ["\n## What Linux does not pass here either\n", "| program | check | Linux | Kettle | why |", "|---|---|---|---|---|"]
+        parts += [f"| {entry['name']} | {name} | {states[REFERENCE]} | {_beside(states)} | "
+                  f"{entry.get('fails', {}).get(name, 'not known')} |" for entry, name, states in linux]
     left = [(entry["name"], name, why) for entry in entries for name, why in entry["left"].items()]
     if left:
         parts += ["\n## What is left out\n", "| program | check | why |", "|---|---|---|"]

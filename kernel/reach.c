@@ -126,6 +126,17 @@ static int64_t reach_in(struct space *space, const struct msg_reach *asked, void
     }
 }
 
+/* PROGRAM: 0: any. */
+static bool runs(struct group *group, uint64_t program)
+{
+    uint64_t now;
+
+    spin_lock(&group->lock);
+    now = group->process->program_ns;
+    spin_unlock(&group->lock);
+    return program == 0 || program == now;
+}
+
 static int64_t reach_here(const struct msg_reach *asked, void *bytes)
 {
     struct group *group = group_find(asked->process);
@@ -133,7 +144,8 @@ static int64_t reach_here(const struct msg_reach *asked, void *bytes)
     int64_t value = -ESRCH;
 
     if (group != NULL && group->process != NULL && group_lodge(group, &host) == 0) {
-        value = reach_in(host->space, asked, bytes);
+        if (runs(group, asked->program)) /* from here on nothing can exec */
+            value = reach_in(host->space, asked, bytes);
         group_leave(host);
     }
     if (group != NULL)

@@ -20,6 +20,7 @@ struct msg_reach { /* REACH; bytes follow */
     uint32_t operation; /* enum reach_operation */
     uint64_t address, size;
     uint64_t nodes;
+    uint64_t program; /* READ, WRITE: 0, or only while the process runs the program that began then: program_ns */
 };
 
 struct msg_reached { /* the answer; bytes follow */
@@ -31,7 +32,7 @@ void reach_init(void);
  * their turn. Tasks only. */
 void reach_pause(uint64_t done);
 /* Does ASKED; BYTES is what is written, or read, ASKED->size of it. -ESRCH: there is no such process, or it has no
- * memory any more; -ENOMEM. Tasks only; waits. */
+ * memory any more, or runs another program; -ENOMEM. Tasks only; waits. */
 int64_t reach(const struct msg_reach *asked, void *bytes);
 
 #endif

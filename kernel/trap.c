@@ -133,6 +133,14 @@ static __attribute__((noinline)) void fault_failed(const struct thread *thread, 
     signal_force(&info);
 }
 
+static inline void count_fault(struct thread *thread, int asked)
+{
+    if (asked == 0)
+        thread->account.use.minor_faults++;
+    else
+        thread->account.use.major_faults++;
+}
+
 static void page_fault(struct trap_frame *frame)
 {
     uint64_t address = read_cr2();
@@ -142,13 +150,18 @@ static void page_fault(struct trap_frame *frame)
     if (!trap_from_user(frame)) {
         if (!in_user_copy(frame) || address >= USER_END)
             panic_in_kernel(frame);
-        if (space_fault(group_space(thread->group), address, access_of(frame->error)) != 0)
+        error = space_fault(group_space(thread->group), address, access_of(frame->error));
+        if (error < 0)
             frame->rip = (uint64_t)user_copy_fault;
+        else
+            count_fault(thread, error);
         return;
     }
     error = space_fault(group_space(thread->group), address, access_of(frame->error));
-    if (error != 0)
+    if (error < 0)
         fault_failed(thread, address, error);
+    else
+        count_fault(thread, error);
 }
 
 static void exception(struct trap_frame *frame)

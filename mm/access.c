@@ -31,7 +31,7 @@ int64_t space_access(struct space *space, uint64_t address, void *bytes, uint64_
             part = size - done;
         do {
             error = space_fault(space, at, write ? AREA_WRITE : AREA_READ);
-            if (error == 0)
+            if (error >= 0)
                 error = copy(space, at, (uint8_t *)bytes + done, (uint32_t)part, write);
         } while (error == -EAGAIN);
         if (error != 0)

@@ -17,6 +17,7 @@ struct rewrite {
     bool flush; /* a TLB may have what is gone now */
     bool holds; /* an entry holds a reference */
     uint32_t prefetch_used;
+    int64_t let_go; /* pages that were held */
 };
 
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
@@ -39,6 +40,7 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     else {
         rewrite->prefetch_used += space_prefetch_used(old);
         *entry = (keep & PAGING_SOFT_HELD) != 0 ? keep | PAGING_SOFT_LIMBO : 0;
+        rewrite->let_go += (keep & PAGING_SOFT_HELD) != 0;
     }
     if (rewrite->kind != REWRITE_GUARD || (old & PAGING_WRITE) != 0)
         rewrite->flush = true;
@@ -55,6 +57,7 @@ static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t e
     else
         paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
     space->stats.prefetch_used += rewrite.prefetch_used;
+    space_hold_pages_locked(space, -rewrite.let_go);
     if (rewrite.flush)
         space_flush(space, start, end);
 }
@@ -75,6 +78,7 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
                          rewrite_entry, &rewrite);
     }
     space->stats.prefetch_used += rewrite.prefetch_used;
+    space_hold_pages_locked(space, -rewrite.let_go);
     if (rewrite.flush)
         space_flush(space, start, end);
     return rewrite.holds;
@@ -156,12 +160,11 @@ static int set_area_locked(struct space *space, const struct msg_space_change *c
 
     if (error != 0)
         return error;
+    space->areas.granted = granted;
     error = area_set_backed(&space->areas, start, start + change->length, change->prot | space->later, backing);
-    if (backing == BACKING_NONE)
-        return error;
-    if (error == 0 && granted)
-        file_hold_grant(backing, 1);
-    file_hold_end(backing);
+    space->areas.granted = false;
+    if (backing != BACKING_NONE)
+        file_hold_end(backing);
     return error;
 }
 
@@ -185,8 +188,30 @@ static int64_t apply_map_locked(struct space *space, const struct msg_space_chan
         return -ENOMEM;
     if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
+    if ((change->target & SPACE_MAP_GOES_ON) != 0 && backing_attached(backing))
+        return -EEXIST; /* it would be another area, and counted */
     error = set_area_locked(space, change, start, backing);
     return error != 0 ? error : (int64_t)(start | (space->later != 0 ? MAP_FILL : 0));
+}
+
+/* As much of what was mapped there as is left keeps its distance from the start of the segment. */
+static int64_t look_attached_locked(const struct space *space, const struct msg_space_change *change)
+{
+    const struct area *area = area_next(&space->areas, change->start);
+
+    while (area != NULL && (!backing_attached(area->backing) || area->start < change->room ||
+                            (area->start - change->room) / PAGE_SIZE != backing_page(area->backing)))
+        area = area_after(&space->areas, area);
+    if (area == NULL)
+        return -ESRCH;
+    if (change->target == SPACE_LOOK_ATTACHED_OBJECT)
+        return (int64_t)backing_whole(area->backing);
+    return (int64_t)(change->target == SPACE_LOOK_ATTACHED ? area->start : area->end);
+}
+
+static bool looks_attached(const struct msg_space_change *change)
+{
+    return change->target >= SPACE_LOOK_ATTACHED && change->target <= SPACE_LOOK_ATTACHED_OBJECT;
 }
 
 static int64_t apply_look_locked(const struct space *space, const struct msg_space_change *change)
@@ -195,6 +220,8 @@ static int64_t apply_look_locked(const struct space *space, const struct msg_spa
 
     if (space->home != instance.kernel)
         return -EPROTO;
+    if (looks_attached(change))
+        return look_attached_locked(space, change);
     if (change->target == SPACE_LOOK_POLICY)
         return area != NULL && area->start <= change->start ? (int64_t)(area->prot >> AREA_POLICY_SHIFT) : -ENOMEM;
     if (change->target == SPACE_LOOK_BACKING)

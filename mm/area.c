@@ -7,13 +7,13 @@
 #include "mm/area_tree.h"
 #include "mm/heap.h"
 
-void (*area_refers)(uint64_t backing, bool more);
+void (*area_refers)(struct area_list *list, uint64_t backing, enum area_event event);
 
 /* LIST has one area more, or less, with BACKING behind it. */
-static inline void refer(const struct area_list *list, uint64_t backing, bool more)
+static inline void refer(struct area_list *list, uint64_t backing, enum area_event event)
 {
     if (backing != BACKING_NONE && list->refers && area_refers != NULL)
-        area_refers(backing, more);
+        area_refers(list, backing, event);
 }
 
 static struct area *area_at(struct list *node)
@@ -28,6 +28,7 @@ void area_list_init(struct area_list *list)
     list->last = NULL;
     list->count = 0;
     list->refers = false;
+    list->granted = false;
 }
 
 void area_list_clear(struct area_list *list)
@@ -35,7 +36,7 @@ void area_list_clear(struct area_list *list)
     bool refers = list->refers;
 
     list_for_each_safe(node, &list->head) {
-        refer(list, area_at(node)->backing, false);
+        refer(list, area_at(node)->backing, AREA_GOES);
         heap_free(area_at(node), sizeof(struct area));
     }
     area_list_init(list);
@@ -55,7 +56,7 @@ void area_list_move(struct area_list *to, struct area_list *from)
     to->refers = refers;
     area_list_init(from);
     list_for_each(node, &to->head)
-        refer(to, area_at(node)->backing, true);
+        refer(to, area_at(node)->backing, AREA_MOVED);
 }
 
 /* --- questions --- */
@@ -163,7 +164,8 @@ static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot, uint6
 /* Neighbours that touch may be one. */
 static bool alike(const struct area *low, const struct area *high)
 {
-    return low->prot == high->prot && high->backing == area_backing_at(low, high->start);
+    return low->prot == high->prot && high->backing == area_backing_at(low, high->start) &&
+           !backing_attached(low->backing);
 }
 
 /* Makes AREA, which holds AT, what of it lies at AT and behind. */
@@ -180,7 +182,7 @@ static void area_drop(struct area_list *list, struct area *area)
     if (list->last == area)
         list->last = NULL;
     area_tree_remove(list, area);
-    refer(list, area->backing, false);
+    refer(list, area->backing, AREA_GOES);
     heap_free(area, sizeof(*area));
 }
 
@@ -203,7 +205,7 @@ static void split(struct area_list *list, struct area *area, uint64_t at, struct
     cut_front(spare, at);
     area->end = at;
     area_tree_insert(list, spare, area_after(list, area));
-    refer(list, spare->backing, true);
+    refer(list, spare->backing, AREA_COMES);
 }
 
 /* AREA becomes a part of BEFORE, its neighbour. */
@@ -282,7 +284,7 @@ int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32
         heap_free(area, sizeof(*area));
         return -ENOMEM;
     }
-    refer(list, backing, true);
+    refer(list, backing, AREA_COMES);
     behind = carve(list, start, end, spare);
     area_tree_insert(list, area, behind);
     if (behind != NULL)
@@ -315,7 +317,7 @@ bool area_set_reserved(struct area_list *list, struct area *area, uint64_t addre
     if (behind != NULL && behind->start < end)
         end = behind->start;
     *area = (struct area){.start = start, .end = end, .prot = prot, .backing = backing};
-    refer(list, backing, true);
+    refer(list, backing, AREA_COMES);
     area_tree_insert(list, area, behind);
     if (behind != NULL)
         join(list, behind);
@@ -351,7 +353,7 @@ int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uin
     area = area_make(start, end, prot, backing);
     if (area == NULL)
         return -ENOMEM;
-    refer(list, backing, true);
+    refer(list, backing, AREA_COMES);
     area_tree_insert(list, area, NULL);
     join(list, area);
     return 0;

@@ -68,12 +68,15 @@ struct area_list {
     struct area *root; /* NULL: no areas */
     struct area *last; /* the one that area_find found last, or NULL: questions come in rows */
     uint32_t count;
-    bool refers; /* area_refers is told of what is behind its areas */
+    bool refers;  /* area_refers is told of what is behind its areas */
+    bool granted; /* the first area that comes now brings a grant of its object (mm/file_hold.h), which takes this */
 };
 
-/* [i] One area more, or less, of the lists that say so has BACKING behind it. Called where areas change; never waits.
- * NULL: nobody wants to know. */
-extern void (*area_refers)(uint64_t backing, bool more);
+enum area_event { AREA_GOES, AREA_COMES, AREA_MOVED /* it comes from another list */ };
+
+/* [i] An area of LIST, one of those that say so, has BACKING behind it. Called where areas change; never waits. NULL:
+ * nobody wants to know. */
+extern void (*area_refers)(struct area_list *list, uint64_t backing, enum area_event event);
 /* From now on LIST says so; its areas are counted already. */
 static inline void area_list_refers(struct area_list *list)
 {

@@ -13,7 +13,8 @@
 #define BACKING_NONE 0ull
 #define BACKING_OBJECTS (1u << 17)         /* of one kernel: 1 to one less */
 #define BACKING_VDSO (BACKING_OBJECTS - 1) /* of kernel 0: the two pages that every program has (kernel/vdso.h) */
-#define BACKING_PAGES (1ull << 39)         /* of an object */
+#define BACKING_PAGES (1ull << 38)         /* of an object */
+#define BACKING_ATTACHED (1ull << 38) /* by shmat: areas are counted one by one (mm/file_hold.h) and never joined */
 #define BACKING_READ_ONLY (1ull << 39)
 
 #define BACKING_KERNEL_SHIFT 40
@@ -45,7 +46,12 @@ static inline bool backing_stays(uint64_t backing)
 /* Kernel and object alone. */
 static inline uint64_t backing_whole(uint64_t backing)
 {
-    return backing & ~(BACKING_PAGES - 1) & ~BACKING_READ_ONLY;
+    return backing & ~(BACKING_PAGES - 1) & ~(BACKING_READ_ONLY | BACKING_ATTACHED);
+}
+
+static inline bool backing_attached(uint64_t backing)
+{
+    return (backing & BACKING_ATTACHED) != 0;
 }
 
 static inline uint64_t backing_page(uint64_t backing)

@@ -58,6 +58,8 @@ static bool reclaims_locked(struct space *space, const struct msg_space_change *
     *range = space_change_range(change);
     switch (change->operation) {
     case SPACE_LOOK:
+        if (change->target >= SPACE_LOOK_ATTACHED && change->target <= SPACE_LOOK_ATTACHED_OBJECT)
+            return false; /* nothing leased is a file's */
         *range = look_range_locked(space, change);
         return true;
     case SPACE_LATER:

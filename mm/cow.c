@@ -113,6 +113,7 @@ static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
         *entry = 0;
     else
         *entry = frame | space_entry_flags(area->prot) | (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    space_hold_pages_locked(space, held ? -1 : 0);
     space_flush(space, page, page + PAGE_SIZE);
     return held;
 }
@@ -149,6 +150,7 @@ static void take_back(struct space *space, uint64_t page, uint64_t frame, bool h
     entry = paging_entry(&space->tables, page, false);
     *entry = frame | space_page_flags(area_find(&space->areas, page)->prot, true) | (held ? PAGING_SOFT_HELD : 0) |
              (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    space_hold_pages_locked(space, held ? 1 : 0);
     spin_unlock(&space->lock);
 }
 

@@ -82,6 +82,7 @@ static void install(const struct duplicate *d)
         assert(entry != NULL && *entry == 0); /* the table is there, and the page is ours alone */
         *entry = d->pairs[i].frame | PAGING_SOFT_HELD | space_entry_flags(d->prot) |
                  (window_owns(d->pairs[i].frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+        space_hold_pages_locked(d->space, 1);
     }
     spin_unlock(&d->space->lock);
 }

@@ -303,6 +303,8 @@ static int take_one(struct space *space, const struct moved_entry *moved)
     if (*entry == 0)
         *entry = frame | space_page_flags(area->prot, (moved->entry & PAGING_SOFT_COW) != 0) |
                  (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    if ((moved->entry & ~*entry & PAGING_SOFT_HELD) != 0)
+        space_hold_pages_locked(space, 1);
     *entry |= moved->entry & PAGING_SOFT_HELD;
     return 0;
 }

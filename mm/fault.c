@@ -48,8 +48,10 @@ static int install_locked(struct space *space, uint64_t page, uint64_t frame, ui
         return -ENOMEM;
     assert(*entry == 0);
     *entry = frame | space_page_flags(prot, cow);
-    if (held)
+    if (held) {
         *entry |= PAGING_SOFT_HELD;
+        space_hold_pages_locked(space, 1);
+    }
     if (!window_owns(frame, PAGE_SIZE))
         *entry |= PAGING_SOFT_BORROWED;
     else if (held)
@@ -60,7 +62,7 @@ static int install_locked(struct space *space, uint64_t page, uint64_t frame, ui
 /* For a program that is loaded: whatever its policy. */
 static int install_near_locked(struct space *space, uint64_t page, uint32_t prot)
 {
-    uint64_t frame = frame_alloc_page(true);
+    uint64_t frame = policy_frame_near(true);
     int error = frame == 0 ? -ENOMEM : install_locked(space, page, frame, prot, true, false);
 
     if (error != 0 && frame != 0)
@@ -100,7 +102,7 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
             frame_release(frame); /* the entry has its own reference, and the cache */
         return error;
     }
-    frame = frame_alloc_page(false);
+    frame = policy_frame_near(false);
     error = frame == 0 ? -ENOMEM : file_object_copy(backing, frame);
     if (error == 0)
         error = install_locked(space, page, frame, prot, true, false);
@@ -402,9 +404,10 @@ static int get_timed(struct space *space, uint64_t page, uint32_t access)
     return result;
 }
 
-/* Without letting an area grow. */
+/* Without letting an area grow. 1: it is done, and took more than this kernel alone. */
 static int fault_within(struct space *space, uint64_t page, uint32_t access)
 {
+    bool asked = false;
     int result;
 
     result = resolve(space, page, access);
@@ -412,17 +415,19 @@ static int fault_within(struct space *space, uint64_t page, uint32_t access)
         space_fill(space); /* as much as there is memory for: the rest is asked for page by page */
         result = resolve(space, page, access);
     }
-    if (result == NOT_KNOWN && space_get_possible(space))
+    if (result == NOT_KNOWN && space_get_possible(space)) {
         result = get_timed(space, page, access);
+        asked = true;
+    }
     if (result <= 0 && result != -ENOMEM) /* with the page's lock other kernels can be asked for memory */
-        return result;
+        return result == 0 ? asked : result;
     result = space_acquire(space, (struct space_range){page, page + PAGE_SIZE});
     if (result != 0)
         return result;
     space_gets_await(space, (struct space_range){page, page + PAGE_SIZE}); /* later ones bring nothing of the page */
     result = fault_shared(space, page, access);
     space_release(space, (struct space_range){page, page + PAGE_SIZE});
-    return result;
+    return result == 0 ? 1 : result;
 }
 
 int space_fault(struct space *space, uint64_t address, uint32_t access)
@@ -445,12 +450,12 @@ int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t acce
 {
     int error = 0;
 
-    for (uint64_t page = start; page < end && error == 0; page += PAGE_SIZE) {
+    for (uint64_t page = start; page < end && error >= 0; page += PAGE_SIZE) {
         error = fault_within(space, page, access);
         if (page / PAGE_SIZE % TOUCHES_A_POLL == 0)
             msg_poll(); /* alone it waits for nothing */
     }
-    return error;
+    return error < 0 ? error : 0;
 }
 
 int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot)
@@ -499,6 +504,17 @@ int user_write(uint64_t to, const void *from, uint64_t size)
     if (!user_range(to, size) || user_copy((void *)to, from, size) != 0)
         return -EFAULT;
     return 0;
+}
+
+uint64_t user_reach(uint64_t address, uint64_t size)
+{
+    uint64_t done = PAGE_SIZE - address % PAGE_SIZE;
+
+    if (!user_range(address, size) || user_probe((uint8_t *)address) != 0)
+        return 0;
+    while (done < size && user_probe((uint8_t *)(address + done)) == 0)
+        done += PAGE_SIZE;
+    return done < size ? done : size;
 }
 
 #define STRING_STEP 64ull /* bytes read at first: most strings are short */

@@ -31,9 +31,9 @@ int file_object_copy(uint64_t backing, uint64_t frame)
     return is_ours(backing) ? objects->copy(backing_object(backing), backing_page(backing), frame) : -ENXIO;
 }
 
-int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more)
+int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps)
 {
-    return is_ours(backing) ? objects->hold(backing_object(backing), kernel, more) : -ENXIO;
+    return is_ours(backing) ? objects->hold(backing_object(backing), kernel, more, stamps) : -ENXIO;
 }
 
 void file_objects_each(void (*each)(uint64_t frame, void *context), void *context)

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct file_stamps;
+
 /* What can be mapped here. None of them waits; they may be called under locks of spaces. */
 struct file_objects {
     /* The frame of page PAGE, with one reference counted, the caller's; WRITE: it may be written. -ENXIO: the page is
@@ -17,8 +19,9 @@ struct file_objects {
     int (*copy)(uint32_t object, uint64_t page, uint64_t frame);
     /* Calls EACH for every frame that an object has. Programs stand still. */
     void (*each)(void (*each)(uint64_t frame, void *context), void *context);
-    /* Spaces at home with KERNEL refer to the object MORE times more, or less. -ENXIO, -ENOMEM: not counted. */
-    int (*hold)(uint32_t object, uint32_t kernel, int64_t more);
+    /* Spaces at home with KERNEL refer to the object MORE times more, or less: STAMPS has what is known of those, or is
+     * NULL. -ENXIO, -ENOMEM: not counted. */
+    int (*hold)(uint32_t object, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
 };
 
 /* From now on WHAT is this kernel's. Once. */
@@ -27,7 +30,7 @@ void file_objects_serve(const struct file_objects *what);
 /* As above, of page BACKING, or of its object. -ENXIO: it is not this kernel's, too. Any context. */
 int file_object_page(uint64_t backing, uint64_t *frame);
 int file_object_copy(uint64_t backing, uint64_t frame);
-int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more);
+int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
 void file_objects_each(void (*each)(uint64_t frame, void *context), void *context);
 
 #endif

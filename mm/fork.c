@@ -126,7 +126,7 @@ static int copy_areas(struct fork *fork)
 
 /* Each area of the child holds what is behind it, from before its pages are copied: what is revoked from now on is
  * revoked here, too. */
-static int hold_files(struct space *child)
+static int hold_files(struct space *child, uint32_t parent)
 {
     uint64_t last = BACKING_NONE;
     struct area *failed = NULL;
@@ -138,9 +138,9 @@ static int hold_files(struct space *child)
         if (area->backing == BACKING_NONE)
             continue;
         if (last != BACKING_NONE && backing_whole(area->backing) == backing_whole(last))
-            error = file_hold_begin(area->backing, false);
+            error = file_hold_take_more(area->backing, parent);
         else
-            error = file_hold_take(area->backing);
+            error = file_hold_take(area->backing, parent);
         last = area->backing;
         if (error != 0) {
             failed = area;
@@ -153,7 +153,7 @@ static int hold_files(struct space *child)
         if (area == failed || failed == NULL)
             break;
         if (area->backing != BACKING_NONE)
-            file_hold_end(area->backing);
+            file_hold_untake(area->backing, parent);
     }
     if (error == 0)
         area_list_refers(&child->areas);
@@ -256,6 +256,7 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
         }
         *entry = pairs[i].frame | PAGING_SOFT_HELD | space_page_flags(area->prot, (area->prot & AREA_SHARED) == 0) |
                  (owner == instance.kernel ? 0 : PAGING_SOFT_BORROWED);
+        space_hold_pages_locked(fork->child, 1); /* nobody else knows it yet */
     }
     if (error != 0)
         give_back(pairs + i, count - i);
@@ -298,6 +299,7 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
         }
         frame_share(entry & PAGING_FRAME);
         child[i] = entry & ~(PAGING_ACCESSED | PAGING_DIRTY);
+        space_hold_pages_locked(fork->child, 1);
     }
     return 0;
 }
@@ -448,6 +450,7 @@ static int fill_child(struct fork *fork, const struct area *area)
             return -ENOMEM;
         frame_share(frame);
         *entry = frame | PAGING_SOFT_HELD | PAGING_SOFT_LIMBO;
+        space_hold_pages_locked(fork->child, 1); /* limbo ends with the fork */
         if (paging_index(page) == 0)
             msg_poll();
     }
@@ -524,7 +527,7 @@ static int fork_locked(struct fork *fork)
     if (error == 0)
         error = policy_inherit(fork->parent, fork->child);
     if (error == 0)
-        error = hold_files(fork->child);
+        error = hold_files(fork->child, (uint32_t)fork->parent->id);
     if (error == 0)
         error = guard_others(fork, &holders);
     if (error == 0) {

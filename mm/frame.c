@@ -41,8 +41,10 @@ static uint32_t range_count;                                   /* [i] */
 static struct list free_lists[NODES_MAX][FRAME_ORDER_MAX + 1]; /* [k] lock; of nodes in `nodes` */
 static uint64_t nodes;                                         /* [i] after start */
 static struct frame_stats counts;                              /* [k] lock */
+static uint64_t free_on[NODES_MAX];                            /* [k] lock: of counts.free */
 static uint64_t zeroed[ZEROED_MAX];                            /* [k] lock: taken as single frames, counted as free */
 static volatile uint32_t zeroed_count;                         /* [k] lock */
+static bool (*give_up)(void);                                  /* [i] after start */
 
 static struct list *links_of(const struct range *range, uint64_t index)
 {
@@ -118,6 +120,7 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
         index += 1ull << order;
     }
     counts.free += range->count;
+    free_on[node] += range->count;
     counts.total += range->count;
     spin_unlock(&lock);
     return 0;
@@ -186,6 +189,7 @@ static uint64_t alloc_on(uint64_t set, uint32_t order)
     }
     range->frames[index] = (struct frame){.state = STATE_USED, .order = (uint8_t)order};
     counts.free -= 1ull << order;
+    free_on[range->node] -= 1ull << order;
     spin_unlock(&lock);
     return frame;
 }
@@ -208,6 +212,7 @@ static uint64_t zeroed_take(void)
     if (zeroed_count > 0) {
         frame = zeroed[--zeroed_count];
         counts.free--;
+        free_on[range_of(frame)->node]--;
     }
     spin_unlock(&lock);
     return frame;
@@ -222,6 +227,7 @@ void frame_free_zeroed(uint64_t frame)
     if (kept) {
         zeroed[zeroed_count++] = frame;
         counts.free++;
+        free_on[range_of(frame)->node]++;
     }
     spin_unlock(&lock);
     if (!kept)
@@ -248,9 +254,29 @@ static uint64_t reserve(void)
     return frames > RESERVE_LEAST ? frames : RESERVE_LEAST;
 }
 
+void frame_set_give_up(bool (*function)(void))
+{
+    give_up = function;
+}
+
+bool frame_make_room(void)
+{
+    return give_up != NULL && give_up();
+}
+
+/* More than LEAVE frames are free, perhaps after something was given up. */
+static bool is_left(uint64_t leave)
+{
+    while (__atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= leave) {
+        if (!frame_make_room())
+            return false;
+    }
+    return true;
+}
+
 uint64_t frame_alloc_page(bool zeroed)
 {
-    if (__atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= reserve())
+    if (!is_left(reserve()))
         return 0;
     return zeroed ? frame_alloc_zeroed() : frame_alloc(0);
 }
@@ -261,7 +287,7 @@ uint64_t frame_alloc_page_on(uint64_t set, bool zeroed)
 
     if ((nodes & ~set) == 0)
         return frame_alloc_page(zeroed);
-    if ((nodes & set) == 0 || __atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= reserve())
+    if ((nodes & set) == 0 || !is_left(reserve()))
         return 0;
     frame = alloc_on(set, 0);
     if (frame != 0 && zeroed)
@@ -294,7 +320,7 @@ uint64_t frame_alloc_pages(uint32_t order)
 
 uint64_t frame_alloc_table(void)
 {
-    return __atomic_load_n(&counts.free, __ATOMIC_RELAXED) > reserve() / 2 ? frame_alloc_zeroed() : 0;
+    return is_left(reserve() / 2) ? frame_alloc_zeroed() : 0;
 }
 
 void frame_free(uint64_t frame, uint32_t order)
@@ -312,6 +338,7 @@ void frame_free(uint64_t frame, uint32_t order)
         panic("mm: frame %lx freed while a space has it", (unsigned long)frame);
     block_merge(range, index, order);
     counts.free += 1ull << order;
+    free_on[range->node] += 1ull << order;
     spin_unlock(&lock);
 }
 
@@ -348,6 +375,7 @@ void frame_release(uint64_t frame)
     if (--single->spaces == 0) {
         block_merge(range, (frame - range->base) / PAGE_SIZE, 0);
         counts.free++;
+        free_on[range->node]++;
     }
     spin_unlock(&lock);
 }
@@ -403,6 +431,16 @@ void frame_stats(struct frame_stats *out)
 {
     spin_lock(&lock);
     *out = counts;
+    spin_unlock(&lock);
+}
+
+void frame_stats_on(uint32_t node, uint64_t *free, uint64_t *total)
+{
+    *total = 0;
+    spin_lock(&lock);
+    *free = free_on[node];
+    for (uint32_t i = 0; i < range_count; i++)
+        *total += ranges[i].node == node ? ranges[i].count : 0;
     spin_unlock(&lock);
 }
 

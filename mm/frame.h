@@ -32,6 +32,12 @@ uint64_t frame_alloc_page_on(uint64_t set, bool zeroed);
  * frame from now on, which one space has: all are given back one by one by frame_release, and come together again as
  * they are. 0 already when only the last frames are left. */
 uint64_t frame_alloc_pages(uint32_t order);
+/* FUNCTION gives back frames that are only kept for later, some of them, and says whether there were any. It is called
+ * wherever pages of programs or objects are asked for and there is no memory, with the caller's locks: it waits for
+ * nothing and allocates nothing. Once, at the start. */
+void frame_set_give_up(bool (*function)(void));
+/* Does so; false: nothing is kept. Those who ask for frame_alloc themselves may try again. */
+bool frame_make_room(void);
 /* Gives back a single frame that still is filled with zeros: it is kept so for a while, and counts as free. */
 void frame_free_zeroed(uint64_t frame);
 /* Gives back what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
@@ -60,5 +66,7 @@ struct frame_stats {
     uint64_t free, total, lent;
 };
 void frame_stats(struct frame_stats *out);
+/* Pages free, and managed in all, on NODE. */
+void frame_stats_on(uint32_t node, uint64_t *free, uint64_t *total);
 
 #endif

@@ -155,6 +155,7 @@ static void hold_spare_locked(struct space_get *get, const uint64_t *seen, uint6
     if (get->block == 0) /* else it is counted */
         frame_share(get->spare);
     *entry = get->spare | flags | PAGING_SOFT_HELD;
+    space_hold_pages_locked(get->space, 1);
     get->spare = 0;
 }
 

@@ -12,7 +12,7 @@
 
 #define CLASS_MIN_SHIFT 6u /* 64 bytes: a cache line, so no two objects share one */
 #define CLASS_MAX_SHIFT 11u
-#define PAGES_KEPT 8u /* frames */
+#define PAGES_KEPT 8u /* frames; and half as many pairs of frames */
 #define CLASSES (CLASS_MAX_SHIFT - CLASS_MIN_SHIFT + 1)
 
 struct free_object {
@@ -22,8 +22,8 @@ struct free_object {
 static struct spinlock lock;
 static struct free_object *free_objects[CLASSES]; /* [k] lock */
 static struct heap_stats counts;                  /* [k] lock; [a] those of large objects */
-static struct free_object *kept_pages;            /* [k] lock: each a frame */
-static uint32_t kept_count;                       /* [k] lock */
+static struct free_object *kept_pages[2];         /* [k] lock: each a frame, or two */
+static uint32_t kept_count[2];                    /* [k] lock */
 
 /* The least power of two that is not less than SIZE, which is not 0, as a shift. */
 static inline uint32_t shift_of(size_t size)
@@ -61,33 +61,33 @@ static struct free_object *class_refill(uint32_t class)
 }
 
 /* Objects of a page come and go with calls on files: the last few frames are kept. NULL: none is. */
-static void *page_take(void)
+static void *page_take(uint32_t order)
 {
     struct free_object *page;
 
     spin_lock(&lock);
-    page = kept_pages;
+    page = kept_pages[order];
     if (page != NULL) {
-        kept_pages = page->next;
-        kept_count--;
-        counts.small_frames--;
+        kept_pages[order] = page->next;
+        kept_count[order]--;
+        counts.small_frames -= 1u << order;
     }
     spin_unlock(&lock);
     return page;
 }
 
-static bool page_keep(void *object)
+static bool page_keep(void *object, uint32_t order)
 {
     struct free_object *page = object;
     bool keep;
 
     spin_lock(&lock);
-    keep = kept_count < PAGES_KEPT;
+    keep = kept_count[order] < PAGES_KEPT >> order;
     if (keep) {
-        page->next = kept_pages;
-        kept_pages = page;
-        kept_count++;
-        counts.small_frames++;
+        page->next = kept_pages[order];
+        kept_pages[order] = page;
+        kept_count[order]++;
+        counts.small_frames += 1u << order;
     }
     spin_unlock(&lock);
     return keep;
@@ -99,7 +99,7 @@ static void count_large(int64_t objects, uint32_t order)
     __atomic_fetch_add(&counts.large_frames, (uint64_t)objects << order, __ATOMIC_RELAXED);
 }
 
-void *heap_alloc_unset(size_t size)
+static void *take(size_t size)
 {
     void *object = NULL;
 
@@ -107,8 +107,8 @@ void *heap_alloc_unset(size_t size)
         uint32_t order = order_of(size);
         uint64_t frame = 0;
 
-        if (order == 0)
-            object = page_take();
+        if (order <= 1)
+            object = page_take(order);
         if (object == NULL && order <= FRAME_ORDER_MAX)
             frame = frame_alloc(order);
         if (frame != 0)
@@ -126,6 +126,15 @@ void *heap_alloc_unset(size_t size)
         }
         spin_unlock(&lock);
     }
+    return object;
+}
+
+void *heap_alloc_unset(size_t size)
+{
+    void *object = take(size);
+
+    while (object == NULL && order_of(size) <= FRAME_ORDER_MAX && frame_make_room())
+        object = take(size);
     return object;
 }
 
@@ -148,7 +157,7 @@ void heap_free(void *object, size_t size)
         uint32_t order = order_of(size);
 
         count_large(-1, order);
-        if (order != 0 || !page_keep(object))
+        if (order > 1 || !page_keep(object, order))
             frame_free((uint64_t)object - DIRECT_BASE, order);
         return;
     }

@@ -116,6 +116,7 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
         return false;
     if (!fill_locked(space, page, frame, space_entry_flags(area->prot) | PAGING_ACCESSED | PAGING_SOFT_HELD))
         return false;
+    space_hold_pages_locked(space, LEAF_ENTRIES);
     space->stats.faults_local++;
     return true;
 }
@@ -172,6 +173,7 @@ void huge_hold_block_locked(struct space *space, uint64_t page, uint64_t block, 
             panic("mm: page %lx has a frame beside its block", (unsigned long)(start + i * PAGE_SIZE));
         leaf[i] = (block + i * PAGE_SIZE) | space_entry_flags(prot) | PAGING_ACCESSED | PAGING_SOFT_HELD;
     }
+    space_hold_pages_locked(space, LEAF_ENTRIES);
     space->stats.area_anonymous++;
     huge_show_locked(space, page, prot);
 }

@@ -29,6 +29,14 @@ static inline uint64_t space_page_flags(uint32_t prot, bool cow)
     return cow ? (space_entry_flags(prot) & ~PAGING_WRITE) | PAGING_SOFT_COW : space_entry_flags(prot);
 }
 
+/* Entries hold PAGES more, or less, in SPACE on this kernel. */
+static inline void space_hold_pages_locked(struct space *space, int64_t pages)
+{
+    space->resident += pages;
+    if (space->resident > (int64_t)space->peak)
+        space->peak = (uint64_t)space->resident;
+}
+
 /* 1 if ENTRY's page came with another one's answer and was touched since, else 0. */
 static inline uint32_t space_prefetch_used(uint64_t entry)
 {

@@ -123,6 +123,7 @@ static bool set_entry(struct space *space, uint64_t page, uint64_t frame, bool h
         *entry = frame == 0 || area == NULL ? 0
                                             : frame | space_entry_flags(area->prot) | (held ? PAGING_SOFT_HELD : 0) |
                                                   (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    space_hold_pages_locked(space, (entry != NULL && (*entry & PAGING_SOFT_HELD) != 0) - (before ? 1 : 0));
     space_flush(space, page, page + PAGE_SIZE);
     spin_unlock(&space->lock);
     return before;

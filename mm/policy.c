@@ -10,6 +10,7 @@
 #include "mm/give.h"
 #include "mm/heap.h"
 #include "mm/internal.h"
+#include "mm/numa_count.h"
 
 #define ROOM_FIRST 4u
 #define TOP 63u /* a bit that does not fit into an answer */
@@ -240,14 +241,24 @@ static uint32_t nearest(uint32_t from, uint64_t nodes)
     return best;
 }
 
-/* Near the CPU, as far as that is this kernel's. */
-static uint64_t near_frame(bool zeroed)
+uint64_t policy_frame_near(bool zeroed)
 {
     uint64_t own = frame_nodes(), frame = 0;
 
     if ((own & (own - 1)) != 0 && (own >> own_node() & 1) != 0)
         frame = frame_alloc_page_on(1ull << own_node(), zeroed);
-    return frame != 0 ? frame : frame_alloc_page(zeroed);
+    if (frame == 0)
+        frame = frame_alloc_page(zeroed);
+    if (frame != 0)
+        numa_count((own & (own - 1)) == 0 ? (uint32_t)__builtin_ctzll(own) : policy_node_of(frame), own_node(), false);
+    return frame;
+}
+
+static uint64_t counted(const struct policy *policy, uint64_t frame, uint32_t wanted)
+{
+    if (frame != 0)
+        numa_count(policy_node_of(frame), wanted, policy->mode == POLICY_INTERLEAVE);
+    return frame;
 }
 
 uint64_t policy_frame_here_locked(const struct space *space, uint32_t prot, uint64_t page, bool zeroed, bool *elsewhere)
@@ -262,10 +273,10 @@ uint64_t policy_frame_here_locked(const struct space *space, uint32_t prot, uint
         return 0;
     nodes = policy_nodes(policy, page, &strict) & policy_machine_nodes();
     if (nodes == 0)
-        return near_frame(zeroed);
+        return policy_frame_near(zeroed);
     node = nearest(centre(policy), nodes);
     *elsewhere = true; /* or, when the nearest has none, another */
-    return (own >> node & 1) != 0 ? frame_alloc_page_on(1ull << node, zeroed) : 0;
+    return (own >> node & 1) != 0 ? counted(policy, frame_alloc_page_on(1ull << node, zeroed), node) : 0;
 }
 
 bool policy_is_near_locked(const struct space *space, uint32_t prot, uint64_t page)
@@ -337,12 +348,12 @@ uint64_t policy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_
         return 0;
     nodes = policy_nodes(&policy, page, &strict) & policy_machine_nodes();
     if (nodes != 0)
-        frame = frame_near(centre(&policy), nodes, source);
+        frame = counted(&policy, frame_near(centre(&policy), nodes, source), nearest(centre(&policy), nodes));
     if (frame != 0 || strict)
         return frame;
-    frame = near_frame(source == 0);
+    frame = policy_frame_near(source == 0);
     if (frame == 0)
-        return frame_from_peer(source);
+        return counted(&none, frame_from_peer(source), own_node());
     if (source != 0)
         space_copy_frame(frame, source);
     return frame;

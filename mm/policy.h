@@ -76,6 +76,9 @@ int64_t policy_apply_locked(struct space *space, const struct msg_space_change *
 /* [i] The policy of the current thread, or NULL. */
 extern const struct policy *(*policy_of_task)(void);
 
+/* A frame of this kernel, near the CPU as far as it has one there, whatever a policy says; counted. 0: there is none.
+ */
+uint64_t policy_frame_near(bool zeroed);
 /* space->lock is held. A frame of this kernel's for PAGE, in an area with PROT, as that or the thread wants it; 0:
  * there is none, or it has to be of another kernel's memory (*ELSEWHERE), or that is not known without a question. */
 uint64_t policy_frame_here_locked(const struct space *space, uint32_t prot, uint64_t page, bool zeroed,

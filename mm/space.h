@@ -87,6 +87,8 @@ struct space {
     uint32_t prefetch;                       /* [k] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
+    int64_t resident;                        /* [k] pages that entries here hold, without those in limbo */
+    uint64_t peak;                           /* [k] the most that has been */
     uint64_t revokes_seen;                   /* [i] a fork's child: space_revokes when that began */
 };
 
@@ -189,9 +191,9 @@ int space_retrieve_switch(struct space *space, uint32_t strategy);
 /* And what it keeps free below itself. */
 #define SPACE_STACK_GAP (256 * PAGE_SIZE)
 
-/* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel, lets an area grow if need be. 0; -EFAULT:
- * nothing is there; -EACCES: the program may not; -ENXIO: it is a page of a file, behind its end; -ENOMEM: no frame.
- * Waits for other kernels. */
+/* Makes PAGE's address ADDRESS usable for ACCESS (AREA_*) on this kernel, lets an area grow if need be. 0: this kernel
+ * alone could; 1: it asked others, or took the page's lock; -EFAULT: nothing is there; -EACCES: the program may not;
+ * -ENXIO: it is a page of a file, behind its end; -ENOMEM: no frame. Waits for other kernels. */
 int space_fault(struct space *space, uint64_t address, uint32_t access);
 
 /* As Linux's mmap, munmap, mprotect and brk; arguments checked. They wait. HOW: enum space_map_how; without
@@ -203,6 +205,9 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
 /* Gives the pages of [ADDRESS, ADDRESS + LENGTH), which has been mapped with PROT, frames as far as there are any. */
 void space_map_fill(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
 int space_unmap(struct space *space, uint64_t address, uint64_t length);
+/* As shmdt: takes out what a shmat at ADDRESS has mapped (BACKING_ATTACHED), as far as it is there. -EINVAL: nothing.
+ */
+int space_detach(struct space *space, uint64_t address);
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
 int space_discard(struct space *space, uint64_t address, uint64_t length);
 /* The area that has ADDRESS or is the first behind it: WHAT of it, and AREA_* in the low 12 bits. -ENOMEM: there is
@@ -250,6 +255,11 @@ int64_t space_access(struct space *space, uint64_t address, void *bytes, uint64_
 /* For those who look from outside. The areas of space ID, of home HOME, from FROM on: HEAD (MSG_MAX bytes), areas
  * behind it; returns the length, -ESRCH. Tasks only; waits for the home. */
 int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head);
+/* The most pages that this kernel has held of SPACE. */
+static inline uint64_t space_peak(const struct space *space)
+{
+    return space->peak;
+}
 /* What is here of a space now. */
 struct space_pages {
     uint64_t held;          /* pages that this kernel answers for: over all kernels they are the pages it has */
@@ -295,6 +305,9 @@ void space_fork_init(void);
 /* Copies to or from the current program; -EFAULT. They may wait for pages. */
 int user_read(void *to, uint64_t from, uint64_t size);
 int user_write(uint64_t to, const void *from, uint64_t size);
+/* How many of SIZE bytes (at least 1) from ADDRESS on, up to the first page that cannot, the current program can write:
+ * none is changed. Waits as those. */
+uint64_t user_reach(uint64_t address, uint64_t size);
 /* Copies a string of at most SIZE - 1 bytes and its NUL; returns its length, -EFAULT or -ENAMETOOLONG. */
 int64_t user_read_string(char *to, uint64_t from, uint64_t size);
 /* 1: ADDRESS of SPACE, the current program's, is in memory that it shares, and *FRAME is the page's; 0: it is not.

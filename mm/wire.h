@@ -204,9 +204,18 @@ struct msg_file_page {
 
 /* FILE_HOLD */
 struct msg_file_hold {
-    uint64_t backing; /* of the receiver's object */
-    uint64_t kernel;  /* for whose spaces */
-    int64_t more;     /* grants, or fewer */
+    uint64_t backing;          /* of the receiver's object; with MORE 0: of any */
+    uint32_t kernel;           /* for whose spaces */
+    int32_t more;              /* grants, or fewer; 0: what does the receiver, a home, know of the object? */
+    uint64_t came, went;       /* with fewer: struct file_stamps of mm/file_hold.h */
+    uint32_t came_of, went_of; /* likewise: processes */
+    uint64_t pad;
+};
+
+struct msg_file_held { /* zeros, unless MORE was 0: struct file_held of mm/file_hold.h */
+    uint64_t came, went;
+    uint32_t came_of, went_of;
+    uint32_t granted, attached;
 };
 
 /* SPACE_CHANGE, SPACE_SETTLE */
@@ -246,6 +255,10 @@ enum space_look_at {
     SPACE_LOOK_END = 1,    /* of that */
     SPACE_LOOK_THERE = 2,  /* the end of the area that has START, if one has */
     SPACE_LOOK_POLICY = 4, /* the number of the policy of the area that has START, alone */
+    /* Of the first area from START on that a shmat at ROOM has made, alone; ESRCH: there is none. */
+    SPACE_LOOK_ATTACHED = 5, /* its start */
+    SPACE_LOOK_ATTACHED_END = 6,
+    SPACE_LOOK_ATTACHED_OBJECT = 7,
     SPACE_LOOK_BACKING = 3 /* what is behind the page START, alone; 0 too if no area has it */
 };
 
@@ -307,7 +320,7 @@ _Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_recall) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_recalled) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_change) == 48, "wire format");
-_Static_assert(sizeof(struct msg_file_hold) == 24, "wire format");
+_Static_assert(sizeof(struct msg_file_hold) == 48 && sizeof(struct msg_file_held) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) <= MSG_SHORT, "a handler answers in one slot");
 
 #endif

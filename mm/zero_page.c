@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "mm/frame.h"
 #include "mm/internal.h"
+#include "mm/policy.h"
 
 static struct spinlock lock;    /* after space->lock; before that of frames */
 static volatile uint64_t zeros; /* [a] changes under LOCK; 0: not made yet */
@@ -45,12 +46,13 @@ bool zero_page_map_locked(struct space *space, uint64_t page, uint32_t prot)
     if (frame == 0)
         return false;
     *entry = frame | space_page_flags(prot, true) | PAGING_SOFT_HELD;
+    space_hold_pages_locked(space, 1);
     return true;
 }
 
 int zero_page_replace_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot)
 {
-    uint64_t frame = frame_alloc_page(true);
+    uint64_t frame = policy_frame_near(true);
 
     if (frame == 0)
         return -ENOMEM;
@@ -64,6 +66,7 @@ int zero_page_replace_locked(struct space *space, uint64_t page, uint64_t *entry
 void zero_page_let_go_locked(struct space *space, uint64_t page, uint64_t *entry)
 {
     *entry = 0;
+    space_hold_pages_locked(space, -1);
     space_flush(space, page, page + PAGE_SIZE);
     frame_release(zeros);
 }
@@ -79,6 +82,7 @@ static void leave(struct space *space, void *context)
             if (!zero_page_is(leaf[i]))
                 continue;
             leaf[i] = 0;
+            space_hold_pages_locked(space, -1);
             frame_release(zeros);
         }
     }

@@ -117,10 +117,11 @@ void msg_doorbell_interrupt(void);
  * poll then. */
 uint64_t msg_due(void);
 
-/* The board: one cache line of each kernel that it alone writes and the others read without a message. What is in it is
- * the business of the parts above. A word is read and written whole; nothing orders two of them but the writer's order.
- */
-#define MSG_BOARD_WORDS 8u
+/* The board: words of each kernel that it alone writes and the others read without a message. What is in them is the
+ * business of the parts above. A word is read and written whole; nothing orders two of them but the writer's order. */
+#define MSG_BOARD_WORDS 496u
+#define MSG_BOARD_LOAD 0u  /* a cache line: tasks/load.h */
+#define MSG_BOARD_FILES 8u /* the others: kernel/fs/known.h */
 volatile uint64_t *msg_board_own(void);
 /* KERNEL's, or NULL: it is not in the plan. Not to be believed: another kernel writes it. Zero until it does. */
 const volatile uint64_t *msg_board_of(uint32_t kernel);

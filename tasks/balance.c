@@ -122,7 +122,8 @@ static void note_sent_locked(uint32_t kernel)
     sent[kernel].time = clock_now();
 }
 
-uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event)
+uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event,
+                       const uint32_t made[])
 {
     struct balance_kernel kernels[KERNELS_MAX];
     enum balance_placing how = mode == BALANCE_OFF ? PLACE_LOCAL : placing;
@@ -132,6 +133,8 @@ uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], e
     if (how != PLACE_LOCAL || !is_allowed(instance.kernel, affinity)) {
         for (uint32_t k = 0; k < instance.kernels; k++)
             view_locked(k, affinity, &kernels[k]);
+        for (uint32_t k = 0; k < instance.kernels && made != NULL; k++)
+            kernels[k].count = kernels[k].count > made[k] ? kernels[k].count : made[k];
         chosen = balance_choose(how, event, kernels, instance.kernels, instance.kernel, turn);
         if (chosen == BALANCE_NOWHERE)
             chosen = instance.kernel;

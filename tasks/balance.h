@@ -21,9 +21,12 @@ extern struct balance_hooks balance_hooks; /* [i] */
 void balance_init(void);
 
 /* The kernel on which a thread of PARENT's is to begin: one that is started and has a CPU in AFFINITY (all zero: any).
- * This one when there is no better, or no such kernel. Never waits; a few instructions for each kernel of the machine.
+ * This one when there is no better, or no such kernel. MADE, if not NULL, says how many threads there are on each
+ * kernel at least, as those that are blocked will want a CPU again. Never waits; a few instructions for each kernel of
+ * the machine.
  */
-uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event);
+uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event,
+                       const uint32_t made[]);
 
 /* A move of a thread to here or from here has taken so long, of which it could not run. */
 void balance_note_move(uint64_t ns);

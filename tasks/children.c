@@ -42,15 +42,14 @@ static int begin_child(struct group *group, const struct msg_process_begin *begi
         *state = (struct msg_process_state){.parent = group->id,
                                             .process_group = process->process_group,
                                             .session = process->session,
-                                            .umask = process->umask,
-                                            .command_size = process->command_size,
+                                            .umask = process_umask_of(process),
                                             .grandparent = process->parent,
                                             .exit_signal = process->exit_signal,
                                             .environment = process->environment,
-                                            .environment_size = process->environment_size};
+                                            .environment_size = process->environment_size,
+                                            .arguments_size = process->arguments_size};
         memcpy(state->attributes, process->attributes, sizeof(state->attributes));
         memcpy(state->name, process->name, sizeof(state->name));
-        memcpy(state->command, process->command, sizeof(state->command));
         memcpy(state->actions, process->actions, sizeof(state->actions));
         memcpy(state->limits, process->limits, sizeof(state->limits));
     }

@@ -62,14 +62,20 @@ static void copy_state(struct thread *thread, const struct trap_frame *frame, co
 /* Where THREAD, which has not run yet, goes first. */
 static void place(struct thread *thread, enum balance_event event)
 {
-    uint32_t kernel = balance_place(thread_current(), thread->context.affinity, event);
+    struct group *group = thread->group;
+    uint32_t kernel;
 
-    if (kernel == instance.kernel)
-        return;
-    spin_lock(&thread->group->lock);
-    thread->target = kernel;
-    thread->due |= THREAD_DUE_MOVE;
-    spin_unlock(&thread->group->lock);
+    if (event == BALANCE_CLONE)
+        group_made_begin(group);
+    spin_lock(&group->lock);
+    kernel = balance_place(thread_current(), thread->context.affinity, event, group->made);
+    if (event == BALANCE_CLONE)
+        group_made_locked(group, thread, (int32_t)kernel);
+    if (kernel != instance.kernel) {
+        thread->target = kernel;
+        thread->due |= THREAD_DUE_MOVE;
+    }
+    spin_unlock(&group->lock);
 }
 
 static int64_t clone_thread(const struct trap_frame *frame, const struct clone_arguments *arguments)
@@ -171,6 +177,8 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     if (error == 0) {
         group->process->exit_signal = sibling ? state->exit_signal : (uint32_t)arguments->exit_signal;
         group->process->credentials = thread_current()->context.credentials;
+        if ((arguments->flags & CLONE_FS) != 0)
+            process_share_umask(group->process, own->process);
         if ((arguments->flags & CLONE_CLEAR_SIGHAND) != 0)
             process_reset_actions(group->process);
         error = group_hooks.fork_files(own, (arguments->flags & CLONE_FILES) != 0, (arguments->flags & CLONE_FS) != 0,
@@ -217,8 +225,7 @@ static void wait_for_child(struct group *group, struct completion *done)
         completion_wait(done, &reason);
 }
 
-/* The caller came home to share what it has: it goes back to where it may be. */
-static void go_back(void)
+void clone_go_back(void)
 {
     struct thread *self = thread_current();
     int64_t kernel = -EINVAL;
@@ -267,7 +274,7 @@ static int64_t clone_process(const struct trap_frame *frame, const struct clone_
         wait_for_child(group, &done);
     group_put(group);
     if ((arguments->flags & (CLONE_FILES | CLONE_FS)) != 0)
-        go_back();
+        clone_go_back();
     return tid;
 }
 

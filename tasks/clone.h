@@ -37,4 +37,9 @@ struct clone_arguments {
  * copied, and with CLONE_VFORK until the child has ended or runs another program. */
 int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments *arguments);
 
+/* The current thread came home for what only can be done there: it moves on its way to user mode, if it must not be
+ * here.
+ */
+void clone_go_back(void);
+
 #endif

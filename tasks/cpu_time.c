@@ -1,5 +1,6 @@
 /* CPU time of threads, as programs and their parents are told of it. See tasks/sched.h. */
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/lib/string.h"
 #include "tasks/sched_internal.h"
 
 /* Of RAN ns, those that COUNTS of the time stamp counter are; two clocks may differ a little. */
@@ -48,26 +49,29 @@ void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system)
     spin_unlock(&queue->lock);
 }
 
-void sched_cpu_use(uint32_t index, uint64_t *user, uint64_t *system)
+void sched_cpu_use(uint32_t index, struct cpu_use *out)
 {
     struct cpu_queue *queue = queue_of(index);
-    const struct thread *running;
-    uint64_t ran, counts;
+    struct thread *running;
+    uint64_t now, counts;
 
     spin_lock(&queue->lock);
+    now = clock_now();
     running = cpus[index]->thread;
-    ran = queue->busy;
     counts = queue->user_counts;
     if (running != queue->idle) {
-        uint64_t now = clock_now();
         int64_t more = cpus[index]->user_counts;
 
         if (more < 0) /* it is in user mode */
             more += (int64_t)rdtsc();
         counts += more > 0 ? (uint64_t)more : 0;
-        ran += now > queue->since ? now - queue->since : 0;
+        sched_charge_locked(queue, running, now);
     }
+    sched_average_locked(queue, now);
+    *out = (struct cpu_use){
+        .user_ns = user_part(counts, queue->busy), .switches = queue->switches, .ready = load_count(queue->run.load)};
+    out->system_ns = queue->busy - out->user_ns;
+    out->idle_ns = now > queue->begun + queue->busy ? now - queue->begun - queue->busy : 0;
+    memcpy(out->average, queue->loads.average, sizeof(out->average));
     spin_unlock(&queue->lock);
-    *user = user_part(counts, ran);
-    *system = ran - *user;
 }

@@ -92,16 +92,45 @@ void exit_group_other(struct group *group, uint32_t status)
 static void check_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct group *group = context;
-    struct msg_group_killed killed;
+    struct msg_group_killed killed = {0};
 
     if (length < 0)
         panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
-    if (length != (int)sizeof(killed))
-        return; /* of GROUP_FREE */
-    memcpy(&killed, reply, sizeof(killed));
+    if (length == (int)sizeof(killed))
+        memcpy(&killed, reply, sizeof(killed));
     spin_lock(&group->lock);
     group->gone_user_ns += killed.user_ns;
     group->gone_system_ns += killed.system_ns;
+    account_use_add(&group->gone.use, &killed.use);
+    spin_unlock(&group->lock);
+}
+
+/* Of GROUP_FREE. */
+static void check_freed(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct group *group = context;
+    struct msg_group_freed freed = {.peak = 0};
+
+    if (length < 0)
+        panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
+    if (length == (int)sizeof(freed))
+        memcpy(&freed, reply, sizeof(freed));
+    spin_lock(&group->lock);
+    account_io_add(&group->gone.io, &freed.io);
+    group->peaks += freed.peak;
+    spin_unlock(&group->lock);
+}
+
+/* Its memory goes, for its end or for exec: what it came to is its process's. */
+static void note_peak(struct group *group)
+{
+    uint64_t peak;
+
+    spin_lock(&group->lock);
+    peak = group->peaks + (group->host == NULL ? space_peak(group->space) : 0);
+    group->peaks = 0;
+    if (peak > group->process->peak)
+        group->process->peak = peak;
     spin_unlock(&group->lock);
 }
 
@@ -120,7 +149,8 @@ static void end_elsewhere(struct group *group)
     completion_wait(&group->quiet, &reason);
     if (group->process->pruning)
         futex_release_thread(true); /* as long as all kernels still have the memory */
-    msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_answer, group, "end of a group", group->id);
+    msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_freed, group, "end of a group", group->id);
+    note_peak(group);
 }
 
 void exit_leave_host(struct group *group)
@@ -328,6 +358,7 @@ void exit_thread(uint32_t code)
     struct msg_thread message = {
         .group = group->id, .thread = thread->tid, .status = EXIT_STATUS(code), .start_ns = thread->context.start_ns};
 
+    pi_close();
     futex_release_thread(true);
     signal_set_mask(thread, ~0ull);
     for (kernel_set rest = thread->visited & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
@@ -347,7 +378,8 @@ static void kept_done(struct msg_kept *kept)
 
 void exit_answer(struct group *group, bool answer)
 {
-    struct msg_group_killed killed = {group->gone_user_ns, group->gone_system_ns}; /* no thread is left to add to it */
+    /* no thread is left to add to it */
+    struct msg_group_killed killed = {group->gone_user_ns, group->gone_system_ns, group->gone.use};
 
     if (answer)
         msg_kept_reply(&group->kept, &killed, sizeof(killed), kept_done);
@@ -371,7 +403,9 @@ void exit_reap(struct thread *thread)
         group->gone_user_ns += user;
         group->gone_system_ns += system;
     }
+    account_add(&group->gone, &thread->account); /* a shadow's, too */
     list_remove(&thread->group_node);
+    group_made_locked(group, thread, -1);
     adopted_forget(thread->tid);
     thread_forget(thread); /* a handler may look for it as soon as the lock is free */
     stopped = stop_look_locked(group, &stop);
@@ -451,7 +485,7 @@ static void handle_group_kill(const struct msg *m)
     }
     spin_unlock(&group->lock);
     if (answer) {
-        struct msg_group_killed killed = {group->gone_user_ns, group->gone_system_ns};
+        struct msg_group_killed killed = {group->gone_user_ns, group->gone_system_ns, group->gone.use};
 
         msg_reply(&m->ticket, &killed, sizeof(killed));
     }
@@ -461,11 +495,12 @@ static void handle_group_kill(const struct msg *m)
 static void run_free(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
+    struct msg_group_freed freed = {.io = group->gone.io, .peak = space_peak(group->space)};
 
     space_destroy(group->space);
     adopted_forget_group(group->id);
     group_forget(group);
-    msg_kept_reply(&group->kept, NULL, 0, kept_done);
+    msg_kept_reply(&group->kept, &freed, sizeof(freed), kept_done);
 }
 
 static void handle_group_free(const struct msg *m)
@@ -490,5 +525,5 @@ void exit_init(void)
     msg_register(MSG_THREAD_EXIT, handle_thread_exit, sizeof(struct msg_thread), 0);
     msg_register(MSG_THREAD_GONE, handle_thread_gone, sizeof(struct msg_thread), 0);
     msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group), sizeof(struct msg_group_killed));
-    msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group), 0);
+    msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group), sizeof(struct msg_group_freed));
 }

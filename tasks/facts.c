@@ -147,17 +147,20 @@ int facts_process(uint32_t id, struct process_facts *out)
         out->system_ns = group->gone_system_ns;
         out->children_user_ns = process->children_user_ns;
         out->children_system_ns = process->children_system_ns;
+        out->children_use = process->children_used.use;
+        out->account = group->gone;
+        out->peak = process->peak;
         out->start_ns = process->start_ns;
+        out->program_ns = process->program_ns;
         signal_facts_locked(process, out);
         if (group->space != NULL)
             space_facts_locked(group->space, out);
         out->environment = process->environment;
         out->environment_size = process->environment_size;
-        out->umask = process->umask;
-        out->command_size = process->command_size;
+        out->arguments_size = process->arguments_size;
+        out->umask = process_umask_of(process);
         memcpy(out->ids, &process->credentials, sizeof(out->ids));
         memcpy(out->name, process->name, sizeof(out->name));
-        memcpy(out->command, process->command, sizeof(out->command));
         spin_unlock(&group->lock);
     }
     if (group != NULL)
@@ -201,6 +204,14 @@ static uint32_t state_of(enum thread_state state, enum wait_end end, bool stands
     return end == WAIT_INTERRUPTIBLE ? 'S' : 'D';
 }
 
+static int32_t runs_as_locked(const struct thread *thread)
+{
+    uint32_t priority = (uint32_t)(thread->lent ? thread->lent_policy : thread->context.policy) >>
+                        POLICY_PRIORITY_SHIFT;
+
+    return priority > 0 ? -1 - (int32_t)priority : 20 + (thread->lent ? thread->lent_nice : thread->context.nice);
+}
+
 /* THREAD's group's lock is held. */
 static void thread_facts_locked(struct thread *thread, struct thread_facts *out)
 {
@@ -218,7 +229,9 @@ static void thread_facts_locked(struct thread *thread, struct thread_facts *out)
     out->nice = context->nice;
     out->policy = context->policy & POLICY_MASK;
     out->priority = context->policy >> POLICY_PRIORITY_SHIFT;
+    out->runs_as = runs_as_locked(thread);
     out->start_ns = context->start_ns;
+    out->account = thread->account;
     out->blocked = context->signal_mask;
     out->pending = thread->signals.pending;
     memcpy(out->affinity, context->affinity, sizeof(out->affinity));
@@ -297,6 +310,7 @@ int facts_member(const struct msg_member_facts *asked, struct member_facts *out)
     group = group_find(asked->group);
     if (group != NULL) {
         group_cpu_time(group, &out->user_ns, &out->system_ns);
+        group_account(group, &out->account, &out->peak);
         error = list_threads(group, asked->thread, out, &list);
         group_put(group);
     }

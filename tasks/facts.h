@@ -40,23 +40,27 @@ struct process_facts { /* the home's */
     uint32_t status; /* as waitpid's, once it has ended */
     uint32_t home;   /* kernel */
     uint32_t space_home;
-    uint64_t space;                                /* id of its address space; 0: it has none any more */
-    uint64_t size;                                 /* bytes of its areas, as its home knows them */
-    uint64_t members;                              /* kernels that its threads are, or were, on */
-    uint64_t user_ns, system_ns;                   /* of threads that ended at home; ENDED: of all */
-    uint64_t children_user_ns, children_system_ns; /* of children waited for */
-    uint64_t start_ns;
-    uint64_t pending, ignored, caught;      /* signals: bit s - 1 is signal s */
-    uint64_t environment, environment_size; /* bytes of memory */
+    uint64_t space;                                         /* id of its address space; 0: it has none any more */
+    uint64_t size;                                          /* bytes of its areas, as its home knows them */
+    uint64_t members;                                       /* kernels that its threads are, or were, on */
+    uint64_t user_ns, system_ns;                            /* of threads that ended at home; ENDED: of all */
+    uint64_t children_user_ns, children_system_ns;          /* of children waited for */
+    struct account_use children_use;                        /* the same */
+    struct account account;                                 /* ENDED: of all its threads */
+    uint64_t peak;                                          /* pages: of memory that it had before */
+    uint64_t start_ns, program_ns;                          /* program_ns: when its program began, the same or exec */
+    uint64_t pending, ignored, caught;                      /* signals: bit s - 1 is signal s */
+    uint64_t environment, environment_size, arguments_size; /* where it begins; bytes of both */
     uint32_t umask;
-    uint32_t command_size;
+    uint32_t pad;
     uint32_t ids[8];            /* as struct credentials begins: of the first thread */
     char name[THREAD_NAME_MAX]; /* of the program */
-    char command[PROCESS_COMMAND_MAX];
 };
 
 struct member_facts {            /* what one kernel has of a process; struct thread_facts follow, by ascending id */
     uint64_t user_ns, system_ns; /* of the threads that are, or ended, there */
+    struct account account;      /* the same */
+    uint64_t peak;               /* pages: the most there were */
     uint64_t resident;           /* pages */
     uint64_t huge;               /* large pages that it maps */
     struct space_stats stats;
@@ -74,10 +78,11 @@ struct thread_facts {
     uint32_t state;    /* 'R', 'S', 'D', 'T', 'Z', 'X' as in proc(5) */
     int32_t nice;
     uint32_t policy, priority; /* POLICY_* without flags */
-    uint32_t pad;
+    int32_t runs_as;           /* as in proc(5): 20 for nice 0, below 0 for real priorities; with what it is lent */
     uint64_t moves;
     uint64_t visited; /* kernels with a replica of it */
     uint64_t user_ns, system_ns, start_ns;
+    struct account account;    /* of KERNEL: survey_account has all of it */
     uint64_t blocked, pending; /* signals */
     uint64_t affinity[CPUS_MAX / 64];
     char name[THREAD_NAME_MAX];
@@ -109,6 +114,8 @@ int process_facts_of(uint32_t id, struct process_facts *out);
 struct process_survey {
     struct process_facts process;
     uint64_t user_ns, system_ns, resident; /* of all kernels */
+    struct account account;                /* the same; of a process that has ended too */
+    uint64_t peak;                         /* pages: each kernel's most, summed */
     struct space_stats stats;
     kernel_set asked;
     struct member_facts members[KERNELS_MAX]; /* of those that were asked */
@@ -121,5 +128,7 @@ struct process_survey *survey_process(uint32_t id, bool threads, int *error);
 void survey_free(struct process_survey *survey);
 /* The thread TID of the process, wherever it is. False: there is none. Tasks only. */
 bool survey_thread(const struct process_facts *process, uint32_t tid, struct thread_facts *out);
+/* What THREAD of the process GROUP has done on all kernels that it was on. Tasks only. */
+void survey_account(uint32_t group, const struct thread_facts *thread, struct account *out);
 
 #endif

@@ -40,6 +40,16 @@ enum fair_policy { POLICY_OTHER = 0, POLICY_FIFO = 1, POLICY_RR = 2, POLICY_BATC
 #define POLICY_RESET_ON_FORK 0x80u
 #define POLICY_PRIORITY_SHIFT 8u
 
+/* The greater, the sooner a thread runs that is scheduled so: to compare. */
+static inline int fair_urgency(uint32_t policy, int nice)
+{
+    int priority = (int)(policy >> POLICY_PRIORITY_SHIFT);
+
+    if (priority > 0)
+        return 100 + priority;
+    return (policy & POLICY_MASK) == POLICY_IDLE ? -100 : -nice;
+}
+
 /* A load: the sum of the weights of threads, and in the low bits how many they are. Loads can be added and compared. */
 #define LOAD_SHIFT 16u
 static inline uint64_t load_of(uint64_t weight)

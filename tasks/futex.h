@@ -33,11 +33,13 @@ int64_t futex_wait_again(void);
  */
 #define FUTEX_WORDS_MAX 128u
 int64_t futex_wait_several(const struct futex_expected *words, uint32_t count, uint64_t deadline);
-/* Waits as futex_wait for a wake by futex_requeue_pi, and then for the lock at LOCK, which the thread has when this
- * returns 0. -EAGAIN also when interrupted on the way to the lock; -EINVAL: they are one word. */
+/* Waits while the word has this value until futex_requeue_pi, and then for the lock at LOCK, which the thread has when
+ * this returns 0. -EAGAIN: another value, or interrupted on the way to the lock; -ERESTARTNOINTR: interrupted before;
+ * -ETIMEDOUT; -EINVAL: they are one word. */
 int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lock);
-/* Wakes one of those that wait so, and up to REQUEUE more; they compete for the lock at TO. Results as futex_requeue's.
- */
+/* Lets one of those that wait so, and up to REQUEUE more, wait for the lock at TO; if that is free the most urgent has
+ * it. How many; -EAGAIN: ADDRESS has another value than EXPECTED; -EINVAL: one waits for another lock; -EDEADLK: one
+ * has it; -ESRCH: its owner does not exist; -ENOMEM. */
 int64_t futex_requeue_pi(uint64_t address, uint64_t to, bool shared, uint32_t requeue, uint32_t expected);
 /* Wakes up to COUNT of those that wait with a bit of BITSET; how many. */
 int64_t futex_wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset);
@@ -51,7 +53,7 @@ int64_t futex_wake_op(uint64_t address, uint64_t second, bool shared, uint32_t w
                       uint32_t encoded);
 
 /* Takes the lock whose word is the thread id of its owner; TRY: -EAGAIN instead of waiting. -EDEADLK: the caller has
- * it; -ESRCH: no thread has that id; -ETIMEDOUT; -ERESTARTNOINTR: interrupted. */
+ * it, or waits for itself along locks; -ESRCH: no thread has that id; -ETIMEDOUT; -ERESTARTNOINTR: interrupted. */
 int64_t futex_lock_pi(uint64_t address, bool shared, uint64_t deadline, bool try);
 /* -EPERM: it is not the caller's. */
 int64_t futex_unlock_pi(uint64_t address, bool shared);

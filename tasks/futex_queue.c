@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "tasks/futex.h"
 #include "tasks/futex_internal.h"
+#include "tasks/pi.h"
 
 struct futex_bucket futex_buckets[FUTEX_BUCKETS];
 
@@ -191,6 +192,7 @@ void futex_init(void)
     for (uint32_t i = 0; i < FUTEX_BUCKETS; i++)
         list_init(&futex_buckets[i].waiters);
     futex_remote_init();
+    pi_init();
 }
 
 uint64_t futex_count(void)

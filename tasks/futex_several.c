@@ -1,4 +1,4 @@
-/* Waits that are made of others: for several words at once, and for a word and then a lock. See tasks/futex.md. */
+/* Waits for several words at once. See tasks/futex.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/heap.h"
@@ -103,32 +103,4 @@ int64_t futex_wait_several(const struct futex_expected *words, uint32_t count, u
     }
     heap_free(s, size);
     return woken >= 0 ? woken : result;
-}
-
-int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lock)
-{
-    struct futex_place place;
-    int64_t result;
-
-    if (expected->address == lock)
-        return -EINVAL;
-    result = futex_find(lock, expected->shared, &place);
-    if (result == 0)
-        result = futex_wait(expected);
-    if (result == -ERESTARTSYS || result == -ERESTART_RESTARTBLOCK)
-        return -ERESTARTNOINTR; /* its deadline is a time */
-    if (result != 0)
-        return result;
-    result = futex_lock_pi(lock, expected->shared, expected->deadline, false);
-    return result == -ERESTARTNOINTR ? -EAGAIN : result;
-}
-
-int64_t futex_requeue_pi(uint64_t address, uint64_t to, bool shared, uint32_t requeue, uint32_t expected)
-{
-    struct futex_place place;
-    int64_t error = address == to ? -EINVAL : futex_find(to, shared, &place);
-
-    if (error != 0)
-        return error;
-    return futex_requeue(address, address, shared, requeue == UINT32_MAX ? requeue : requeue + 1, 0, &expected);
 }

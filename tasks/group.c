@@ -139,6 +139,8 @@ void group_put(struct group *group)
     if (!last)
         return;
     process_free(group->process);
+    if (group->made != NULL)
+        heap_free(group->made, instance.kernels * sizeof(*group->made));
     heap_free(group, sizeof(*group));
 }
 
@@ -184,6 +186,35 @@ int group_add_thread(struct group *group, struct thread *thread)
     return error;
 }
 
+void group_made_begin(struct group *group)
+{
+    uint32_t *made = NULL;
+
+    if (__atomic_load_n(&group->made, __ATOMIC_ACQUIRE) == NULL)
+        made = heap_alloc(instance.kernels * sizeof(*made));
+    if (made == NULL)
+        return;
+    spin_lock(&group->lock);
+    if (group->made == NULL) {
+        __atomic_store_n(&group->made, made, __ATOMIC_RELEASE);
+        made = NULL;
+    }
+    spin_unlock(&group->lock);
+    if (made != NULL)
+        heap_free(made, instance.kernels * sizeof(*made));
+}
+
+void group_made_locked(struct group *group, struct thread *thread, int32_t kernel)
+{
+    if (group->made == NULL)
+        return;
+    if (thread->counted_on != 0)
+        group->made[thread->counted_on - 1]--;
+    thread->counted_on = (uint32_t)(kernel + 1);
+    if (kernel >= 0)
+        group->made[kernel]++;
+}
+
 void group_count_down_locked(struct group *group, bool *answer)
 {
     group->count--;
@@ -194,6 +225,16 @@ void group_count_down_locked(struct group *group, bool *answer)
     }
     if (group->process != NULL && (group->exiting || group->process->pruning) && group->count == group->quiet_count)
         completion_signal(&group->quiet);
+}
+
+void group_account(struct group *group, struct account *out, uint64_t *peak)
+{
+    spin_lock(&group->lock);
+    *out = group->gone;
+    *peak = group->space != NULL ? space_peak(group->space) : 0;
+    list_for_each(node, &group->threads)
+        account_add(out, &container_of(node, const struct thread, group_node)->account);
+    spin_unlock(&group->lock);
 }
 
 void group_cpu_time(struct group *group, uint64_t *user, uint64_t *system)

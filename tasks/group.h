@@ -32,8 +32,11 @@ struct group {
 
     struct list threads;                   /* [g] those on this kernel, present and shadow */
     struct list arrivals;                  /* [g] threads that wait until this kernel has joined */
+    uint32_t *made;                        /* [g] threads that began here, by the kernel where they are; NULL: none */
     struct watch_source moves;             /* counts arrivals and departures of its threads here */
     uint64_t gone_user_ns, gone_system_ns; /* [g] CPU time of threads that ended here */
+    struct account gone;                   /* [g] what threads have done here that are no longer here */
+    uint64_t peaks;                        /* [g] home, at its end: pages that members have had */
     uint32_t barriers;                     /* [a] away from home: membarrier(2) commands it has registered for */
     uint64_t signal_hint;                  /* [g] signals that may be pending for it at its home: a superset */
 
@@ -82,6 +85,10 @@ void group_init(void);
 /* Makes group ID with SPACE, which may be NULL and set later, on this kernel, with one reference, the table's; it is
  * not in the table yet. NULL without memory. */
 struct group *group_create(uint32_t id, uint32_t home, struct space *space);
+/* THREAD, which this kernel has made, is on KERNEL now as far as is known here, ready or blocked: counted there in
+ * group->made. -1: nowhere any more. group_made_begin allocates those counts, without them nothing is counted. */
+void group_made_begin(struct group *group);
+void group_made_locked(struct group *group, struct thread *thread, int32_t kernel);
 /* Puts it into the table: messages find it. */
 void group_publish(struct group *group);
 /* Frees one that was never published, without its space. */
@@ -123,6 +130,9 @@ int group_add_thread(struct group *group, struct thread *thread);
 int group_add_thread_locked(struct group *group, struct thread *thread);
 /* CPU time of the threads that are here or ended here, in ns; of each, what it has used on all kernels. */
 void group_cpu_time(struct group *group, uint64_t *user, uint64_t *system);
+/* What threads of GROUP have done on this kernel, those that went or ended too; and the most pages that this kernel has
+ * had of its memory. */
+void group_account(struct group *group, struct account *out, uint64_t *peak);
 /* The home counts one thread more in the machine. -EAGAIN: the group is ending, or about to run another program. Waits
  * for the home. */
 int group_count_thread(struct group *group);

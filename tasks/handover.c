@@ -161,21 +161,24 @@ static void send_process(struct sending *s, const struct group *group)
                                      .status = process->status,
                                      .leader_status = process->leader_status,
                                      .stop_signal = process->stop_signal,
-                                     .command_size = process->command_size,
                                      .continues = process->continues,
                                      .children_user_ns = process->children_user_ns,
                                      .children_system_ns = process->children_system_ns,
+                                     .children_used = process->children_used,
+                                     .children_io = process->children_io,
+                                     .peak = process->peak,
                                      .start_ns = process->start_ns,
+                                     .program_ns = process->program_ns,
                                      .alarm_at = process->alarm.at,
                                      .alarm_interval = process->alarm_interval};
     memcpy(out->actions, process->actions, sizeof(out->actions));
     out->credentials = process->credentials;
     memcpy(out->limits, process->limits, sizeof(out->limits));
     memcpy(out->attributes, process->attributes, sizeof(out->attributes));
-    out->umask = process->umask;
+    out->umask = process_umask_of(process);
     out->environment = process->environment;
     out->environment_size = process->environment_size;
-    memcpy(out->command, process->command, sizeof(out->command));
+    out->arguments_size = process->arguments_size;
     memcpy(out->name, process->name, sizeof(out->name));
     send(s, s->successor, sizeof(*out));
 
@@ -211,6 +214,7 @@ static bool prepare_group(struct group *group, void *context)
 {
     struct sending *s = context;
     bool ours = group->home == instance.kernel;
+    uint64_t peak; /* goes with the pages */
     struct handover_group facts = {.signal_hint = group->signal_hint,
                                    .home = ours ? s->successor : group->home,
                                    .stop_round = group->stop_round,
@@ -226,6 +230,7 @@ static bool prepare_group(struct group *group, void *context)
     if (ours) { /* else they go to the home */
         facts.gone_user_ns = group->gone_user_ns;
         facts.gone_system_ns = group->gone_system_ns;
+        group_account(group, &facts.account, &peak);
     }
     if (ours && group->space != NULL) {
         facts.space.complete = 1;
@@ -286,9 +291,9 @@ static void send_places(struct sending *s, enum handover_part part)
     gather_end(s);
 }
 
-static void send_hold(void *context, uint64_t backing, uint32_t granted)
+static void send_hold(void *context, uint64_t backing, const struct file_held *held)
 {
-    struct handover_hold item = {backing, granted};
+    struct handover_hold item = {backing, held->granted, held->stamps};
 
     gather(context, &item);
 }
@@ -313,10 +318,13 @@ int handover_prepare(uint32_t successor)
 static bool leave_group(struct group *group, void *context)
 {
     struct sending *s = context;
-    struct handover_member member = {group->gone_user_ns, group->gone_system_ns, UINT32_MAX, 0};
+    struct handover_member member = {
+        .gone_user_ns = group->gone_user_ns, .gone_system_ns = group->gone_system_ns, .joins = UINT32_MAX};
+    uint64_t peak;
 
     if (group->home == instance.kernel)
         return true;
+    group_account(group, &member.account, &peak);
     if (is_looked_for(group))
         member.joins = s->successor;
     send_one(s, group->home, PART_MEMBER, group->id, &member, sizeof(member));

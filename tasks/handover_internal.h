@@ -3,6 +3,7 @@
 #define TASKS_HANDOVER_INTERNAL_H
 
 #include "mm/evacuate.h"
+#include "mm/file_hold.h"
 #include "tasks/process.h"
 
 enum handover_part {
@@ -30,7 +31,8 @@ struct handover_group {
     struct space_facts space;
     uint64_t signal_hint;
     uint64_t gone_user_ns, gone_system_ns;
-    uint32_t home; /* as it is going to be */
+    struct account account; /* of all that threads have done at the sender */
+    uint32_t home;          /* as it is going to be */
     uint32_t stop_round;
     uint32_t stopped;
     uint32_t exiting;
@@ -42,18 +44,18 @@ struct handover_process {
     uint32_t parent, process_group, session;
     uint32_t first, executed, zombie;
     uint32_t exit_signal, live, status, leader_status, stop_signal;
-    uint32_t command_size;
+    uint32_t umask;
     uint64_t continues;
-    uint64_t environment, environment_size;
-    uint64_t children_user_ns, children_system_ns, start_ns;
+    uint64_t environment, environment_size, arguments_size;
+    uint64_t children_user_ns, children_system_ns, start_ns, program_ns;
+    struct account_used children_used;
+    struct account_io children_io;
+    uint64_t peak;
     uint64_t alarm_at, alarm_interval; /* clock_now ns; 0: none */
     struct signal_action actions[SIGNALS];
     struct credentials credentials;
     struct process_limit limits[PROCESS_LIMITS];
     uint32_t attributes[PROCESS_ATTRIBUTES];
-    uint32_t umask;
-    uint32_t pad;
-    char command[PROCESS_COMMAND_MAX];
     char name[THREAD_NAME_MAX];
 };
 
@@ -68,6 +70,7 @@ struct handover_place {
 
 struct handover_hold { /* an object that the sender's spaces refer to was granted so many times: mm/file_hold.h */
     uint64_t backing, granted;
+    struct file_stamps stamps;
 };
 
 struct handover_policy {
@@ -77,6 +80,7 @@ struct handover_policy {
 
 struct handover_member {
     uint64_t gone_user_ns, gone_system_ns;
+    struct account account;
     uint32_t joins; /* the successor, or UINT32_MAX */
     uint32_t pad;
 };

@@ -88,22 +88,25 @@ static int take_process(struct laid_out *laid, const struct handover_process *fr
     process->status = from->status;
     process->leader_status = from->leader_status;
     process->stop_signal = from->stop_signal;
-    process->command_size = from->command_size;
     process->continues = from->continues;
     process->children_user_ns = from->children_user_ns;
     process->children_system_ns = from->children_system_ns;
+    process->children_used = from->children_used;
+    process->children_io = from->children_io;
+    process->peak = from->peak;
     process->start_ns = from->start_ns;
+    process->program_ns = from->program_ns;
     laid->alarm_at = from->alarm_at;
     laid->alarm_interval = from->alarm_interval;
     memcpy(process->actions, from->actions, sizeof(process->actions));
     process->credentials = from->credentials;
     memcpy(process->limits, from->limits, sizeof(process->limits));
     memcpy(process->attributes, from->attributes, sizeof(process->attributes));
-    process->umask = from->umask;
+    process->umask->bits = from->umask;
     process->environment = from->environment;
     process->environment_size = from->environment_size;
+    process->arguments_size = from->arguments_size;
     process->over = process->zombie;
-    memcpy(process->command, from->command, sizeof(process->command));
     memcpy(process->name, from->name, sizeof(process->name));
     return 0;
 }
@@ -177,8 +180,10 @@ static void end_holds(bool for_good)
         struct laid_hold *laid = all_holds;
 
         all_holds = laid->next;
-        if (for_good)
+        if (for_good) {
             file_hold_grant(laid->hold.backing, (uint32_t)laid->hold.granted);
+            file_hold_stamp(laid->hold.backing, &laid->hold.stamps);
+        }
         heap_free(laid, sizeof(*laid));
     }
 }
@@ -192,6 +197,7 @@ static void commit_group(struct laid_out *laid)
     group->home = facts->home;
     group->gone_user_ns += facts->gone_user_ns;
     group->gone_system_ns += facts->gone_system_ns;
+    account_add(&group->gone, &facts->account);
     group->signal_hint |= facts->signal_hint;
     if (laid->fresh) {
         group->space = laid->space;
@@ -243,6 +249,7 @@ static int take_member(uint32_t id, const struct handover_member *member, uint32
     spin_lock(&group->lock);
     group->gone_user_ns += member->gone_user_ns;
     group->gone_system_ns += member->gone_system_ns;
+    account_add(&group->gone, &member->account);
     if (group->space != NULL) {
         spin_lock(&group->space->lock);
         group->space->members &= ~(1ull << from);

@@ -11,7 +11,7 @@
 #define COUNT_MAX 0xffffull       /* threads that a kernel may claim */
 #define WEIGHT_MAX (COUNT_MAX * FAIR_WEIGHT_REAL)
 
-enum { BOARD_LOAD, BOARD_FREE, BOARD_TIME };
+enum { BOARD_LOAD = MSG_BOARD_LOAD, BOARD_FREE, BOARD_TIME };
 
 static volatile uint64_t total;   /* [a] load of this kernel */
 static volatile uint64_t counted; /* [a] ns: when the free frames were counted */

@@ -11,6 +11,7 @@
 #include "tasks/cpu_mask.h"
 #include "tasks/group.h"
 #include "tasks/migrate.h"
+#include "tasks/pi_wire.h"
 #include "tasks/policy.h"
 #include "tasks/process.h"
 #include "tasks/sched.h"
@@ -68,6 +69,8 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
         return 0;
     case THREAD_SET_AFFINITY:
         result->words[0] = watch_events(&thread->group->moves);
+        if (!policy_same_owner(thread, (uint32_t)call->words[CPUS_MAX / 64]))
+            return -EPERM;
         return set_affinity_locked(thread, call->words);
     case THREAD_SETTLED:
         result->words[0] = watch_events(&thread->group->moves);
@@ -82,14 +85,20 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
     case THREAD_SET_NICE:
         if (call->words[0] > 39)
             return -EINVAL;
+        if (!policy_same_owner(thread, (uint32_t)call->words[1]))
+            return -EPERM;
+        if (call->words[1] != 0 && (int)call->words[0] - 20 < thread->context.nice)
+            return -EACCES;
         thread->context.nice = (int16_t)((int)call->words[0] - 20);
-        sched_share_changed(thread);
+        pi_share_changed_locked(thread);
         return 0;
     case THREAD_GROUP:
         return thread->group->id;
     case THREAD_ROBUST_LIST:
         result->words[0] = thread->context.robust_list;
         return 0;
+    case THREAD_LEND:
+        return pi_lend_locked(thread, (const struct pi_lending *)call->words, (struct pi_link *)result->words);
     default:
         return -EPROTO;
     }
@@ -130,7 +139,7 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
     } else if (thread_dying(thread)) { /* of its process another may go on (exec), but not for long */
         done = call->operation == THREAD_SIGNAL && call->info.signal == SIGKILL &&
                (call->group == 0 || call->group == group->id);
-        value = done ? 0 : -ESRCH;
+        value = done ? 0 : call->operation == THREAD_LEND ? -EAGAIN : -ESRCH;
     } else {
         result->kernel = thread->disposition == DISPOSITION_NONE ? thread->went_to : instance.kernel;
         value = THREAD_ELSEWHERE;
@@ -174,8 +183,8 @@ int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result
         }
         at = result->kernel < instance.kernels ? result->kernel : process_home(call->thread);
         if (++steps % (instance.kernels + 1) == 0) /* it moves as fast as we follow, or has yet to run here */
-            sched_block(NULL, &reason, WAIT_KILLABLE, clock_now() + PAUSE);
-        if (wait_ops.ended(WAIT_KILLABLE))
+            sched_block(NULL, &reason, call->operation == THREAD_LEND ? WAIT_FIRM : WAIT_KILLABLE, clock_now() + PAUSE);
+        if (call->operation != THREAD_LEND && wait_ops.ended(WAIT_KILLABLE))
             return -ESRCH;
     }
 }

@@ -11,14 +11,17 @@
 enum thread_operation {
     THREAD_SIGNAL = 1,   /* info, group */
     THREAD_GET_AFFINITY, /* -> words: the mask */
-    THREAD_SET_AFFINITY, /* words: the mask, ANDed with the machine's CPUs. -> value 1: the thread is on its way to a
-                            CPU of it; words[0]: events of its group's moves here; -EINVAL: no CPU of it runs */
+    THREAD_SET_AFFINITY, /* words: the mask, ANDed with the machine's CPUs, then who asks (an effective user). -> value
+                            1: the thread is on its way to a CPU of it; words[0]: events of its group's moves here;
+                            -EPERM; -EINVAL: no CPU of it runs */
     THREAD_SETTLED,      /* is it where it may be? -> value 1: not yet; words[0] as above */
-    THREAD_SET_NICE,     /* words[0]: nice + 20 */
-    THREAD_SET_POLICY,   /* words: struct policy_wish. -EINVAL */
+    THREAD_SET_NICE,     /* words[0]: nice + 20; words[1]: who asks. -EPERM; -EACCES: less than it has */
+    THREAD_SET_POLICY,   /* words: struct policy_wish. -EINVAL; -EPERM */
     THREAD_GET_POLICY,   /* -> words: struct policy_facts */
     THREAD_GROUP,        /* -> group */
     THREAD_ROBUST_LIST,  /* -> words[0]: its address */
+    THREAD_LEND,         /* words: struct pi_lending. -> value 1: it waits, words: struct pi_link; -EAGAIN: it is about
+                            to end; -ENOMEM. A caller that is to die goes on until it is done */
 };
 
 #define THREAD_ELSEWHERE 1000000 /* value of a result: RESULT->kernel may know more */

@@ -19,6 +19,7 @@
 #include "tasks/group.h"
 #include "tasks/join.h"
 #include "tasks/pack.h"
+#include "tasks/pi_wire.h"
 #include "tasks/process.h"
 #include "tasks/sched.h"
 #include "tasks/wire.h"
@@ -92,6 +93,14 @@ static uint32_t runs_of(struct thread *thread, struct pack_run runs[RUNS_MAX])
     return 2 + fpu_part_count;
 }
 
+static const struct pi_lending *loans_of(const struct msg_migrate *message)
+{
+    const uint64_t *packed = (const uint64_t *)(message + 1);
+    const struct signal_info *infos = (const struct signal_info *)(packed + message->packed);
+
+    return (const struct pi_lending *)(infos + message->signals);
+}
+
 /* Packs THREAD, whose registers are all in its structures, for its way to KERNEL. The group's lock is held. NULL
  * without memory. */
 static struct departure *departure_create_locked(struct thread *thread, uint32_t kernel)
@@ -99,8 +108,9 @@ static struct departure *departure_create_locked(struct thread *thread, uint32_t
     struct pack_run runs[RUNS_MAX];
     uint32_t count = runs_of(thread, runs);
     uint32_t size = (uint32_t)sizeof(struct departure) + packed_most * 8 +
-                    thread->signals.count * (uint32_t)sizeof(struct signal_info);
-    struct departure *departure = heap_alloc_unset(size);
+                    thread->signals.count * (uint32_t)sizeof(struct signal_info) +
+                    pi_loans_count(thread) * (uint32_t)sizeof(struct pi_lending);
+    struct departure *departure = size <= MSG_MAX ? heap_alloc_unset(size) : NULL;
     struct group *group = thread->group;
     struct msg_migrate *message;
     uint64_t *packed;
@@ -119,6 +129,8 @@ static struct departure *departure_create_locked(struct thread *thread, uint32_t
     packed = (uint64_t *)(message + 1);
     message->packed = pack(runs, count, packed);
     signal_queue_list(&thread->signals, (struct signal_info *)(packed + message->packed), message->signals);
+    message->loans = pi_loans_count(thread);
+    pi_loans_list(thread, (struct pi_lending *)loans_of(message));
     departure->group = group->id;
     departure->tid = thread->tid;
     departure->size = size;
@@ -127,7 +139,8 @@ static struct departure *departure_create_locked(struct thread *thread, uint32_t
 
 static uint32_t message_length(const struct msg_migrate *message)
 {
-    return (uint32_t)sizeof(*message) + message->packed * 8 + message->signals * (uint32_t)sizeof(struct signal_info);
+    return (uint32_t)sizeof(*message) + message->packed * 8 + message->signals * (uint32_t)sizeof(struct signal_info) +
+           message->loans * (uint32_t)sizeof(struct pi_lending);
 }
 
 /* Sleeps as a shadow until there is a disposition, and goes on as that says. */
@@ -146,6 +159,8 @@ static int sleep_as_shadow(struct thread *thread)
     thread->disposition = DISPOSITION_NONE;
     if (disposition != DISPOSITION_EXIT)
         thread->presence = THREAD_PRESENT;
+    if (disposition != DISPOSITION_EXIT && thread->counted_on != 0)
+        group_made_locked(group, thread, (int32_t)instance.kernel);
     if (group->stopped)
         __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
     spin_unlock(&group->lock);
@@ -191,6 +206,8 @@ static int depart(uint32_t kernel, bool ordered)
         cpu_self()->fpu_owner = NULL;              /* from now on only its return writes the area */
         thread->presence = THREAD_LEAVING;
         thread->went_to = kernel;
+        if (thread->counted_on != 0)
+            group_made_locked(group, thread, (int32_t)kernel);
         departure->move = ++thread->move;
     }
     spin_unlock(&group->lock);
@@ -236,8 +253,9 @@ void migrate_ordered(struct thread *thread)
     watch_event(&group->moves); /* whoever ordered it looks again */
 }
 
-/* Puts the state of MESSAGE into THREAD, which does not run; what would fault in the kernel is brought into range. */
-static bool install(struct thread *thread, const struct msg_migrate *message)
+/* Puts the state of MESSAGE into THREAD, which does not run; what would fault in the kernel is brought into range. 0;
+ * -EPROTO, -ENOMEM. */
+static int install(struct thread *thread, const struct msg_migrate *message)
 {
     const uint64_t *packed = (const uint64_t *)(message + 1);
     const struct signal_info *infos = (const struct signal_info *)(packed + message->packed);
@@ -247,7 +265,9 @@ static bool install(struct thread *thread, const struct msg_migrate *message)
 
     if (!unpack(runs, count, packed, message->packed) || !fpu_area_valid(thread->fpu) || frame->rip >= USER_END ||
         thread->context.fs_base >= USER_END || thread->context.gs_base >= USER_END)
-        return false;
+        return -EPROTO;
+    if (pi_loans_set(thread, loans_of(message), message->loans) != 0)
+        return -ENOMEM;
     frame->cs = SELECTOR_USER_CODE;
     frame->ss = SELECTOR_USER_DATA;
     frame->rflags = (frame->rflags & RFLAGS_USER_MASK) | RFLAGS_USER_DEFAULT;
@@ -258,7 +278,7 @@ static bool install(struct thread *thread, const struct msg_migrate *message)
     thread->context.name[THREAD_NAME_MAX - 1] = '\0';
     for (uint32_t i = 0; i < message->signals; i++)
         signal_queue_add(&thread->signals, &infos[i]); /* without memory for one it is lost, as if the queue was full */
-    return true;
+    return 0;
 }
 
 static bool set_valid(kernel_set set)
@@ -273,7 +293,8 @@ static bool message_valid(const struct msg *m)
     const struct signal_info *infos;
 
     if (!set_valid(message->visited) || message->home >= instance.kernels || message->signals > SIGNAL_QUEUE_MAX ||
-        message->packed > MSG_MAX / 8 || m->length != message_length(message))
+        message->packed > MSG_MAX / 8 || message->loans > MSG_MAX / sizeof(struct pi_lending) ||
+        m->length != message_length(message))
         return false;
     infos = (const struct signal_info *)((const uint64_t *)(message + 1) + message->packed);
     for (uint32_t i = 0; i < message->signals; i++) {
@@ -286,8 +307,12 @@ static bool message_valid(const struct msg *m)
 /* A thread that was here before: its shadow takes the state and wakes. */
 static int refill_locked(struct thread *thread, const struct msg_migrate *message)
 {
-    if (thread->presence == THREAD_PRESENT || thread->disposition != DISPOSITION_NONE || !install(thread, message))
-        return -EPROTO;
+    int error = -EPROTO;
+
+    if (thread->presence != THREAD_PRESENT && thread->disposition == DISPOSITION_NONE)
+        error = install(thread, message);
+    if (error != 0)
+        return error;
     thread->disposition = DISPOSITION_RETURN;
     sched_wake(thread);
     return 0;
@@ -406,7 +431,9 @@ static int settle_locked(struct group *group, const struct msg *m, bool *kept)
         heap_free(arrival, sizeof(*arrival));
         return -ENOMEM;
     }
-    error = install(thread, message) ? group_add_thread(group, thread) : -EPROTO;
+    error = install(thread, message);
+    if (error == 0)
+        error = group_add_thread(group, thread);
     if (error != 0) {
         thread_abandon(thread);
         heap_free(arrival, sizeof(*arrival));

@@ -20,6 +20,26 @@ static bool is_real(uint32_t policy)
     return policy == POLICY_FIFO || policy == POLICY_RR;
 }
 
+bool policy_same_owner(const struct thread *thread, uint32_t user)
+{
+    const struct credentials *to = &thread->context.credentials;
+
+    return user == 0 || user == to->euid || user == to->uid;
+}
+
+/* What one who is not root may make of a thread: nothing that gets it more of the CPU (RLIMIT_NICE and RLIMIT_RTPRIO
+ * are taken to be 0), and nothing of another's. */
+static bool may_set(const struct thread *thread, const struct policy_wish *wish, bool reset)
+{
+    if (!is_real(wish->policy) && !wish->keep_nice && wish->nice < thread->context.nice)
+        return false;
+    if (is_real(wish->policy) && (wish->policy != kind_of(thread) || wish->priority > priority_of(thread)))
+        return false;
+    if (kind_of(thread) == POLICY_IDLE && wish->policy != POLICY_IDLE)
+        return false;
+    return policy_same_owner(thread, wish->user) && (reset || (thread->context.policy & POLICY_RESET_ON_FORK) == 0);
+}
+
 int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked)
 {
     struct policy_wish wish = *asked;
@@ -33,10 +53,12 @@ int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked
     if (wish.policy > POLICY_IDLE || wish.policy == 4 || wish.priority > FAIR_PRIORITY_MAX ||
         is_real(wish.policy) != (wish.priority > 0))
         return -EINVAL;
+    if (asked->user != 0 && !may_set(thread, &wish, reset != 0))
+        return -EPERM;
     if (!wish.keep_nice && !is_real(wish.policy))
         thread->context.nice = (int16_t)wish.nice;
     thread->context.policy = (uint16_t)(wish.priority << POLICY_PRIORITY_SHIFT | reset | wish.policy);
-    sched_share_changed(thread);
+    pi_share_changed_locked(thread);
     return 0;
 }
 

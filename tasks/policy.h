@@ -13,6 +13,7 @@ struct policy_wish {
     int32_t nice;
     bool reset_on_fork;
     bool keep_policy, keep_priority, keep_nice, keep_reset;
+    uint32_t user; /* who asks: effective */
 };
 
 struct policy_facts {
@@ -26,6 +27,8 @@ struct policy_facts {
 
 /* THREAD is present here and its group's lock is held. -EINVAL: no such policy, or a priority that is not of it. */
 int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked);
+/* May who has the effective user USER schedule THREAD, which is present here? */
+bool policy_same_owner(const struct thread *thread, uint32_t user);
 void policy_get_locked(struct thread *thread, struct policy_facts *facts);
 
 #endif

@@ -31,17 +31,22 @@ uint32_t process_home(uint32_t id)
 int process_create(struct group *group, const struct msg_process_state *inherit)
 {
     struct process *process = heap_alloc(sizeof(*process));
+    struct process_umask *umask = heap_alloc(sizeof(*umask));
 
-    if (process == NULL)
+    if (process == NULL || umask == NULL) {
+        heap_free(process, sizeof(*process));
+        heap_free(umask, sizeof(*umask));
         return -ENOMEM;
+    }
+    *umask = (struct process_umask){.processes = 1, .bits = inherit != NULL ? inherit->umask : UMASK_DEFAULT};
+    process->umask = umask;
     process->group = group;
     process->parent = PROCESS_INIT;
     process->process_group = group->id;
     process->session = group->id;
     process->exit_signal = SIGCHLD;
     process->continues = 1;
-    process->start_ns = clock_now();
-    process->umask = UMASK_DEFAULT;
+    process->start_ns = process->program_ns = clock_now();
     list_init(&process->children);
     list_init(&process->timers);
     watch_init(&process->child_events);
@@ -53,11 +58,9 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
         process->parent = inherit->parent;
         process->process_group = inherit->process_group;
         process->session = inherit->session;
-        process->umask = inherit->umask;
         process->environment = inherit->environment;
         process->environment_size = inherit->environment_size;
-        process->command_size = inherit->command_size;
-        memcpy(process->command, inherit->command, sizeof(process->command));
+        process->arguments_size = inherit->arguments_size;
         memcpy(process->name, inherit->name, sizeof(process->name));
         memcpy(process->actions, inherit->actions, sizeof(process->actions));
         memcpy(process->limits, inherit->limits, sizeof(process->limits));
@@ -67,6 +70,19 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
     return 0;
 }
 
+static void leave_umask(struct process_umask *umask)
+{
+    if (__atomic_sub_fetch(&umask->processes, 1, __ATOMIC_ACQ_REL) == 0)
+        heap_free(umask, sizeof(*umask));
+}
+
+void process_share_umask(struct process *process, const struct process *other)
+{
+    __atomic_fetch_add(&other->umask->processes, 1, __ATOMIC_RELAXED);
+    leave_umask(process->umask);
+    process->umask = other->umask;
+}
+
 void process_free(struct process *process)
 {
     if (process == NULL)
@@ -74,21 +90,48 @@ void process_free(struct process *process)
     list_for_each_safe(node, &process->children)
         heap_free(container_of(node, struct child, node), sizeof(struct child));
     signal_queue_remove(&process->signals, ~0ull);
+    leave_umask(process->umask);
     heap_free(process, sizeof(*process));
 }
 
 /* The process is no longer known: its id may be given out again. */
-static int64_t operation_reaped(struct group *group)
+static int64_t operation_reaped(struct group *group, struct msg_process_result *result)
 {
+    const struct process *process = group->process;
     bool gone;
 
     spin_lock(&group->lock);
+    result->used = (struct account_used){.use = group->gone.use, .peak = process->peak};
+    account_used_add(&result->used, &process->children_used);
     gone = group->process->zombie;
     group->process->zombie = false;
     spin_unlock(&group->lock);
     if (gone)
         group_forget(group);
     return 0;
+}
+
+/* tasks/account.md */
+static void account_locked(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct process *process = group->process;
+
+    switch (call->operation) {
+    case PROCESS_CHILDREN_USED:
+        result->used = process->children_used;
+        break;
+    case PROCESS_ADD_USED:
+        account_used_add(&process->children_used, &call->used);
+        break;
+    case PROCESS_ADD_IO:
+        account_io_add(&process->children_io, &call->io);
+        break;
+    default: /* PROCESS_CHILDREN_IO, PROCESS_ENDED_IO */
+        result->io = process->children_io;
+        if (call->operation == PROCESS_ENDED_IO)
+            account_io_add(&result->io, &group->gone.io);
+        break;
+    }
 }
 
 /* What its parent is to know of its end. */
@@ -183,7 +226,6 @@ static int64_t read_locked(struct group *group, const uint32_t *word)
 int64_t process_operate(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct process *process = group->process;
-    int64_t value;
 
     switch (call->operation) {
     case PROCESS_PARENT:
@@ -227,21 +269,28 @@ int64_t process_operate(struct group *group, const struct msg_process_call *call
     case PROCESS_CHILD_GROUP:
         return children_set_group(group, call);
     case PROCESS_REAPED:
-        return operation_reaped(group);
+        return operation_reaped(group, result);
     case PROCESS_TIMES:
         spin_lock(&group->lock);
         result->children_user_ns = process->children_user_ns;
         result->children_system_ns = process->children_system_ns;
         result->members = group_members_locked(group);
+        result->peak = process->peak;
+        spin_unlock(&group->lock);
+        return 0;
+    case PROCESS_CHILDREN_USED:
+    case PROCESS_CHILDREN_IO:
+    case PROCESS_ENDED_IO:
+    case PROCESS_ADD_USED:
+    case PROCESS_ADD_IO:
+        spin_lock(&group->lock);
+        account_locked(group, call, result);
         spin_unlock(&group->lock);
         return 0;
     case PROCESS_UMASK:
-        spin_lock(&group->lock);
-        value = process->umask;
-        if ((call->a & PROCESS_UMASK_ASK) == 0)
-            process->umask = (uint32_t)call->a & 0777;
-        spin_unlock(&group->lock);
-        return value;
+        if ((call->a & PROCESS_UMASK_ASK) != 0)
+            return process_umask_of(process);
+        return __atomic_exchange_n(&process->umask->bits, (uint32_t)call->a & 0777, __ATOMIC_RELAXED);
     case PROCESS_ALARM:
         return alarm_operate(group, call, result);
     case PROCESS_ADOPT:

@@ -10,6 +10,7 @@
 #ifndef TASKS_PROCESS_H
 #define TASKS_PROCESS_H
 
+#include "tasks/account.h"
 #include "tasks/group.h"
 #include "tasks/process_attribute.h"
 #include "tasks/process_limit.h"
@@ -17,7 +18,6 @@
 #include "tasks/timer.h"
 
 #define PROCESS_INIT 1u
-#define PROCESS_COMMAND_MAX 256u /* bytes of the command line that /proc shows */
 
 /* What a parent knows of a child. */
 struct child {
@@ -29,6 +29,12 @@ struct child {
     uint32_t code;               /* 0, or CLD_* of that event */
     uint32_t stop_round;         /* of the last stop or continue heard of: news may overtake each other */
     uint64_t user_ns, system_ns; /* valid once ended: its own and its waited-for children's */
+};
+
+/* Permissions that are not given to what is made by name (umask(2)). */
+struct process_umask {
+    uint32_t processes; /* [a] that have it */
+    uint32_t bits;      /* [a] */
 };
 
 struct process {
@@ -55,7 +61,11 @@ struct process {
     uint32_t stop_signal;                          /* [g] of a stop in progress or done, 0: none */
     uint32_t stop_left;                            /* [g] kernels where threads do not stand yet */
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
+    struct account_used children_used;             /* [g] the same */
+    struct account_io children_io;                 /* [g] */
+    uint64_t peak;                                 /* [g] pages: the most of what exec or its end has freed */
     uint64_t start_ns;                             /* [i] clock_now */
+    uint64_t program_ns;                           /* [g] when its program began: start_ns, or exec */
     struct timer alarm;                            /* ITIMER_REAL; holds a reference to the group while it is armed */
     uint64_t alarm_interval;                       /* [g] ns, 0: it fires once */
     struct list timers;                            /* [g] tasks/process_timer.c */
@@ -63,10 +73,9 @@ struct process {
     struct process_limit limits[PROCESS_LIMITS];   /* [g] */
     uint32_t attributes[PROCESS_ATTRIBUTES];       /* [g] */
     struct credentials credentials;                /* [g] of its first thread */
-    uint32_t umask;                                /* [g] permissions that are not given to what is made by name */
-    uint64_t environment, environment_size;        /* [g] where the program found it */
-    uint32_t command_size;                         /* [g] */
-    char command[PROCESS_COMMAND_MAX];             /* [g] NUL-terminated strings */
+    struct process_umask *umask;                   /* [i] while it runs; others may share it (CLONE_FS) */
+    uint64_t environment;                          /* [g] where the program found it; its arguments end there */
+    uint64_t environment_size, arguments_size;     /* [g] bytes */
     char name[THREAD_NAME_MAX];                    /* [g] of the program */
 };
 
@@ -80,6 +89,12 @@ uint32_t process_home(uint32_t id);
 struct msg_process_state;
 int process_create(struct group *group, const struct msg_process_state *inherit);
 void process_free(struct process *process);
+/* PROCESS, which has not begun, has the umask of OTHER: what one sets the other has. */
+void process_share_umask(struct process *process, const struct process *other);
+static inline uint32_t process_umask_of(const struct process *process)
+{
+    return __atomic_load_n(&process->umask->bits, __ATOMIC_RELAXED);
+}
 
 /* The state that a child of PARENT begins with; the child is known to the parent from now on. Any home of the parent:
  * asks it. -EAGAIN: the parent is ending; -ENOMEM. Tasks only. */
@@ -113,7 +128,7 @@ enum process_operation {
     PROCESS_CHILD_EVENT, /* a: CHILD_EVENT; end: b: user ns, c: system ns, -> 1: nobody will wait for it; else b: stop
                             round */
     PROCESS_CHILD_GROUP, /* of child a: process group b */
-    PROCESS_REAPED,      /* its parent has waited for it */
+    PROCESS_REAPED,      /* its parent has waited for it. -> used: by it and its children */
     PROCESS_ADD_TIME,    /* a: user ns, b: system ns, of a thread that ended */
     PROCESS_TIMES,       /* -> members, times of children waited for */
     PROCESS_UMASK,       /* a: permission bits, or PROCESS_UMASK_ASK. -> the ones before */
@@ -134,6 +149,11 @@ enum process_operation {
     PROCESS_MAY_REACH,  /* a: real user, upper half: real group of the asker, b: 1: it wants to look inside. EPERM */
     PROCESS_MAY_SIGNAL, /* a: effective user of the sender, upper half: the real one, b: signal, c: its session.
                            EPERM */
+    PROCESS_CHILDREN_USED, /* -> used: of children waited for */
+    PROCESS_CHILDREN_IO,   /* -> io: the same */
+    PROCESS_ENDED_IO,      /* -> io: of a process that has ended, and of its children */
+    PROCESS_ADD_USED,      /* used: of a child that was waited for */
+    PROCESS_ADD_IO,        /* io: the same */
     PROCESS_LIMIT, /* a: which, upper half: PROCESS_LIMIT_SET sets it, to b (soft) and c (hard). -> what it was. EINVAL
                       EPERM */
 };

@@ -79,6 +79,7 @@ void sched_init_cpu(void)
     list_init(&idle->queue_node);
     queue->index = cpu_index();
     queue->armed = NEVER;
+    queue->begun = queue->loads.until = clock_now();
     idle->idle = true;
     share_set_kernel(&idle->share);
     idle->state = THREAD_RUNNING;
@@ -198,6 +199,13 @@ void sched_deliver(struct thread *thread, uint64_t credit)
     sched_notify(deliver(thread, credit));
 }
 
+/* THREAD, in no queue, is scheduled by what it is lent, or else has itself. */
+static __attribute__((noinline)) void set_share(struct thread *thread)
+{
+    share_set(&thread->share, thread->lent ? thread->lent_policy : thread->context.policy,
+              thread->lent ? thread->lent_nice : thread->context.nice);
+}
+
 /* THREAD, blocked in QUEUE, becomes ready, here or on a better CPU; the result is for sched_notify. */
 static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_queue *queue, struct thread *thread)
 {
@@ -206,10 +214,8 @@ static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_que
     list_remove(&thread->queue_node);
     if (thread->wake_at != 0)
         time_queue_remove(&queue->sleepers, &thread->share.node);
-    if (thread->presence != THREAD_PRESENT) { /* it may be coming back with another nice value */
-        thread->lent = false;
-        share_set(&thread->share, thread->context.policy, thread->context.nice);
-    }
+    if (thread->presence != THREAD_PRESENT) /* it may be coming back with another nice value */
+        set_share(thread);
     target = cpu_several ? place_wake(thread) : queue->index;
     if (target == queue->index)
         return enqueue_unlock(queue, thread, FAIR_CREDIT);
@@ -263,7 +269,7 @@ void sched_start(struct thread *thread)
     if (thread->group == NULL)
         share_set_kernel(&thread->share);
     else
-        share_set(&thread->share, thread->context.policy, thread->context.nice);
+        set_share(thread);
     share_new(&thread->share);
     thread->state = THREAD_READY;
     thread->transit = true;
@@ -342,42 +348,6 @@ void sched_share_changed(struct thread *thread)
     notify_cpu(index);
 }
 
-/* The greater, the sooner it runs. */
-static int urgency(uint32_t policy, int nice)
-{
-    int priority = (int)(policy >> POLICY_PRIORITY_SHIFT);
-
-    if (priority > 0)
-        return 100 + priority;
-    return (policy & POLICY_MASK) == POLICY_IDLE ? -100 : -nice;
-}
-
-void sched_lend(struct thread *thread)
-{
-    const struct thread *self = thread_current();
-    uint32_t policy = self->lent ? self->lent_policy : self->context.policy;
-    int nice = self->lent ? self->lent_nice : self->context.nice;
-    int wanted = urgency(policy, nice);
-
-    if (wanted <= urgency(thread->context.policy, thread->context.nice) ||
-        (thread->lent && wanted <= urgency(thread->lent_policy, thread->lent_nice)))
-        return;
-    thread->lent_policy = (uint16_t)policy;
-    thread->lent_nice = (int16_t)nice;
-    thread->lent = true;
-    sched_share_changed(thread);
-}
-
-void sched_take_back(struct thread *thread)
-{
-    if (!thread->lent) /* a waiter that lends now lends for another lock, or too late */
-        return;
-    spin_lock(&thread->group->lock);
-    thread->lent = false;
-    sched_share_changed(thread);
-    spin_unlock(&thread->group->lock);
-}
-
 /* The threads this CPU has left for good, or for another CPU. */
 static __attribute__((noinline)) void after_leaving(struct cpu_queue *queue)
 {
@@ -435,6 +405,8 @@ static inline void switch_to_locked(struct cpu_queue *queue, struct thread *next
     struct thread *previous = cpu->thread;
 
     queue->since = now;
+    queue->switches++;
+    sched_average_locked(queue, now);
     begin_slice(queue, next, now);
     if (queue->run.ready_count > 0)
         timer_need(queue, queue->slice_end, now);
@@ -469,6 +441,7 @@ static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_
     share_detach(&thread->share, &queue->run);
     thread->state = THREAD_READY;
     thread->transit = true;
+    thread->account.use.preemptions++;
     thread->cpu = place_wake(thread);
     queue->leaving = thread;
     queue->left = true;
@@ -495,6 +468,7 @@ static inline void give_way_locked(struct cpu_queue *queue, struct thread *threa
     }
     share = run_queue_take(&queue->run);
     thread->state = THREAD_READY;
+    thread->account.use.preemptions++;
     if (thread != queue->idle)
         run_queue_put(&queue->run, &thread->share);
     switch_to_locked(queue, thread_of(share), now);
@@ -568,6 +542,7 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
     thread->state = THREAD_BLOCKED;
     thread->wait_end = end;
     thread->reason = *reason;
+    thread->account.use.waits++;
     thread->wake_at = deadline;
     list_append(&queue->blocked, &thread->queue_node);
     if (deadline != 0) {

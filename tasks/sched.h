@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/spinlock.h"
+#include "tasks/load_average.h"
 #include "tasks/thread.h"
 
 /* Gives the calling CPU its run queue; then sched_idle is where it lives. */
@@ -44,18 +45,19 @@ void sched_reschedule(void);
  * it is ready, on its way to user mode when it runs. One that may use no CPU of this kernel stays where it is. The
  * thread must not go away meanwhile. */
 void sched_affinity_changed(struct thread *thread);
-/* The same for context.policy and context.nice. */
+/* The same for context.policy and context.nice, or for what it is lent in their place. */
 void sched_share_changed(struct thread *thread);
-/* The current thread waits for THREAD, which is present here and whose group's lock is held: until sched_take_back it
- * has the waiter's policy and nice if they are better than its own, and than what others have lent. */
-void sched_lend(struct thread *thread);
-/* The current thread has only its own again. */
-void sched_take_back(struct thread *thread);
 
 /* CPU time of THREAD, in ns: on all kernels so far, with what it is using now if it runs here. */
 void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system);
-/* The same of all threads on the CPU with this index, ever. */
-void sched_cpu_use(uint32_t index, uint64_t *user, uint64_t *system);
+/* What the CPU with this index has done since it began. */
+struct cpu_use {
+    uint64_t user_ns, system_ns, idle_ns; /* idle: no thread had it */
+    uint64_t switches;
+    uint64_t ready;                  /* threads of programs that run there, or are ready to, now */
+    uint64_t average[LOAD_AVERAGES]; /* of those: tasks/load_average.h */
+};
+void sched_cpu_use(uint32_t index, struct cpu_use *out);
 /* Brings context.user_ns and system_ns of the current thread up to date: before its context leaves. */
 void sched_settle(void);
 

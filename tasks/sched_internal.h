@@ -4,6 +4,7 @@
 
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/spinlock.h"
+#include "tasks/load_average.h"
 #include "tasks/sched.h"
 
 /* Marks: [k] under lock, [i] set once, [o] used by its CPU only. No two of these locks are ever held at once. */
@@ -24,6 +25,10 @@ struct cpu_queue {
     uint64_t published;         /* [o] load that the board has of this CPU: tasks/load.c */
     uint64_t busy;              /* [k] ns that threads have been charged here, ever */
     uint64_t user_counts;       /* [k] counts of the time stamp counter that they have been in user mode */
+    uint64_t begun;             /* [i] ns: when the CPU began */
+    uint64_t switches;          /* [k] so far */
+    uint64_t wanted; /* [k] ns that program threads have run or been ready here, each for itself: not yet in */
+    struct load_average loads; /* [k] ...these */
 };
 
 static inline struct cpu_queue *queue_of(uint32_t index)
@@ -57,6 +62,7 @@ static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *t
         return; /* the clocks of two CPUs differ a little */
     share_charge(&thread->share, now - queue->since);
     queue->busy += now - queue->since;
+    queue->wanted += (now - queue->since) * load_count(queue->run.load);
     run_queue_forgive(&queue->run, &thread->share);
     queue->since = now;
 }
@@ -67,6 +73,13 @@ static inline void sched_take_user_time(struct cpu *cpu, struct thread *thread)
     thread->user_counts += (uint64_t)cpu->user_counts;
     ((struct cpu_queue *)cpu->scheduler)->user_counts += (uint64_t)cpu->user_counts;
     cpu->user_counts = 0;
+}
+
+/* QUEUE, whose running thread has been charged up to NOW, has its averages brought up to date. */
+static inline void sched_average_locked(struct cpu_queue *queue, uint64_t now)
+{
+    if (now > queue->loads.until + LOAD_PERIOD)
+        queue->wanted = load_average_fold(&queue->loads, now, queue->wanted);
 }
 
 /* The running thread has been charged up to NOW and does not go on: the next one does, or idle. */

@@ -4,6 +4,7 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
@@ -20,15 +21,13 @@ static void name_locked(struct process *process, struct thread *thread, const st
 {
     const char *name = program_name(program->path);
     size_t length = strnlen(name, THREAD_NAME_MAX - 1);
-    size_t size = program->strings->argv_size;
 
     memset(thread->context.name, 0, THREAD_NAME_MAX);
     memcpy(thread->context.name, name, length);
     memcpy(process->name, thread->context.name, THREAD_NAME_MAX);
     process->environment = start->environment;
     process->environment_size = program->strings->envp_size;
-    process->command_size = (uint32_t)(size < PROCESS_COMMAND_MAX ? size : PROCESS_COMMAND_MAX);
-    memcpy(process->command, program->strings->argv, process->command_size);
+    process->arguments_size = program->strings->argv_size;
 }
 
 static void set_start(struct thread *thread, const struct program_start *start)
@@ -138,7 +137,7 @@ static void reset_thread(struct thread *thread, const struct program_start *star
  * where the balancer has it, among the kernels that its affinity lets it use. */
 static void place_executed(struct thread *thread)
 {
-    uint32_t kernel = balance_place(thread, thread->context.affinity, BALANCE_EXEC);
+    uint32_t kernel = balance_place(thread, thread->context.affinity, BALANCE_EXEC, NULL);
 
     if (kernel == instance.kernel)
         return;
@@ -166,11 +165,13 @@ int spawn_exec(const struct spawn_program *program)
             space_destroy(space);
         return error;
     }
+    pi_close();
     futex_release_thread(true); /* under its old id, in its old memory */
     spin_lock(&group->lock);
     old = group->space;
     lodged = group->host != NULL;
     group->space = space;
+    group->process->program_ns = clock_now();
     name_locked(group->process, thread, program, &start);
     process_reset_actions(group->process);
     process_attributes_exec(group->process->attributes);
@@ -181,6 +182,7 @@ int spawn_exec(const struct spawn_program *program)
     group->process->credentials = *program->strings->user;
     if (thread->tid != group->id)
         thread_rename(thread, group->id);
+    thread->pi.closed = false;
     spin_unlock(&group->lock);
     space_load(space);
     if (!lodged)

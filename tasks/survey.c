@@ -73,7 +73,6 @@ int process_facts_of(uint32_t id, struct process_facts *out)
     if (length != (int)sizeof(*out))
         return -ESRCH;
     out->home = home;
-    out->command_size = out->command_size < PROCESS_COMMAND_MAX ? out->command_size : PROCESS_COMMAND_MAX;
     return 0;
 }
 
@@ -158,6 +157,8 @@ static int add_member(struct process_survey *survey, uint32_t kernel, bool threa
             survey->asked |= 1ull << kernel;
             survey->user_ns += part->user_ns;
             survey->system_ns += part->system_ns;
+            account_add(&survey->account, &part->account);
+            survey->peak += part->peak;
             survey->resident += part->resident;
             space_stats_add(&survey->stats, &part->stats);
         }
@@ -220,6 +221,20 @@ bool survey_thread(const struct process_facts *process, uint32_t tid, struct thr
     return true;
 }
 
+void survey_account(uint32_t group, const struct thread_facts *thread, struct account *out)
+{
+    kernel_set rest = thread->visited & ~(1ull << thread->kernel);
+
+    *out = thread->account;
+    for (; rest != 0; rest &= rest - 1) {
+        struct thread_facts replica;
+        uint32_t kernel = (uint32_t)__builtin_ctzll(rest);
+
+        if (kernel < instance.kernels && thread_at(kernel, group, thread->tid, &replica))
+            account_add(out, &replica.account);
+    }
+}
+
 struct process_survey *survey_process(uint32_t id, bool threads, int *error)
 {
     struct process_survey *survey = heap_alloc(sizeof(*survey));
@@ -230,6 +245,7 @@ struct process_survey *survey_process(uint32_t id, bool threads, int *error)
     if (*error == 0 && (survey->process.condition == PROCESS_ENDED || id == PROCESS_INIT)) {
         survey->user_ns = survey->process.user_ns;
         survey->system_ns = survey->process.system_ns;
+        survey->account = survey->process.account;
     } else if (*error == 0) {
         for (kernel_set rest = survey->process.members; rest != 0 && *error == 0; rest &= rest - 1)
             *error = add_member(survey, (uint32_t)__builtin_ctzll(rest), threads, part);
@@ -239,6 +255,8 @@ struct process_survey *survey_process(uint32_t id, bool threads, int *error)
             follow(id, &survey->threads[i]);
     }
     heap_free(part, FACTS_PART_MAX);
+    if (*error == 0 && survey->peak < survey->process.peak)
+        survey->peak = survey->process.peak;
     if (*error == 0)
         return survey;
     survey_free(survey);

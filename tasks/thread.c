@@ -70,6 +70,9 @@ uint32_t thread_new_tid(void)
         tid = role_own() << TID_KERNEL_SHIFT | next_number;
         next_number = next_number % 0xffff + 1;
     } while (tid == PROCESS_INIT || find_locked(tid) != NULL || group_exists(tid));
+    counts.made++;
+    counts.last = tid;
+    counts.last_ns = clock_now();
     spin_unlock(&lock);
     return tid;
 }
@@ -230,6 +233,8 @@ void thread_free(struct thread *thread)
     spin_unlock(&lock);
     if (thread->fpu != NULL) { /* a program's */
         signal_queue_remove(&thread->signals, ~0ull);
+        if (thread->pi.loans != NULL)
+            pi_loans_free(thread);
         heap_free(thread->fpu, cpu_features.fpu_size);
     }
     if (thread->group != NULL)

@@ -16,8 +16,10 @@
 #include "kernel/lib/list.h"
 #include "mm/policy.h"
 #include "msg/call.h"
+#include "tasks/account.h"
 #include "tasks/credentials.h"
 #include "tasks/fair.h"
+#include "tasks/pi.h"
 #include "tasks/signal.h"
 
 struct group;
@@ -110,7 +112,7 @@ struct thread {
     uint64_t user_counts;   /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
     uint32_t fpu_cpu;       /* [o] index of the CPU whose registers last were given its FPU state */
     bool lent;              /* [g] it runs as lent_policy and lent_nice say, if that is better than its own */
-    uint16_t lent_policy;   /* [g] of a thread that waits for a lock it has: tasks/futex.md */
+    uint16_t lent_policy;   /* [g] of a thread that waits for a lock it has: tasks/pi.md */
     int16_t lent_nice;      /* [g] */
     bool transit;        /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
     struct group *group; /* [i] NULL for a kernel thread */
@@ -128,6 +130,7 @@ struct thread {
     int fail_error;                      /* [g] with DISPOSITION_FAIL */
     uint32_t move;                       /* [g] counts departures, so that a late answer is recognised */
     uint32_t went_to;                    /* [g] unless PRESENT: kernel */
+    uint32_t counted_on;                 /* [g] number + 1 of the kernel where group->made counts it; 0: nowhere */
     uint64_t fetched_before;             /* [o] space->stats.fetches when it came here */
     kernel_set visited;                  /* [o] kernels that hold a shadow, or this one */
 
@@ -145,6 +148,8 @@ struct thread {
         volatile uint64_t due_or_doomed; /* [a] both at one look */
     };
 
+    struct pi_thread pi;           /* [g] locks that lend priority: tasks/pi.h */
+    struct account account;        /* [o] of what it has done on this kernel: stays here when it moves */
     void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
     struct thread_context context; /* [o] */
 };
@@ -165,6 +170,10 @@ uint32_t thread_new_tid(void);
  * STACK_SIZE bytes each. */
 struct thread_counts {
     uint64_t threads, stacks;
+    uint64_t made;    /* threads that began here, ever */
+    uint64_t last_ns; /* clock_now: when the last of them did */
+    uint32_t last;    /* its id */
+    uint32_t pad;
 };
 void thread_counts(struct thread_counts *out);
 /* Frees a thread that no CPU runs and no list holds. */

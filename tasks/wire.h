@@ -6,19 +6,30 @@
 
 #include "kernel/arch/x86_64/traps.h"
 #include "msg/message.h"
+#include "tasks/account.h"
 #include "tasks/process.h"
 #include "tasks/process_timer.h"
 #include "tasks/signal.h"
 #include "tasks/thread.h"
 
-struct msg_group { /* GROUP_KILL, GROUP_FREE */
+struct msg_group { /* GROUP_KILL, GROUP_FREE, GROUP_TIME */
     uint32_t group;
-    uint32_t pad;
+    uint32_t part; /* GROUP_TIME: 0: struct msg_group_killed is asked for, 1: struct msg_group_freed */
 };
 
 struct msg_group_killed {        /* the answer to GROUP_KILL, and to GROUP_TIME */
     uint64_t user_ns, system_ns; /* CPU time of its threads there */
+    struct account_use use;      /* what they did there */
 };
+
+struct msg_group_freed { /* the answer to GROUP_FREE, and to GROUP_TIME */
+    struct account_io io;
+    uint64_t peak; /* pages: the most that kernel had of its memory */
+    uint64_t pad;
+};
+
+_Static_assert(sizeof(struct msg_group_killed) == MSG_SHORT && sizeof(struct msg_group_freed) == MSG_SHORT,
+               "answers of one size, and of one slot");
 
 struct msg_group_join { /* GROUP_JOIN: the sender is about to host members */
     uint32_t group;
@@ -79,6 +90,8 @@ struct msg_process_call { /* PROCESS_CALL */
             uint32_t signal;
             uint32_t sets; /* 0: only asks */
         };
+        struct account_used used; /* PROCESS_ADD_USED */
+        struct account_io io;     /* PROCESS_ADD_IO */
     };
 };
 
@@ -106,7 +119,10 @@ struct msg_process_result {
         struct {                     /* PROCESS_TIMES */
             uint64_t members;        /* kernels that it has threads on */
             uint64_t children_user_ns, children_system_ns;
+            uint64_t peak; /* pages: of memory that it had before exec, or until its end */
         };
+        struct account_used used;   /* PROCESS_REAPED, PROCESS_CHILDREN_USED */
+        struct account_io io;       /* PROCESS_ENDED_IO, PROCESS_CHILDREN_IO */
         struct process_limit limit; /* PROCESS_LIMIT */
         struct {                    /* PROCESS_TIMER_SET, PROCESS_TIMER_GET */
             uint64_t timer_at, timer_interval;
@@ -128,14 +144,11 @@ struct msg_process_state { /* its answer: what a child inherits */
     uint32_t process_group;
     uint32_t session;
     uint32_t umask;
-    uint32_t command_size;
     uint32_t grandparent; /* the parent's parent, and what that is sent at the parent's end: for CLONE_PARENT */
     uint32_t exit_signal;
-    uint32_t pad;
     uint32_t attributes[PROCESS_ATTRIBUTES];
-    uint64_t environment, environment_size;
+    uint64_t environment, environment_size, arguments_size;
     char name[THREAD_NAME_MAX];
-    char command[PROCESS_COMMAND_MAX];
     struct signal_action actions[SIGNALS];
     struct process_limit limits[PROCESS_LIMITS];
 };
@@ -184,7 +197,7 @@ struct msg_watch { /* WATCH */
 };
 
 /* MIGRATE. Behind it: PACKED words, made by pack() of the context, the register frame and the parts of the FPU state;
- * then SIGNALS structs signal_info. */
+ * then SIGNALS structs signal_info, then LOANS structs pi_lending. */
 struct msg_migrate {
     uint32_t group;
     uint32_t home;
@@ -194,7 +207,7 @@ struct msg_migrate {
     uint64_t clock; /* nanoseconds: what the thread may have seen */
     uint64_t signal_hint;
     uint32_t signals;
-    uint32_t pad;
+    uint32_t loans;
 };
 
 _Static_assert(sizeof(struct msg_migrate) == 48, "wire format");

@@ -9,7 +9,7 @@
 MUSL_CC ?= musl-gcc
 Q ?= @
 
-USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench vmbench abibench
+USERLAND_PROGRAMS = tour kettle-ctl console msgbench pingpong ps kill taskset taskbench nothing schedbench vmbench abibench filebench
 # one line for what belongs together: a program is added at the end of its line
 USERLAND_TESTS = hello exit7 nullderef spin echo-stdin interrupted \
 	test-libc test-memory test-fork-memory test-newcomer test-migrate test-registers test-threads test-files \
@@ -39,6 +39,7 @@ USERLAND_PARTS_taskbench = $(USERLAND_PARTS_bench) $(addprefix taskbench_,cases 
 	tests/thread
 USERLAND_PARTS_vmbench = $(USERLAND_PARTS_bench) $(addprefix vmbench_,cases fault lock range team messages) message_counts tests/thread
 USERLAND_PARTS_abibench = $(USERLAND_PARTS_bench) $(addprefix abibench_,cases call pair team) tests/thread
+USERLAND_PARTS_filebench = $(USERLAND_PARTS_bench) message_counts
 USERLAND_PARTS_schedbench = tests/thread
 USERLAND_PARTS_console = kernel_list proc_file message_table program
 USERLAND_PARTS_ps = kernel_cpus proc_file message_table
@@ -60,9 +61,12 @@ USERLAND_PARTS_test-signals = $(USERLAND_PARTS_case) tests/registers tests/regis
 	$(addprefix tests/signal_,info frame wait group lost)
 USERLAND_PARTS_test-futex = $(addprefix tests/,tap thread futex_crew futex_pthread futex_owner futex_shared \
 	futex_signal futex_several futex_priority)
+USERLAND_PARTS_test-pi = $(addprefix tests/,tap futex_crew)
 USERLAND_PARTS_test-thread-state = $(USERLAND_PARTS_case) tests/registers tests/registers_random
 USERLAND_PARTS_test-moved = $(USERLAND_PARTS_case) tests/moved_wait
 USERLAND_PARTS_test-proc = $(USERLAND_PARTS_case)
+USERLAND_PARTS_test-accounting = $(USERLAND_PARTS_case)
+USERLAND_PARTS_test-machine = tests/tap
 USERLAND_PARTS_leak-tasks = $(USERLAND_PARTS_case)
 USERLAND_PARTS_stress-tasks = $(USERLAND_PARTS_case) tests/stress_ledger
 USERLAND_PARTS_test-sched = tests/tap tests/thread
@@ -81,15 +85,20 @@ USERLAND_PARTS_test-advise = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-filemap = $(USERLAND_PARTS_spread) $(addprefix tests/filemap_,file process)
 USERLAND_PARTS_test-content = $(USERLAND_PARTS_spread) tests/filemap_file
 USERLAND_PARTS_test-lock = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-lock-wait = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-memfd = $(USERLAND_PARTS_spread)
-USERLAND_PARTS_test-users = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-users = $(USERLAND_PARTS_spread) tests/users_reach
 USERLAND_PARTS_test-mqueue = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-sysv = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-shm = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-inotify = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-xattr = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-splice = $(USERLAND_PARTS_spread) tests/splice_process
 USERLAND_PARTS_test-tree = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-names = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-lent = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-known = $(USERLAND_PARTS_spread)
+USERLAND_PARTS_test-partly = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-host = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-policy = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-pidfd = $(USERLAND_PARTS_spread)
@@ -102,7 +111,9 @@ USERLAND_PARTS_test-eventfd = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-timerfd = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-signalfd = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-epoll = tests/tap tests/thread tests/left tests/place tests/case message_counts kernel_cpus proc_file message_table
+USERLAND_PARTS_test-epoll-far = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-sockets = tests/socket_far tests/tap tests/thread tests/left tests/place tests/case kernel_cpus proc_file message_table
+USERLAND_PARTS_test-socket-race = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-stop-sets = tests/tap tests/thread tests/left
 USERLAND_PARTS_test-exhaust = $(USERLAND_PARTS_spread)
 USERLAND_PARTS_test-resident = $(USERLAND_PARTS_spread)

@@ -104,6 +104,16 @@ struct time { /* struct timespec, or with microseconds struct timeval */
     int64_t seconds, part;
 };
 
+/* ns since 1970. What a file cannot have becomes the nearest that it can, as on Linux. */
+static uint64_t file_time(const struct time *time)
+{
+    const int64_t last = (int64_t)(UINT64_MAX / SECOND);
+
+    if (time->seconds < 0)
+        return 0;
+    return time->seconds >= last ? (uint64_t)last * SECOND : (uint64_t)time->seconds * SECOND + (uint64_t)time->part;
+}
+
 #define BOTH_NOW (CHANGE_ATIME | CHANGE_MTIME | CHANGE_ATIME_NOW | CHANGE_MTIME_NOW)
 
 /* TIMES are access and modification, in nanoseconds. -EINVAL. */
@@ -123,7 +133,7 @@ static int64_t time_change(const struct time times[2], struct node_change *chang
         else if (times[i].part < 0 || times[i].part >= (int64_t)SECOND)
             return -EINVAL;
         else
-            values[i] = times[i].seconds < 0 ? 0 : (uint64_t)times[i].seconds * SECOND + (uint64_t)times[i].part;
+            values[i] = file_time(&times[i]);
     }
     change->atime = values[0];
     change->mtime = values[1];

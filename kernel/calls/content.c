@@ -2,7 +2,9 @@
  * one file to another. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/count.h"
 #include "kernel/calls/files.h"
+#include "kernel/calls/live.h"
 #include "kernel/fs/limit.h"
 #include "kernel/fs/regular.h"
 #include "mm/heap.h"
@@ -172,6 +174,8 @@ static int64_t write_part(int64_t fd, const uint8_t *bytes, size_t size, int64_t
 
     do {
         result = file_call(thread_current()->group, &request, bytes, size, NULL, 0, &answer);
+        if (live_is(result, &answer))
+            return -EINVAL;
         if (result != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0 || !waits)
             break;
         result = files_wait(&answer, "room in a file");
@@ -195,7 +199,7 @@ static int64_t copy(const struct end *in, const struct end *out, uint64_t size)
         int64_t count = file_call(thread_current()->group, &request, NULL, 0, buffer, part, &answer), written = 0;
 
         if (count <= 0) {
-            error = count;
+            error = live_is(count, &answer) ? -EINVAL : count;
             break;
         }
         while (written < count && error == 0) {
@@ -235,7 +239,7 @@ static int64_t check_regular(int64_t fd, int64_t error, int64_t *flags)
     return (facts.mode & FILE_TYPE_MASK) == FILE_DIRECTORY && error != 0 ? -EISDIR : error;
 }
 
-int64_t call_sendfile(struct call *c)
+static int64_t send_file(const struct call *c)
 {
     struct end out = {.fd = (int32_t)c->a[0], .at = -1}, in = {.fd = (int32_t)c->a[1], .address = c->a[2]};
     uint64_t size = c->a[3] < TRANSFER_MAX ? c->a[3] : TRANSFER_MAX;
@@ -262,7 +266,7 @@ int64_t call_sendfile(struct call *c)
     return result > 0 ? end_finish(&in, result) : result;
 }
 
-int64_t call_copy_file_range(struct call *c)
+static int64_t copy_range(const struct call *c)
 {
     struct end in = {.fd = (int32_t)c->a[0], .address = c->a[1]}, out = {.fd = (int32_t)c->a[2], .address = c->a[3]};
     uint64_t size = c->a[4] < TRANSFER_MAX ? c->a[4] : TRANSFER_MAX;
@@ -293,4 +297,15 @@ int64_t call_copy_file_range(struct call *c)
     if (result > 0)
         end_finish(&in, result);
     return result > 0 ? end_finish(&out, result) : result;
+}
+
+/* What is copied is read and written. */
+int64_t call_sendfile(struct call *c)
+{
+    return count_write(count_read(send_file(c)));
+}
+
+int64_t call_copy_file_range(struct call *c)
+{
+    return count_write(count_read(copy_range(c)));
 }

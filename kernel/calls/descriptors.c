@@ -1,4 +1,5 @@
 /* System calls on descriptors themselves: closing, duplicating, flags, pipes, ioctl. */
+#include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
@@ -6,9 +7,13 @@
 #include "kernel/fs/node_lock.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/table.h"
+#include "kernel/fs/table_share.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
+#include "tasks/clone.h"
 #include "tasks/group.h"
+#include "tasks/migrate.h"
+#include "tasks/process.h"
 #include "tasks/thread.h"
 
 #define F_DUPFD 0u
@@ -26,27 +31,74 @@
 #define FIONCLEX 0x5450u
 #define FIOCLEX 0x5451u
 
+/* REQUEST, which closes, until nothing is left to unlock. Another thread may get a lock by way of a descriptor between
+ * the two, so once that is closed its locks go again; who locks later finds it closed. */
+static int64_t close_unlocked(struct file_request request)
+{
+    struct group *group = thread_current()->group;
+    struct file_answer answer, before = {.flags = 0};
+    bool alone = files_alone();
+    int64_t result;
+
+    for (;;) {
+        result = file_call(group, &request, NULL, 0, NULL, 0, &answer);
+        if ((before.flags & FILE_UNLOCKS) != 0 && !alone)
+            file_unlock(before.kernel, before.id, group->id);
+        if (result != 0 || (answer.flags & FILE_UNLOCKS) == 0)
+            return result;
+        file_unlock(answer.kernel, answer.id, group->id);
+        before = answer;
+        if (request.operation == FILE_CLOSE_RANGE) {
+            request.fd = (int32_t)answer.seen;
+            request.argument = (uint32_t)request.argument | (int64_t)(answer.seen + 1) << 32;
+        } else {
+            request.extra |= request.operation == FILE_CLOSE ? 1 : DUPLICATE_UNLOCKED;
+        }
+    }
+}
+
 int64_t call_close(struct call *c)
 {
-    struct file_request request = {.operation = FILE_CLOSE, .fd = (int32_t)c->a[0]};
-    struct group *group = thread_current()->group;
-    struct file_answer answer;
-    int64_t result = file_call(group, &request, NULL, 0, NULL, 0, &answer);
+    return close_unlocked((struct file_request){.operation = FILE_CLOSE, .fd = (int32_t)c->a[0]});
+}
 
-    if (result != 0 || (answer.flags & FILE_UNLOCKS) == 0)
-        return result;
-    file_unlock(answer.kernel, answer.id, group->id);
-    request.extra = 1;
-    return file_call(group, &request, NULL, 0, NULL, 0, &answer);
+/* The process gets descriptors of its own, as exec gives it: at home, where this call begins again. -EINVAL: it has
+ * several threads, which cannot part. */
+static int64_t unshare(void)
+{
+    struct thread *thread = thread_current();
+    struct group *group = thread->group;
+    bool alone;
+
+    if (group->home != instance.kernel) {
+        spin_lock(&group->lock);
+        migrate_order_locked(thread, group->home);
+        spin_unlock(&group->lock);
+        return -ERESTARTNOINTR;
+    }
+    spin_lock(&group->lock);
+    alone = group->process->live == 1;
+    spin_unlock(&group->lock);
+    return alone ? file_table_unshare(group) : -EINVAL;
 }
 
 int64_t call_close_range(struct call *c)
 {
-    /* CLOSE_RANGE_UNSHARE unshares nothing: threads cannot part, and of processes that share none does before exec. */
-    if ((c->a[2] & ~(uint64_t)(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)) != 0)
+    uint32_t first = (uint32_t)c->a[0], last = (uint32_t)c->a[1], flags = (uint32_t)c->a[2];
+    int64_t result;
+
+    if ((flags & ~(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)) != 0 || first > last)
         return -EINVAL;
-    return files_simple(FILE_CLOSE_RANGE, (int32_t)c->a[0], (int64_t)(uint32_t)c->a[1],
-                        (uint32_t)c->a[2] & CLOSE_RANGE_CLOEXEC);
+    if ((flags & CLOSE_RANGE_UNSHARE) != 0) {
+        result = unshare();
+        if (result != 0)
+            return result;
+    }
+    result = close_unlocked((struct file_request){
+        .operation = FILE_CLOSE_RANGE, .fd = (int32_t)first, .argument = last, .extra = flags & CLOSE_RANGE_CLOEXEC});
+    if ((flags & CLOSE_RANGE_UNSHARE) != 0)
+        clone_go_back();
+    return result;
 }
 
 int64_t call_dup(struct call *c)
@@ -54,9 +106,15 @@ int64_t call_dup(struct call *c)
     return files_simple(FILE_DUPLICATE, (int32_t)c->a[0], 0, 0);
 }
 
+static int64_t duplicate_to(uint64_t fd, uint64_t to, uint32_t flags)
+{
+    return close_unlocked((struct file_request){
+        .operation = FILE_DUPLICATE_TO, .fd = (int32_t)fd, .argument = (int32_t)to, .extra = flags});
+}
+
 int64_t call_dup2(struct call *c)
 {
-    return files_simple(FILE_DUPLICATE_TO, (int32_t)c->a[0], (int32_t)c->a[1], 0);
+    return duplicate_to(c->a[0], c->a[1], 0);
 }
 
 int64_t call_dup3(struct call *c)
@@ -65,7 +123,7 @@ int64_t call_dup3(struct call *c)
 
     if ((flags & ~OPEN_CLOEXEC) != 0 || (int32_t)c->a[0] == (int32_t)c->a[1])
         return -EINVAL;
-    return files_simple(FILE_DUPLICATE_TO, (int32_t)c->a[0], (int32_t)c->a[1], flags != 0 ? DESCRIPTOR_CLOEXEC : 0);
+    return duplicate_to(c->a[0], c->a[1], flags != 0 ? DESCRIPTOR_CLOEXEC : 0);
 }
 
 /* F_SETPIPE_SZ, F_GETPIPE_SZ */

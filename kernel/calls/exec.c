@@ -212,6 +212,7 @@ int64_t call_execve(struct call *c)
 int64_t call_execveat(struct call *c)
 {
     uint32_t flags = (uint32_t)c->a[4];
+    int64_t result;
     char path[32];
 
     if ((flags & ~AT_EMPTY_PATH) != 0)
@@ -219,7 +220,8 @@ int64_t call_execveat(struct call *c)
     if ((flags & AT_EMPTY_PATH) == 0 || !files_empty(c->a[1]) || (int32_t)c->a[0] < 0)
         return exec_at(c, (int32_t)c->a[0], c->a[1], NULL, c->a[2], c->a[3]);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", (int32_t)c->a[0]);
-    return exec_at(c, NAME_FOLDER, 0, path, c->a[2], c->a[3]);
+    result = exec_at(c, NAME_TREE, 0, path, c->a[2], c->a[3]);
+    return result == -ENOENT ? files_error((int32_t)c->a[0], result) : result;
 }
 
 /* SPAWN. Behind it: descriptors, PATH_SIZE bytes of path and the strings, each with its NUL. */
@@ -433,7 +435,7 @@ int64_t call_kettle_spawn(struct call *c)
     int64_t result = -ENOMEM;
 
     if (kernel == KETTLE_ANY)
-        kernel = (int32_t)balance_place(self, self->context.affinity, BALANCE_EXEC);
+        kernel = (int32_t)balance_place(self, self->context.affinity, BALANCE_EXEC, NULL);
     if (kernel < 0 || kernel >= (int32_t)instance.kernels || (c->a[4] != 0 && count > DESCRIPTORS_MAX))
         return -EINVAL;
     if (!msg_peer_started((uint32_t)kernel) && kernel != (int32_t)instance.kernel)

@@ -4,8 +4,13 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/traps.h"
 #include "kernel/calls/anonymous.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/count.h"
+#include "kernel/calls/live.h"
+#include "kernel/calls/partly.h"
+#include "kernel/calls/spans.h"
 #include "kernel/fs/job.h"
 #include "kernel/fs/limit.h"
 #include "kernel/fs/node_map.h"
@@ -19,7 +24,6 @@
 #include "tasks/signal.h"
 #include "tasks/thread.h"
 
-#define IOV_MAX 1024u
 #define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one read or write */
 #define SMALL 256u                 /* bytes that are moved by way of the stack */
 #define TENTH 100000000ull         /* ns */
@@ -27,20 +31,6 @@
 #define RWF_DSYNC 2u
 #define RWF_SYNC 4u
 #define RWF_APPEND 16u
-
-struct span { /* struct iovec */
-    uint64_t address, size;
-};
-
-/* Places in the program's memory, one after another. */
-struct spans {
-    const struct span *list;
-    uint32_t count;
-    uint32_t index;  /* of the one where the next byte goes, or comes from */
-    uint64_t offset; /* in it */
-    uint64_t total;
-    uint32_t extra; /* of a write: FILE_APPEND or 0 */
-};
 
 int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra)
 {
@@ -57,30 +47,6 @@ int64_t files_error(int64_t fd, int64_t error)
     return flags < 0 ? flags : error;
 }
 
-/* Moves SIZE bytes between BUFFER and the spans, from where they stand on. -EFAULT. */
-static int move(struct spans *spans, uint8_t *buffer, uint64_t size, bool out)
-{
-    while (size > 0) {
-        const struct span *span = &spans->list[spans->index];
-        uint64_t part = span->size - spans->offset < size ? span->size - spans->offset : size;
-        int error = 0;
-
-        if (part > 0)
-            error = out ? user_write(span->address + spans->offset, buffer, part)
-                        : user_read(buffer, span->address + spans->offset, part);
-        if (error != 0)
-            return error;
-        buffer += part;
-        size -= part;
-        spans->offset += part;
-        if (spans->offset == span->size) {
-            spans->index++;
-            spans->offset = 0;
-        }
-    }
-    return 0;
-}
-
 int64_t files_wait(const struct file_answer *answer, const char *why)
 {
     uint64_t tenths = answer->flags >> FILE_SECONDS_SHIFT;
@@ -90,7 +56,14 @@ int64_t files_wait(const struct file_answer *answer, const char *why)
     return result == -ETIMEDOUT ? 1 : result;
 }
 
-/* Reads a file in memory of this kernel without another copy. False: FD is none. */
+bool files_interrupted(void)
+{
+    const struct thread *thread = thread_current();
+
+    return (thread->due & THREAD_DUE_INTERRUPTS) != 0 || thread_dying(thread);
+}
+
+/* Reads a file in memory of this kernel without another copy. False: FD is none, or there may not be room for all. */
 static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *result)
 {
     struct file *file = file_near(thread_current()->group, fd);
@@ -98,8 +71,13 @@ static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *resu
     const void *from;
 
     if (done) {
+        uint64_t most = spans->total < file->facts.size ? spans->total : file->facts.size;
+
+        done = spans_reach(spans, most) == most;
+    }
+    if (done) {
         *result = file_take(file, spans->total, at, &from);
-        if (move(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true) != 0)
+        if (spans_move(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true) != 0)
             *result = -EFAULT;
     }
     if (file != NULL)
@@ -114,13 +92,19 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
     struct group *group = thread_current()->group;
     struct file_answer answer;
     uint64_t done = 0;
-    int64_t count;
+    int64_t count, given;
 
     for (;;) {
         uint64_t part = spans->total - done < size ? spans->total - done : size;
+        uint64_t good = spans_reach(spans, part); /* before bytes are taken that nobody would get */
 
         request.argument = at < 0 ? (int64_t)part : at + (int64_t)done;
-        count = file_call(group, &request, NULL, 0, buffer, part, &answer);
+        if (__builtin_expect(good == part, 1))
+            count = file_call(group, &request, NULL, 0, buffer, part, &answer);
+        else
+            count = partly_read(&request, &part, good, buffer, done == 0, &answer);
+        if (live_is(count, &answer))
+            count = live_memory(fd, &answer, at < 0 ? -1 : request.argument, buffer, part, false);
         if (count == -TTY_WHO) {
             count = job_check(&request, &answer, SIGTTIN);
             if (count == 0)
@@ -130,8 +114,10 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
             count = signalfd_take(answer.seen, (answer.flags & FILE_MAY_WAIT) != 0, buffer, part);
         if (count == -EAGAIN && (answer.flags & (FILE_MAY_WAIT | FILE_SIGNALS)) == FILE_MAY_WAIT && done == 0) {
             count = files_wait(&answer, "input of a file");
-            if (count == 0)
+            if (count == 0) {
+                request.extra = 0; /* a time that was over was that of bytes which are gone */
                 continue;
+            }
             if (count == 1 && (answer.flags & FILE_TIMED) != 0)
                 return -EAGAIN;
             if (count == 1) { /* a terminal gives what there is then */
@@ -144,9 +130,10 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
             return done > 0 ? (int64_t)done : count;
         if ((uint64_t)count > part)
             return -EPROTO;
-        if (move(spans, buffer, (uint64_t)count, true) != 0)
+        given = spans_move_some(spans, buffer, (uint64_t)count, true);
+        done += given > 0 ? (uint64_t)given : 0;
+        if (given < count)
             return done > 0 ? (int64_t)done : -EFAULT;
-        done += (uint64_t)count;
         if (done == spans->total || (uint64_t)count < part || (answer.flags & FILE_READ_ON) == 0)
             return (int64_t)done;
     }
@@ -177,13 +164,25 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
         if (begin == end) {
             uint64_t part = spans->total - done < size ? spans->total - done : size;
 
-            if (move(spans, buffer, part, false) != 0)
-                return done > 0 ? (int64_t)done : files_error(fd, -EFAULT);
+            count = spans_move_some(spans, buffer, part, false);
+            if (__builtin_expect((uint64_t)count != part, 0)) {
+                count = done > 0 && count <= 0 ? 0
+                                               : partly_write(fd, at, buffer, part, count > 0 ? (uint64_t)count : 0);
+                if (count <= 0)
+                    return done > 0 ? (int64_t)done : count;
+                if ((uint64_t)count < part)
+                    spans->total = done + (uint64_t)count;
+            }
             begin = 0;
-            end = part;
+            end = (uint64_t)count;
         }
         request.argument = at < 0 ? 0 : at + (int64_t)done;
         count = file_call(group, &request, buffer + begin, end - begin, NULL, 0, &answer);
+        if (live_is(count, &answer)) {
+            count = live_memory(fd, &answer, at < 0 ? -1 : request.argument, buffer + begin, end - begin, true);
+            if (count == 0) /* there is no such memory any more, and will be none */
+                return (int64_t)done;
+        }
         if (count == -TTY_WHO) {
             count = job_check(&request, &answer, SIGTTOU);
             if (count == 0)
@@ -233,6 +232,15 @@ static int64_t transfer(int64_t fd, struct spans *spans, int64_t at, bool readin
     return result;
 }
 
+/* SPAN, of a page at most and not empty, can be written. */
+static bool has_room(const struct span *span)
+{
+    uint64_t last = span->address + span->size - 1;
+
+    return user_probe((uint8_t *)span->address) == 0 &&
+           (span->address / PAGE_SIZE == last / PAGE_SIZE || user_probe((uint8_t *)last) == 0);
+}
+
 /* The short way of a small read or write, for when descriptor and file are here and it need not wait. False: nothing
  * was done. */
 static bool transfer_near(int64_t fd, const struct span *span, bool reading, int64_t *result)
@@ -242,6 +250,8 @@ static bool transfer_near(int64_t fd, const struct span *span, bool reading, int
     bool done = file != NULL && file->kind->whole && (file->flags & OPEN_PATH) == 0 &&
                 (file->flags & OPEN_ACCESS) != (reading ? 1u : 0u) && user_range(span->address, span->size);
 
+    if (done && reading)
+        done = has_room(span);
     if (done && reading) {
         *result = file->kind->read(file, small, span->size);
         if (*result > 0 && user_write(span->address, small, (uint64_t)*result) != 0)
@@ -287,68 +297,55 @@ int64_t files_write_again(struct call *c)
     int64_t more = transfer((int32_t)c->a[0], &spans, -1, false);
 
     if (more < 0 && more != -ERESTARTSYS)
-        return (int64_t)done;
+        return count_write((int64_t)done);
     done += more > 0 ? (uint64_t)more : 0;
-    return done < c->a[2] ? write_on(done) : (int64_t)done;
+    return count_write(done < c->a[2] ? write_on(done) : (int64_t)done);
 }
 
 int64_t call_read(struct call *c)
 {
-    return transfer_one(c, -1, true);
+    return count_read(transfer_one(c, -1, true));
 }
 
 int64_t call_write(struct call *c)
 {
     int64_t done = transfer_one(c, -1, false);
 
-    return done > 0 && (uint64_t)done < c->a[2] ? write_on((uint64_t)done) : done;
+    return count_write(done > 0 && (uint64_t)done < c->a[2] ? write_on((uint64_t)done) : done);
 }
 
 int64_t call_pread64(struct call *c)
 {
-    return (int64_t)c->a[3] < 0 ? -EINVAL : transfer_one(c, (int64_t)c->a[3], true);
+    return (int64_t)c->a[3] < 0 ? -EINVAL : count_read(transfer_one(c, (int64_t)c->a[3], true));
 }
 
 int64_t call_pwrite64(struct call *c)
 {
-    return (int64_t)c->a[3] < 0 ? -EINVAL : transfer_one(c, (int64_t)c->a[3], false);
+    return (int64_t)c->a[3] < 0 ? -EINVAL : count_write(transfer_one(c, (int64_t)c->a[3], false));
 }
 
-static int64_t check_vector(const struct span *list, uint32_t count, uint64_t *total)
+static int64_t do_vector(const struct call *c, int64_t at, uint32_t extra, bool reading)
 {
-    *total = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (list[i].size > INT64_MAX || *total + list[i].size > INT64_MAX)
-            return -EINVAL;
-        *total += list[i].size;
-    }
-    return 0;
+    int64_t fd = (int32_t)c->a[0];
+    struct spans spans;
+    int64_t result;
+
+    if (c->a[2] == 0)
+        return files_error(fd, 0);
+    result = spans_take(&spans, c->a[1], c->a[2]);
+    if (result != 0)
+        return result == -ENOMEM ? result : files_error(fd, result);
+    spans.extra = extra;
+    result = transfer(fd, &spans, at, reading);
+    spans_free(&spans);
+    return result;
 }
 
 static int64_t transfer_vector(const struct call *c, int64_t at, uint32_t extra, bool reading)
 {
-    int64_t fd = (int32_t)c->a[0];
-    struct spans spans = {.count = (uint32_t)c->a[2], .extra = extra};
-    size_t size = spans.count * sizeof(struct span);
-    struct span *list;
-    int64_t result = 0;
+    int64_t result = do_vector(c, at, extra, reading);
 
-    if (c->a[2] > IOV_MAX)
-        return files_error(fd, -EINVAL);
-    if (c->a[2] == 0)
-        return files_error(fd, 0);
-    list = heap_alloc(size);
-    if (list == NULL)
-        return -ENOMEM;
-    if (user_read(list, c->a[1], size) != 0)
-        result = files_error(fd, -EFAULT);
-    else if (check_vector(list, spans.count, &spans.total) != 0)
-        result = files_error(fd, -EINVAL);
-    spans.list = list;
-    if (result == 0)
-        result = transfer(fd, &spans, at, reading);
-    heap_free(list, size);
-    return result;
+    return reading ? count_read_any(result) : count_write_any(result);
 }
 
 int64_t call_readv(struct call *c)
@@ -450,6 +447,8 @@ int64_t call_getdents64(struct call *c)
     if (buffer == NULL)
         return -ENOMEM;
     result = file_call(thread_current()->group, &request, NULL, 0, buffer, size, &answer);
+    if (live_is(result, &answer))
+        result = live_entries(fd, &answer, buffer, size);
     if (result > 0 && user_write(c->a[1], buffer, (uint64_t)result) != 0)
         result = -EFAULT;
     heap_free(buffer, size + 1);

@@ -18,6 +18,9 @@ int64_t files_error(int64_t fd, int64_t error);
 /* Waits until the file of ANSWER, which was -EAGAIN with FILE_MAY_WAIT, may be ready. 0; 1: the time that the file
  * allows is over; -ERESTARTSYS. */
 int64_t files_wait(const struct file_answer *answer, const char *why);
+/* A signal, a move, a stop or the end waits for the current thread: a call that might go on and on ends, with what it
+ * has done, or -ERESTARTSYS. */
+bool files_interrupted(void);
 /* After an operation that takes bytes out of a file: waits until nobody maps them any more. */
 void files_settle(const struct file_answer *answer);
 /* SIGPIPE for the current thread. */
@@ -33,6 +36,8 @@ int64_t files_install(const struct file_place *place, uint32_t flags);
 #define F_OFD_SETLKW 38u
 /* fcntl's commands for locks; ADDRESS: of a struct flock. */
 int64_t files_lock(int64_t fd, uint32_t command, uint64_t address);
+/* Nobody else can close the caller's descriptors meanwhile. False also when only the home would know. */
+bool files_alone(void);
 /* Both descriptors are open files of the same node. */
 bool files_same(int64_t one, int64_t other);
 /* A copy of the path at user address PATH, on the heap, to be freed with PATH_MAX; or NULL and *ERROR. */

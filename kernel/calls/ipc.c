@@ -6,6 +6,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
+#include "kernel/calls/ipc.h"
 #include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
 #include "kernel/lib/string.h"
@@ -16,14 +17,6 @@
 #include "tasks/watch.h"
 
 #define SECOND 1000000000ull
-#define COMMAND_64 0x100u /* IPC_64: of old, and set by some */
-
-struct linux_perm {
-    int32_t key;
-    uint32_t uid, gid, cuid, cgid, mode;
-    uint16_t sequence, pad;
-    uint64_t unused[2];
-};
 
 struct linux_semid {
     struct linux_perm perm;
@@ -39,11 +32,9 @@ struct linux_msqid {
     uint64_t unused[2];
 };
 
-_Static_assert(sizeof(struct linux_perm) == 48 && sizeof(struct linux_semid) == 104 &&
-                   sizeof(struct linux_msqid) == 120,
-               "Linux ABI");
+_Static_assert(sizeof(struct linux_semid) == 104 && sizeof(struct linux_msqid) == 120, "Linux ABI");
 
-static struct ipc_call begin(enum ipc_operation operation, int32_t id)
+struct ipc_call ipc_begin(enum ipc_operation operation, int32_t id)
 {
     struct credentials who = thread_current()->context.credentials;
     struct ipc_call call = {.operation = operation, .id = id, .pid = thread_current()->group->id};
@@ -55,12 +46,22 @@ static struct ipc_call begin(enum ipc_operation operation, int32_t id)
     return call;
 }
 
+/* The wait for a semaphore is over, and the steps have not been done. */
+static void give_up(const struct ipc_call *call)
+{
+    struct ipc_call over = {.operation = IPC_SEM_GIVE_UP, .id = call->id, .task = call->task};
+    struct file_answer answer;
+
+    file_call_ipc(&over, sizeof(over), NULL, 0, &answer);
+}
+
 /* CALL with SIZE bytes of data, which have room behind it. Waits, until DEADLINE (clock_now ns; 0: any). */
 static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *result, size_t room, uint64_t deadline)
 {
     size_t length = sizeof(*call) + size;
     uint8_t *memory = heap_alloc_unset(length);
     struct file_answer answer;
+    bool waited = false;
     int64_t value;
 
     if (memory == NULL)
@@ -72,6 +73,7 @@ static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *r
         value = file_call_ipc(memory, length, result, room, &answer);
         if (value != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
             break;
+        waited = true;
         value = watch_wait_at(answer.kernel, WATCH_FILE, answer.id, answer.seen, "a System V object", deadline);
         if (value == -ETIMEDOUT)
             value = -EAGAIN;
@@ -79,11 +81,13 @@ static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *r
             break;
         call->flags |= IPC_AGAIN;
     }
+    if (waited && value < 0 && call->operation == IPC_SEM_OPERATE)
+        give_up(call);
     heap_free(memory, length);
     return value;
 }
 
-static void fill_perm(const struct ipc_facts *facts, struct linux_perm *perm)
+void ipc_fill_perm(const struct ipc_facts *facts, struct linux_perm *perm)
 {
     *perm = (struct linux_perm){.key = facts->key,
                                 .uid = facts->uid,
@@ -96,7 +100,7 @@ static void fill_perm(const struct ipc_facts *facts, struct linux_perm *perm)
 
 int64_t call_semget(struct call *c)
 {
-    struct ipc_call call = begin(IPC_SEM_GET, 0);
+    struct ipc_call call = ipc_begin(IPC_SEM_GET, 0);
 
     call.key = (int32_t)c->a[0];
     call.a = (int32_t)c->a[1];
@@ -117,10 +121,11 @@ static int64_t note_undo(const struct ipc_step *steps, size_t count)
 static int64_t operate(struct call *c, uint64_t deadline)
 {
     size_t count = (uint32_t)c->a[2], size = count * sizeof(struct ipc_step);
-    struct ipc_call call = begin(IPC_SEM_OPERATE, (int32_t)c->a[0]);
+    struct ipc_call call = ipc_begin(IPC_SEM_OPERATE, (int32_t)c->a[0]);
     struct ipc_step *steps;
     int64_t result;
 
+    call.task = thread_current()->tid;
     if (count < 1 || call.id < 0)
         return -EINVAL;
     if (count > SEM_OPERATIONS_MAX)
@@ -164,7 +169,7 @@ static int64_t stat_set(struct ipc_call *call, uint64_t address)
     error = ask(call, NULL, 0, &facts, sizeof(facts), 0);
     if (error < 0)
         return error;
-    fill_perm(&facts, &set.perm);
+    ipc_fill_perm(&facts, &set.perm);
     set.operated = (int64_t)(facts.done_in / SECOND);
     set.changed = (int64_t)(facts.changed / SECOND);
     set.count = facts.count;
@@ -194,10 +199,14 @@ static int64_t all_values(struct ipc_call *call, uint64_t address, bool sets)
     int32_t *values;
     int64_t error;
 
-    look.flags = IPC_STAT;
+    look.flags = IPC_NEXT; /* how many there are, of a set that may not be read, too */
+    look.id = (int32_t)((uint32_t)call->id % IPC_SLOTS);
     error = ask(&look, NULL, 0, &facts, sizeof(facts), 0);
     if (error < 0)
         return error;
+    if (error != call->id)
+        return -EINVAL;
+    error = 0;
     values = heap_alloc(facts.count * sizeof(*values));
     user = heap_alloc(facts.count * sizeof(*user));
     if (values == NULL || user == NULL)
@@ -220,9 +229,9 @@ static int64_t all_values(struct ipc_call *call, uint64_t address, bool sets)
 
 int64_t call_semctl(struct call *c)
 {
-    struct ipc_call call = begin(IPC_SEM_CONTROL, (int32_t)c->a[0]);
+    struct ipc_call call = ipc_begin(IPC_SEM_CONTROL, (int32_t)c->a[0]);
 
-    call.flags = (uint32_t)c->a[2] & ~COMMAND_64;
+    call.flags = (uint32_t)c->a[2] & ~IPC_COMMAND_64;
     call.a = (int32_t)c->a[1];
     if (call.id < 0)
         return -EINVAL;
@@ -236,10 +245,14 @@ int64_t call_semctl(struct call *c)
         return all_values(&call, c->a[3], call.flags == SEM_SET_ALL);
     case SEM_SET_VALUE:
         call.b = (int32_t)c->a[3];
+        if (call.b < 0 || call.b > SEM_VALUE_MAX)
+            return -ERANGE;
         return ask(&call, NULL, 0, NULL, 0, 0);
     case IPC_REMOVE:
     case SEM_GET_VALUE:
     case SEM_GET_PID:
+    case SEM_GET_WAITERS:
+    case SEM_GET_ZERO_WAITERS:
         return ask(&call, NULL, 0, NULL, 0, 0);
     default:
         return -EINVAL;
@@ -248,7 +261,7 @@ int64_t call_semctl(struct call *c)
 
 int64_t call_msgget(struct call *c)
 {
-    struct ipc_call call = begin(IPC_MSG_GET, 0);
+    struct ipc_call call = ipc_begin(IPC_MSG_GET, 0);
 
     call.key = (int32_t)c->a[0];
     call.flags = (uint32_t)c->a[1] & ~IPC_AGAIN;
@@ -257,7 +270,7 @@ int64_t call_msgget(struct call *c)
 
 int64_t call_msgsnd(struct call *c)
 {
-    struct ipc_call call = begin(IPC_MSG_SEND, (int32_t)c->a[0]);
+    struct ipc_call call = ipc_begin(IPC_MSG_SEND, (int32_t)c->a[0]);
     size_t size = c->a[2];
     uint8_t *bytes = NULL;
     int64_t result = 0;
@@ -279,7 +292,7 @@ int64_t call_msgsnd(struct call *c)
 
 int64_t call_msgrcv(struct call *c)
 {
-    struct ipc_call call = begin(IPC_MSG_RECEIVE, (int32_t)c->a[0]);
+    struct ipc_call call = ipc_begin(IPC_MSG_RECEIVE, (int32_t)c->a[0]);
     size_t room = sizeof(int64_t) + (c->a[2] < IPC_MESSAGE_MAX ? c->a[2] : IPC_MESSAGE_MAX);
     uint8_t *message;
     int64_t result;
@@ -303,12 +316,12 @@ int64_t call_msgrcv(struct call *c)
 
 int64_t call_msgctl(struct call *c)
 {
-    struct ipc_call call = begin(IPC_MSG_CONTROL, (int32_t)c->a[0]);
+    struct ipc_call call = ipc_begin(IPC_MSG_CONTROL, (int32_t)c->a[0]);
     struct linux_msqid queue = {.bytes = 0};
     struct ipc_facts facts = {.key = 0};
     int64_t error;
 
-    call.flags = (uint32_t)c->a[1] & ~COMMAND_64;
+    call.flags = (uint32_t)c->a[1] & ~IPC_COMMAND_64;
     if (call.id < 0)
         return -EINVAL;
     switch (call.flags) {
@@ -326,7 +339,7 @@ int64_t call_msgctl(struct call *c)
         error = ask(&call, NULL, 0, &facts, sizeof(facts), 0);
         if (error < 0)
             return error;
-        fill_perm(&facts, &queue.perm);
+        ipc_fill_perm(&facts, &queue.perm);
         queue.sent = (int64_t)(facts.done_in / SECOND);
         queue.received = (int64_t)(facts.done_out / SECOND);
         queue.changed = (int64_t)(facts.changed / SECOND);

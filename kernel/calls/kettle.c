@@ -181,6 +181,14 @@ int64_t call_kettle_control(struct call *c)
     return credentials_need_root() != 0 ? -EPERM : control_everywhere(words);
 }
 
+/* PROCESS, 0: one's own, is the caller's user's, or the caller root, who alone may do so of all (negative). -ESRCH. */
+static int64_t may_look_after(int32_t process)
+{
+    if (process < 0)
+        return credentials_need_root();
+    return process == 0 ? 0 : credentials_may_reach((uint32_t)process, false);
+}
+
 int64_t call_kettle_retrieve(struct call *c)
 {
     char name[32];
@@ -188,6 +196,9 @@ int64_t call_kettle_retrieve(struct call *c)
 
     if (length < 0)
         return length == -ENAMETOOLONG ? -EINVAL : length;
+    length = may_look_after((int32_t)c->a[0]);
+    if (length != 0)
+        return length;
     return retrieve_process((int32_t)c->a[0], name);
 }
 
@@ -225,9 +236,12 @@ static int64_t write_audit(uint64_t to, uint64_t size, const struct audit_report
 
 int64_t call_kettle_audit(struct call *c)
 {
-    struct audit_report *report = heap_alloc(AUDIT_TEXT);
-    int64_t result;
+    int64_t result = may_look_after((int32_t)c->a[0]);
+    struct audit_report *report;
 
+    if (result != 0)
+        return result;
+    report = heap_alloc(AUDIT_TEXT);
     if (report == NULL)
         return -ENOMEM;
     report->room = AUDIT_TEXT - (uint32_t)sizeof(*report);

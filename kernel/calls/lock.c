@@ -1,10 +1,14 @@
 /* System calls that lock files: flock, and fcntl's locks of processes and of open files. */
+#include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
+#include "kernel/fs/node_lock.h"
 #include "kernel/fs/range_lock.h"
+#include "kernel/fs/table_share.h"
 #include "mm/space.h"
 #include "tasks/group.h"
+#include "tasks/process.h"
 #include "tasks/thread.h"
 
 #define LOCK_SH 1u
@@ -20,23 +24,54 @@ struct flock { /* Linux's on x86-64 */
     int32_t pad_behind;
 };
 
+bool files_alone(void)
+{
+    struct group *group = thread_current()->group;
+    bool alone;
+
+    if (group->home != instance.kernel || file_table_is_shared(group->files))
+        return false;
+    spin_lock(&group->lock);
+    alone = group->process->live == 1;
+    spin_unlock(&group->lock);
+    return alone;
+}
+
+/* LOCK was set by way of FD, which was that of ANSWER. When it is not any more, whoever closed it may have been too
+ * early to take the lock away. */
+static int64_t keep(int64_t fd, const struct file_lock *lock, const struct file_answer *answer)
+{
+    struct file_request locate = {.operation = FILE_LOCATE}, unlock = {.operation = FILE_LOCK, .extra = LOCK_SET};
+    struct file_place place = {.id = 0}, of_lock = {.id = answer->id, .kernel = answer->kernel};
+    struct file_lock none = *lock;
+    int32_t descriptor = (int32_t)fd;
+    struct file_answer told;
+    int64_t result = file_call(thread_current()->group, &locate, &descriptor, sizeof(descriptor), &place, sizeof(place),
+                               &told);
+
+    if (result == (int64_t)sizeof(place) && place.id == of_lock.id && place.kernel == of_lock.kernel)
+        return 0;
+    none.type = LOCK_NONE;
+    file_call_at(&of_lock, &unlock, &none, sizeof(none), &none, sizeof(none), &told);
+    return -EBADF;
+}
+
 /* Asks, and waits if HOW says so; LOCK is the answer. */
 static int64_t ask(int64_t fd, uint32_t how, struct file_lock *lock)
 {
     struct file_request request = {.operation = FILE_LOCK, .fd = (int32_t)fd, .extra = how};
     struct thread *thread = thread_current();
+    bool test = how == LOCK_TEST, waited = false;
+    bool keeps = !test && lock->type != LOCK_NONE && lock->kind == LOCK_PROCESS && !files_alone();
+    size_t room = test || keeps ? sizeof(*lock) : 0; /* nobody looks at what else was set */
+    struct file_lock back;
     struct file_answer answer;
-    bool waited = false;
     int64_t result;
 
     lock->process = thread->group->id;
     lock->task = thread->tid;
     for (;;) {
-        struct file_lock back;
-
-        result = file_call(thread->group, &request, lock, sizeof(*lock), &back, sizeof(back), &answer);
-        if (result == 0 && how == LOCK_TEST)
-            *lock = back;
+        result = file_call(thread->group, &request, lock, sizeof(*lock), room > 0 ? &back : NULL, room, &answer);
         if (result != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
             break;
         waited = true;
@@ -44,12 +79,12 @@ static int64_t ask(int64_t fd, uint32_t how, struct file_lock *lock)
         if (result < 0)
             break;
     }
-    if (waited && result != 0 && lock->kind == LOCK_PROCESS) {
-        struct file_lock back;
-
-        request.extra = LOCK_GIVE_UP;
-        file_call(thread->group, &request, lock, sizeof(*lock), &back, sizeof(back), &answer);
-    }
+    if (waited && result != 0 && lock->kind == LOCK_PROCESS)
+        file_lock_over();
+    if (result == 0 && keeps)
+        result = keep(fd, &back, &answer);
+    if (result == 0 && test)
+        *lock = back;
     return result;
 }
 

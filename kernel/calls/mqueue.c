@@ -77,8 +77,7 @@ int64_t call_mq_open(struct call *c)
     error = by_name(IPC_QUEUE_OPEN, &call, c->a[0], &answer);
     if (error != 0)
         return error;
-    return files_install(&(struct file_place){.id = answer.id},
-                         (call.flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
+    return files_install(&(struct file_place){.id = answer.id}, DESCRIPTOR_CLOEXEC); /* whatever the flags say */
 }
 
 int64_t call_mq_unlink(struct call *c)
@@ -185,6 +184,7 @@ int64_t call_mq_notify(struct call *c)
 {
     struct mqueue_call call = {.operation = MQUEUE_NOTIFY, .process = thread_current()->group->id};
     struct linux_event event;
+    int64_t result;
 
     if (c->a[1] != 0) {
         if (user_read(&event, c->a[1], sizeof(event)) != 0)
@@ -195,6 +195,9 @@ int64_t call_mq_notify(struct call *c)
         call.size = 1;
         call.signal = event.notify == (int32_t)NOTIFY_SIGNAL ? (uint32_t)event.signal : 0;
         call.value = event.value;
+        result = files_simple(FILE_NOTE_UNDO, 0, call.process, 1); /* its end, or a close, ends that */
+        if (result != 0)
+            return result;
     }
     return transfer((int32_t)c->a[0], &call, sizeof(call), NULL, 0, 0);
 }

@@ -124,9 +124,9 @@ static int64_t area_policy(uint64_t address, struct policy *out)
 static int64_t node_at(uint64_t address)
 {
     int error = space_fault(own_space(), address, AREA_READ);
-    int node = error == 0 ? space_page_node(own_space(), address) : -EFAULT;
+    int node = error >= 0 ? space_page_node(own_space(), address) : -EFAULT;
 
-    if (error == 0 && node == -EFAULT) /* zeros, of this kernel's memory */
+    if (error >= 0 && node == -EFAULT) /* zeros, of this kernel's memory */
         node = (int)instance.plan.cpus[cpu_self()->number].node;
     return node == -ENOENT ? -EFAULT : node;
 }

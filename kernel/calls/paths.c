@@ -192,64 +192,68 @@ static bool is_alone(void)
     return process_facts_of(thread_current()->group->id, &facts) == 0 && facts.threads == 1;
 }
 
+/* Opens the directory whose name is at user address PATH, for the current thread: *PLACE, with an open. */
+static int64_t open_folder(uint64_t path, struct file_place *place)
+{
+    struct name name = {.directory = NAME_FOLDER};
+    struct name_result opened;
+    int64_t error;
+    char *text = files_path(path, &error);
+
+    if (text == NULL)
+        return error;
+    name.path = text;
+    error = name_open(thread_current()->group, &name, OPEN_PATH | OPEN_DIRECTORY, 0, &opened);
+    name_result_free(&opened);
+    heap_free(text, PATH_MAX);
+    if (error == 0)
+        *place = opened.place;
+    return error;
+}
+
 /* The root goes along with each message (kernel/fs/tree.md), so it is of a thread, and that of all only while there is
  * one. The process's table keeps it. */
 int64_t call_chroot(struct call *c)
 {
     struct credentials *credentials = &thread_current()->context.credentials;
-    struct name name = {.directory = NAME_FOLDER};
-    struct name_result opened;
-    int64_t error;
-    char *text = files_path(c->a[0], &error);
+    struct file_place place;
+    int64_t error = open_folder(c->a[0], &place);
 
-    if (text == NULL)
-        return error;
-    name.path = text;
-    error = name_open(thread_current()->group, &name, OPEN_PATH | OPEN_DIRECTORY, 0, &opened);
-    name_result_free(&opened);
-    heap_free(text, PATH_MAX);
     if (error != 0)
         return error;
-    error = may_enter(&opened.place);
+    error = may_enter(&place);
     if (error == 0)
         error = credentials_need_root();
-    if (error == 0 && (!is_of_tree(&opened.place) || !is_alone()))
+    if (error == 0 && (!is_of_tree(&place) || !is_alone()))
         error = -EINVAL; /* below /proc, or in a shared folder; or there are other threads */
     if (error == 0)
-        error = files_simple(FILE_SET_ROOT, -1, (int64_t)opened.place.id, opened.place.kernel);
+        error = files_simple(FILE_SET_ROOT, -1, (int64_t)place.id, place.kernel);
     else
-        file_drop(opened.place.kernel, opened.place.id);
+        file_drop(place.kernel, place.id);
     if (error == -ENOSPC) {
-        file_drop(opened.place.kernel, opened.place.id);
+        file_drop(place.kernel, place.id);
         error = -ENOMEM;
     }
     if (error == 0)
-        credentials->root = opened.place.id;
+        credentials->root = place.id;
     return error;
 }
 
 int64_t call_chdir(struct call *c)
 {
-    struct name name = {.directory = NAME_FOLDER};
-    struct name_result opened;
-    int64_t error;
-    char *text = files_path(c->a[0], &error);
+    struct file_place place;
+    int64_t error = open_folder(c->a[0], &place);
 
-    if (text == NULL)
-        return error;
-    name.path = text;
-    error = name_open(thread_current()->group, &name, OPEN_PATH | OPEN_DIRECTORY, 0, &opened);
-    name_result_free(&opened);
-    heap_free(text, PATH_MAX);
     if (error == 0) {
-        error = may_enter(&opened.place);
+        error = may_enter(&place);
         if (error != 0)
-            file_drop(opened.place.kernel, opened.place.id);
+            file_drop(place.kernel, place.id);
     }
-    if (error == 0)
-        error = files_simple(FILE_SET_FOLDER, -1, (int64_t)opened.place.id, opened.place.kernel);
+    if (error != 0)
+        return error;
+    error = files_simple(FILE_SET_FOLDER, -1, (int64_t)place.id, place.kernel);
     if (error == -ENOSPC) {
-        file_drop(opened.place.kernel, opened.place.id);
+        file_drop(place.kernel, place.id);
         error = -ENOMEM;
     }
     return error;

@@ -150,7 +150,7 @@ static void tell_parent(uint32_t parent, uint32_t child, uint32_t group)
     struct msg_process_result result;
 
     if (parent != PROCESS_INIT)
-        process_call(&call, &result);
+        process_call_surely(&call, &result);
 }
 
 int64_t call_setpgid(struct call *c)

@@ -6,6 +6,7 @@
 #include "mm/heap.h"
 #include "mm/space.h"
 #include "tasks/credentials.h"
+#include "tasks/facts.h"
 
 #define VECTORS_MAX 1024u /* as Linux's UIO_MAXIOV */
 #define TOTAL_MAX 0x7ffff000ull
@@ -113,6 +114,22 @@ static int64_t transfer_all(struct msg_reach *part, struct side *own, struct sid
     return total > 0 ? (int64_t)total : done < 0 ? done : 0;
 }
 
+/* May the caller look at PART's process? If only for its users, then only while it runs this program. */
+static int64_t check(struct msg_reach *part)
+{
+    const struct thread *self = thread_current();
+    struct process_facts facts;
+    int error;
+
+    if (!credentials_root(&self->context.credentials) && part->process != self->group->id) {
+        error = process_facts_of(part->process, &facts); /* first, so that no exec comes between */
+        if (error != 0)
+            return error;
+        part->program = facts.program_ns;
+    }
+    return credentials_may_reach(part->process, true);
+}
+
 static int64_t process_vm(const struct call *c, uint32_t operation)
 {
     struct msg_reach part = {.process = (uint32_t)c->a[0], .operation = operation};
@@ -127,7 +144,7 @@ static int64_t process_vm(const struct call *c, uint32_t operation)
     if (result == 0 && (int32_t)c->a[0] <= 0)
         result = -ESRCH;
     if (result == 0 && other.count > 0)
-        result = credentials_may_reach(part.process, true);
+        result = check(&part);
     if (result == 0) {
         buffer = heap_alloc(REACH_MAX);
         result = buffer != NULL ? transfer_all(&part, &own, &other, buffer) : -ENOMEM;

@@ -28,9 +28,6 @@
 #define AFFINITY_WORDS (CPUS_MAX / 64)
 #define SECOND 1000000000ull
 #define CLOCK_TICK 10000000ull /* ns */
-#define RUSAGE_SELF 0
-#define RUSAGE_CHILDREN (-1)
-#define RUSAGE_THREAD 1
 
 struct attr { /* struct sched_attr of linux/sched/types.h */
     uint32_t size;
@@ -51,10 +48,12 @@ static int64_t with_thread(uint32_t tid, struct msg_thread_call *call, struct ms
 
 static int64_t set_policy(uint32_t tid, const struct policy_wish *wish)
 {
+    struct policy_wish from = *wish;
     struct msg_thread_call call = {.operation = THREAD_SET_POLICY};
     struct msg_thread_result result;
 
-    memcpy(call.words, wish, sizeof(*wish));
+    from.user = thread_current()->context.credentials.euid;
+    memcpy(call.words, &from, sizeof(from));
     return with_thread(tid, &call, &result);
 }
 
@@ -262,9 +261,8 @@ int64_t call_setpriority(struct call *c)
         nice = FAIR_NICE_MIN;
     if (nice > FAIR_NICE_MAX)
         nice = FAIR_NICE_MAX;
-    if (credentials_need_root() != 0 && nice < thread_current()->context.nice)
-        return -EACCES;
     call.words[0] = (uint32_t)(nice + 20);
+    call.words[1] = thread_current()->context.credentials.euid;
     return with_thread((uint32_t)c->a[1], &call, &result);
 }
 
@@ -334,6 +332,7 @@ int64_t call_sched_setaffinity(struct call *c)
     if (user_read(words, c->a[2], size) != 0)
         return -EFAULT;
     memcpy(call.words, words, sizeof(words));
+    call.words[AFFINITY_WORDS] = self->context.credentials.euid;
     moves = with_thread((uint32_t)c->a[0], &call, &result);
     if (moves != 1)
         return moves;
@@ -364,62 +363,6 @@ int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds)
     if (id >= 0 || ((uint32_t)id & CPU_CLOCK_KIND) != CPU_CLOCK_USER)
         *nanoseconds += usage.system_ns;
     return 0;
-}
-
-struct linux_rusage {
-    int64_t user_s, user_us, system_s, system_us;
-    int64_t resident; /* KiB */
-    int64_t unused[3];
-    int64_t minor_faults, major_faults;
-    int64_t rest[8];
-};
-
-_Static_assert(sizeof(struct linux_rusage) == 144, "Linux ABI");
-
-/* Faults of the process on all kernels: minor ones were answered on one, major ones asked others. */
-static void count_faults(uint32_t id, struct linux_rusage *out)
-{
-    int error;
-    struct process_survey *survey = survey_process(id, false, &error);
-
-    if (survey == NULL)
-        return;
-    out->resident = (int64_t)(survey->resident * (PAGE_SIZE / 1024));
-    out->minor_faults = (int64_t)survey->stats.faults_local;
-    out->major_faults = (int64_t)survey->stats.fetches;
-    survey_free(survey);
-}
-
-int64_t call_getrusage(struct call *c)
-{
-    const struct thread *self = thread_current();
-    struct linux_rusage out = {0};
-    uint64_t user, system;
-    struct usage usage;
-    int error;
-
-    switch ((int32_t)c->a[0]) {
-    case RUSAGE_SELF:
-    case RUSAGE_CHILDREN:
-        error = usage_of(self->group->id, &usage);
-        if (error != 0)
-            return error;
-        user = (int32_t)c->a[0] == RUSAGE_SELF ? usage.user_ns : usage.children_user_ns;
-        system = (int32_t)c->a[0] == RUSAGE_SELF ? usage.system_ns : usage.children_system_ns;
-        break;
-    case RUSAGE_THREAD:
-        sched_cpu_time(thread_current(), &user, &system);
-        break;
-    default:
-        return -EINVAL;
-    }
-    if ((int32_t)c->a[0] == RUSAGE_SELF)
-        count_faults(self->group->id, &out);
-    out.user_s = (int64_t)(user / SECOND);
-    out.user_us = (int64_t)(user % SECOND / 1000);
-    out.system_s = (int64_t)(system / SECOND);
-    out.system_us = (int64_t)(system % SECOND / 1000);
-    return user_write(c->a[1], &out, sizeof(out));
 }
 
 int64_t call_times(struct call *c)

@@ -26,9 +26,12 @@
 int64_t socket_do(int64_t fd, struct socket_call *call, size_t size, struct socket_result *result, size_t room,
                   bool dont_wait, const char *why, struct file_answer *answer)
 {
+    const struct credentials *own = &thread_current()->context.credentials;
     int64_t value;
 
-    call->pid = thread_current()->group->id;
+    if ((call->flags & MESSAGE_CREDENTIALS) == 0)
+        call->user = (struct socket_user){thread_current()->group->id, own->uid, own->gid};
+    call->acting = (struct socket_user){thread_current()->group->id, own->euid, own->egid};
     for (;;) {
         value = anonymous_call(fd, SPECIAL_SOCKET, 0, call, size, result, room, answer);
         if (value != -EAGAIN || (answer->flags & FILE_MAY_WAIT) == 0 || dont_wait)
@@ -219,15 +222,17 @@ int64_t call_socket(struct call *c)
 
 int64_t call_socketpair(struct call *c)
 {
-    uint32_t words[2] = {0, thread_current()->group->id}, flags;
+    const struct credentials *own = &thread_current()->context.credentials;
+    struct socket_pair_start start = {0, {thread_current()->group->id, own->euid, own->egid}};
+    uint32_t flags;
     int32_t fds[2];
-    int64_t error = check_kind((uint32_t)c->a[0], (uint32_t)c->a[1], (int32_t)c->a[2], &words[0], &flags);
+    int64_t error = check_kind((uint32_t)c->a[0], (uint32_t)c->a[1], (int32_t)c->a[2], &start.type, &flags);
 
     if (error != 0)
         return error == -EAFNOSUPPORT && (uint32_t)c->a[0] == 2 ? -EAFNOSUPPORT : error;
     if (!user_range(c->a[3], sizeof(fds)))
         return -EFAULT;
-    error = anonymous_new(ANONYMOUS_SOCKET_PAIR, flags, words, sizeof(words), fds);
+    error = anonymous_new(ANONYMOUS_SOCKET_PAIR, flags, &start, sizeof(start), fds);
     if (error < 0)
         return error;
     if (user_write(c->a[3], fds, sizeof(fds)) != 0) {

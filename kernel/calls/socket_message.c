@@ -7,6 +7,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files.h"
 #include "kernel/calls/socket.h"
+#include "kernel/calls/spans.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
@@ -29,10 +30,6 @@
 #define SECOND 1000000000ull
 #define CREDENTIALS_SIZE 12u
 
-struct span { /* struct iovec */
-    uint64_t address, size;
-};
-
 struct message { /* struct msghdr */
     uint64_t name;
     uint32_t name_size, pad;
@@ -54,72 +51,47 @@ struct control_head { /* struct cmsghdr */
 /* What is being sent or received. */
 struct transfer {
     int64_t fd;
-    struct span *spans;
-    uint32_t count;  /* of them */
-    uint32_t index;  /* the one where the next byte goes, or comes from */
-    uint64_t offset; /* in it */
+    struct spans spans;
     uint64_t total;
     uint64_t done;
 };
 
-/* Moves SIZE bytes between BUFFER and the spans. -EFAULT. */
-static int move(struct transfer *t, uint8_t *buffer, uint64_t size, bool out)
-{
-    while (size > 0) {
-        const struct span *span = &t->spans[t->index];
-        uint64_t part = span->size - t->offset < size ? span->size - t->offset : size;
-        int error = 0;
-
-        if (part > 0)
-            error = out ? user_write(span->address + t->offset, buffer, part)
-                        : user_read(buffer, span->address + t->offset, part);
-        if (error != 0)
-            return error;
-        buffer += part;
-        size -= part;
-        t->offset += part;
-        if (t->offset == span->size) {
-            t->index++;
-            t->offset = 0;
-        }
-    }
-    return 0;
-}
-
 /* Reads the spans of MESSAGE; to be ended also when it fails. */
 static int64_t transfer_begin(struct transfer *t, int64_t fd, const struct message *message)
 {
-    *t = (struct transfer){.fd = fd, .count = (uint32_t)message->count};
+    struct span *list;
+
+    *t = (struct transfer){.fd = fd, .spans = {.count = (uint32_t)message->count}};
     if (message->count > IOV_MAX)
         return -EMSGSIZE;
-    t->spans = heap_alloc(t->count * sizeof(struct span) + 1);
-    if (t->spans == NULL)
+    list = heap_alloc(message->count * sizeof(*list) + 1);
+    if (list == NULL)
         return -ENOMEM;
-    if (user_read(t->spans, message->spans, t->count * sizeof(struct span)) != 0)
+    t->spans.list = list;
+    if (user_read(list, message->spans, message->count * sizeof(*list)) != 0)
         return -EFAULT;
-    for (uint32_t i = 0; i < t->count; i++) {
-        if ((int64_t)t->spans[i].size < 0)
+    for (uint32_t i = 0; i < t->spans.count; i++) {
+        if ((int64_t)list[i].size < 0)
             return -EINVAL;
-        if (!user_range(t->spans[i].address, t->spans[i].size))
+        if (!user_range(list[i].address, list[i].size))
             return -EFAULT;
-        t->total += t->spans[i].size < TRANSFER_MAX - t->total ? t->spans[i].size : TRANSFER_MAX - t->total;
+        t->total += list[i].size < TRANSFER_MAX - t->total ? list[i].size : TRANSFER_MAX - t->total;
     }
     return 0;
 }
 
 static void transfer_end(struct transfer *t)
 {
-    if (t->spans != NULL)
-        heap_free(t->spans, t->count * sizeof(struct span) + 1);
+    if (t->spans.list != NULL)
+        spans_free(&t->spans);
 }
 
 /* --- sending --- */
 
-/* The descriptors in one piece of control data; PID is the sender that it claims to be. */
+/* One piece of control data: descriptors, or who sends, which goes to CALL. */
 static int64_t read_piece(const struct control_head *head, const uint8_t *data, size_t size, int32_t *fds,
-                          uint32_t *count)
+                          uint32_t *count, struct socket_call *call)
 {
-    uint32_t credentials[3];
     uint32_t more = (uint32_t)(size / sizeof(int32_t));
 
     if (head->level != SOL_SOCKET)
@@ -133,11 +105,12 @@ static int64_t read_piece(const struct control_head *head, const uint8_t *data, 
     }
     if (head->type != SCM_CREDENTIALS || size != CREDENTIALS_SIZE)
         return -EINVAL;
-    memcpy(credentials, data, sizeof(credentials));
-    return credentials[0] == thread_current()->group->id && credentials[1] == 0 && credentials[2] == 0 ? 0 : -EPERM;
+    memcpy(&call->user, data, sizeof(call->user));
+    call->flags |= MESSAGE_CREDENTIALS;
+    return socket_sender(&call->user);
 }
 
-static int64_t read_control(const struct message *message, int32_t *fds, uint32_t *count)
+static int64_t read_control(const struct message *message, int32_t *fds, uint32_t *count, struct socket_call *call)
 {
     size_t size = message->control_size;
     uint8_t *bytes;
@@ -161,7 +134,7 @@ static int64_t read_control(const struct message *message, int32_t *fds, uint32_
             error = -EINVAL;
             break;
         }
-        error = read_piece(&head, bytes + at + sizeof(head), head.size - sizeof(head), fds, count);
+        error = read_piece(&head, bytes + at + sizeof(head), head.size - sizeof(head), fds, count, call);
         if ((head.size + 7) / 8 * 8 > size - at)
             break;
         at += (head.size + 7) / 8 * 8;
@@ -201,7 +174,7 @@ static int64_t send_all(struct transfer *t, struct socket_call *call, const stru
     do {
         uint64_t part = t->total - t->done < chunk ? t->total - t->done : chunk;
 
-        if (move(t, memory + head, part, false) != 0) {
+        if (spans_move(&t->spans, memory + head, part, false) != 0) {
             error = -EFAULT;
             break;
         }
@@ -234,7 +207,7 @@ static int64_t send_message(int64_t fd, const struct message *message, uint32_t 
     struct socket_call call = {.operation = SOCKET_SEND};
     struct file_place *places = NULL;
     int32_t *fds = heap_alloc(SOCKET_FILES_MAX * (sizeof(int32_t) + sizeof(*places)));
-    struct transfer t = {.spans = NULL};
+    struct transfer t = {.total = 0};
     int64_t error = (flags & MSG_OOB) != 0 ? -EOPNOTSUPP : 0;
     uint32_t count = 0;
 
@@ -248,7 +221,7 @@ static int64_t send_message(int64_t fd, const struct message *message, uint32_t 
     if (error == 0)
         error = transfer_begin(&t, fd, message);
     if (error == 0)
-        error = read_control(message, (int32_t *)(places + SOCKET_FILES_MAX), &count);
+        error = read_control(message, (int32_t *)(places + SOCKET_FILES_MAX), &count, &call);
     if (error == 0 && count > 0)
         error = socket_share((int32_t *)(places + SOCKET_FILES_MAX), count, places);
     if (error == 0) {
@@ -269,7 +242,7 @@ int64_t call_sendto(struct call *c)
     struct span span = {c->a[1], c->a[2]};
     struct message message = {.name = c->a[4], .name_size = (uint32_t)c->a[5]};
     struct socket_call call = {.operation = SOCKET_SEND};
-    struct transfer t = {.fd = (int32_t)c->a[0], .spans = &span, .count = 1, .total = c->a[2]};
+    struct transfer t = {.fd = (int32_t)c->a[0], .spans = {.list = &span, .count = 1}, .total = c->a[2]};
     int64_t error = 0;
 
     if (t.total > TRANSFER_MAX)
@@ -333,19 +306,23 @@ static int64_t put_piece(struct control *control, int32_t type, const void *data
     return 0;
 }
 
-static int64_t put_control(struct control *control, const struct socket_result *result, const struct file_place *places,
-                           uint32_t flags)
+static int64_t put_sender(struct control *control, const struct socket_result *result)
 {
-    uint32_t credentials[3] = {result->pid, 0, 0};
+    const struct socket_user *user = &result->user;
+
+    return (result->flags & MESSAGE_CREDENTIALS) != 0 ? put_piece(control, SCM_CREDENTIALS, user, sizeof(*user)) : 0;
+}
+
+static int64_t put_files(struct control *control, const struct socket_result *result, const struct file_place *places,
+                         uint32_t flags)
+{
     int32_t fds[SOCKET_FILES_MAX];
     uint64_t room;
     uint32_t most;
-    int64_t error = 0, ignored;
+    int64_t ignored;
 
-    if ((result->flags & MESSAGE_CREDENTIALS) != 0)
-        error = put_piece(control, SCM_CREDENTIALS, credentials, sizeof(credentials));
     if (result->files == 0)
-        return error;
+        return 0;
     room = piece_room(control) / sizeof(int32_t);
     most = room < result->files ? (uint32_t)room : result->files;
     if (most < result->files) {
@@ -355,7 +332,7 @@ static int64_t put_control(struct control *control, const struct socket_result *
     most = socket_install(places, most, (flags & MSG_CMSG_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0, fds, &ignored);
     if (ignored != 0)
         control->cut = true; /* as Linux: those that there was room for */
-    return error == 0 && most > 0 ? put_piece(control, SCM_RIGHTS, fds, most * sizeof(int32_t)) : error;
+    return most > 0 ? put_piece(control, SCM_RIGHTS, fds, most * sizeof(int32_t)) : 0;
 }
 
 /* Receives what comes first, to RESULT, places and data. */
@@ -364,7 +341,14 @@ static int64_t receive_some(struct transfer *t, struct socket_result *result, si
 {
     struct socket_call call = {
         .operation = SOCKET_RECEIVE, .flags = flags & (MESSAGE_PEEK | MESSAGE_CUT), .a = bytes, .b = files};
+    uint64_t good = spans_reach(&t->spans, bytes);
     struct file_answer answer;
+
+    if (good < bytes) {
+        call.flags |= MESSAGE_FIT;
+        call.a = (uint32_t)good;
+        call.asked = bytes;
+    }
 
     return socket_do(t->fd, &call, sizeof(call), result, room, (flags & MESSAGE_DONT_WAIT) != 0,
                      "a message of a socket", &answer);
@@ -379,6 +363,7 @@ static int64_t receive_all(struct transfer *t, struct control *control, uint32_t
     uint64_t chunk;
     struct socket_result *result;
     size_t head;
+    bool lost = false; /* what was received has not all come to the program */
     int64_t error = 0;
 
     if (files > SOCKET_FILES_MAX)
@@ -392,24 +377,28 @@ static int64_t receive_all(struct transfer *t, struct control *control, uint32_t
         uint64_t part = t->total - t->done < chunk ? t->total - t->done : chunk;
         const struct file_place *places = (const struct file_place *)(result + 1);
 
-        error = receive_some(t, result, head + chunk, t->done == 0 ? files : 0, (uint32_t)part, flags);
+        error = receive_some(t, result, head + chunk, files, (uint32_t)part, flags);
         if (error != 0)
             break;
         if (t->done == 0)
             *first = *result;
-        if (move(t, (uint8_t *)(uintptr_t)(places + result->files), result->size, true) != 0)
+        first->files = result->files;
+        first->flags |= result->flags & MESSAGE_CONTROL_CUT;
+        if (spans_move(&t->spans, (uint8_t *)(uintptr_t)(places + result->files), result->size, true) != 0)
             error = -EFAULT;
         if (t->done == 0 && error == 0)
-            error = put_control(control, result, places, flags);
+            error = put_sender(control, result);
+        if (error == 0)
+            error = put_files(control, result, places, flags);
         else if (result->files > 0)
             socket_drop(places, result->files);
         t->done += result->size;
+        lost = error != 0;
     } while (error == 0 && (flags & (MSG_WAITALL | MESSAGE_PEEK)) == MSG_WAITALL && t->done < t->total &&
-             result->size > 0 && first->files == 0 && (first->flags & MESSAGE_CUT) == 0 && is_stream(t->fd));
+             result->size > 0 && first->files == 0 && (first->flags & (MESSAGE_CUT | MESSAGE_CONTROL_CUT)) == 0 &&
+             is_stream(t->fd));
     heap_free(result, head + chunk);
-    if (error != 0 && t->done == 0)
-        return error;
-    if (error == -EFAULT)
+    if (error != 0 && (t->done == 0 || lost))
         return error;
     return (flags & MESSAGE_CUT) != 0 && first->length > t->done ? first->length : (int64_t)t->done;
 }
@@ -462,7 +451,7 @@ int64_t call_recvmsg(struct call *c)
 int64_t call_recvfrom(struct call *c)
 {
     struct span span = {c->a[1], c->a[2]};
-    struct transfer t = {.fd = (int32_t)c->a[0], .spans = &span, .count = 1, .total = c->a[2]};
+    struct transfer t = {.fd = (int32_t)c->a[0], .spans = {.list = &span, .count = 1}, .total = c->a[2]};
     struct socket_result first = {.flags = 0};
     struct control none = {.room = 0};
     uint32_t flags = (uint32_t)c->a[3], room = 0;

@@ -10,6 +10,7 @@
 #include "tasks/wire.h"
 
 #define SECOND 1000000000ull
+#define LOADS_SHIFT 16u /* of loads: SI_LOAD_SHIFT */
 
 struct linux_sysinfo { /* sysinfo(2) */
     int64_t uptime;
@@ -27,8 +28,14 @@ int64_t call_sysinfo(struct call *c)
 {
     struct linux_sysinfo info = {.unit = 1};
     struct report_machine machine;
+    struct report_load load;
+    int64_t error = report_load(&load);
 
+    if (error != 0)
+        return error;
     report_machine(&machine);
+    for (uint32_t i = 0; i < LOAD_AVERAGES; i++)
+        info.loads[i] = load.average[i] >> (LOAD_UNIT_SHIFT - LOADS_SHIFT);
     info.uptime = (int64_t)(clock_now() / SECOND);
     info.total_ram = machine.frames * PAGE_SIZE;
     info.free_ram = machine.free * PAGE_SIZE;

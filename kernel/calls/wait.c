@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/pidfd.h"
+#include "kernel/calls/rusage.h"
 #include "kernel/lib/string.h"
 #include "mm/space.h"
 #include "tasks/process.h"
@@ -18,19 +19,36 @@
 #define WUNTRACED 2u
 #define WCONTINUED 8u
 
-static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_process_result *result)
+/* CHILD was waited for: what it has done counts for process ID, its parent, from now on. */
+static void take_account(uint32_t id, uint32_t child, struct account_used *used)
+{
+    struct msg_process_call read = {.id = child, .operation = PROCESS_ENDED_IO};
+    struct msg_process_call reap = {.id = child, .operation = PROCESS_REAPED};
+    struct msg_process_call add = {.id = id, .operation = PROCESS_ADD_USED};
+    struct msg_process_result io, end;
+
+    if (process_call_surely(&read, &io) != 0 || process_call_surely(&reap, &end) != 0)
+        return;
+    *used = add.used = end.used;
+    process_call_surely(&add, &end);
+    add.operation = PROCESS_ADD_IO;
+    add.io = io.io;
+    process_call_surely(&add, &end);
+}
+
+/* *USED: by a child that has ended. */
+static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_process_result *result,
+                          struct account_used *used)
 {
     uint32_t id = thread_current()->group->id;
     struct msg_process_call call = {.id = id, .operation = PROCESS_WAIT, .a = selector, .b = options};
 
+    *used = (struct account_used){.peak = 0};
     for (;;) {
         int64_t error = process_call(&call, result);
 
         if (result->reaped != 0) {
-            struct msg_process_call reap = {.id = result->child, .operation = PROCESS_REAPED};
-            struct msg_process_result none;
-
-            process_call_surely(&reap, &none);
+            take_account(id, result->child, used);
         }
         if (error != 0 || result->child != 0 || (options & WAIT_NO_HANG) != 0)
             return error;
@@ -40,24 +58,10 @@ static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_proces
     }
 }
 
-struct linux_rusage {
-    int64_t user_s, user_us, system_s, system_us;
-    int64_t rest[14];
-};
-
-static int64_t give_rusage(uint64_t address, uint64_t user_ns, uint64_t system_ns)
-{
-    struct linux_rusage usage = {.user_s = (int64_t)(user_ns / 1000000000u),
-                                 .user_us = (int64_t)(user_ns % 1000000000u / 1000),
-                                 .system_s = (int64_t)(system_ns / 1000000000u),
-                                 .system_us = (int64_t)(system_ns % 1000000000u / 1000)};
-
-    return user_write(address, &usage, sizeof(usage));
-}
-
 int64_t call_wait4(struct call *c)
 {
     struct msg_process_result result;
+    struct account_used used;
     int32_t pid = (int32_t)c->a[0];
     uint64_t options = WAIT_EXITED | (c->a[2] & (WAIT_NO_THREAD | WAIT_ALL | WAIT_CLONE)) |
                        ((c->a[2] & WNOHANG) != 0 ? WAIT_NO_HANG : 0) | ((c->a[2] & WUNTRACED) != 0 ? WAIT_STOPPED : 0) |
@@ -73,12 +77,12 @@ int64_t call_wait4(struct call *c)
         selector = (uint64_t)SELECT_PROCESS << 32 | (uint32_t)pid;
     else if (pid != -1)
         selector = (uint64_t)SELECT_GROUP << 32 | (uint32_t)-pid;
-    error = wait_child(selector, options, &result);
+    error = wait_child(selector, options, &result, &used);
     if (error != 0 || result.child == 0)
         return error;
     if (c->a[1] != 0 && user_write(c->a[1], &result.status, sizeof(result.status)) != 0)
         return -EFAULT;
-    if (c->a[3] != 0 && give_rusage(c->a[3], result.user_ns, result.system_ns) != 0)
+    if (c->a[3] != 0 && rusage_write(c->a[3], result.user_ns, result.system_ns, &used) != 0)
         return -EFAULT;
     return result.child;
 }
@@ -88,6 +92,7 @@ int64_t call_waitid(struct call *c)
     const uint64_t known = WAIT_NO_HANG | WAIT_STOPPED | WAIT_EXITED | WAIT_CONTINUED | WAIT_NO_REAP | WAIT_NO_THREAD |
                            WAIT_ALL | WAIT_CLONE;
     struct msg_process_result result;
+    struct account_used used;
     uint64_t options = c->a[3] & UINT32_MAX;
     uint64_t selector;
     struct pidfd_facts facts;
@@ -125,7 +130,7 @@ int64_t call_waitid(struct call *c)
     default:
         return -EINVAL;
     }
-    error = wait_child(selector, nonblock ? options | WAIT_NO_HANG : options, &result);
+    error = wait_child(selector, nonblock ? options | WAIT_NO_HANG : options, &result, &used);
     if (error == 0 && nonblock && result.child == 0)
         error = -EAGAIN;
     if (error != 0)
@@ -141,7 +146,7 @@ int64_t call_waitid(struct call *c)
     }
     if (c->a[2] != 0 && user_write(c->a[2], user, sizeof(user)) != 0)
         return -EFAULT;
-    if (c->a[4] != 0 && result.child != 0 && give_rusage(c->a[4], result.user_ns, result.system_ns) != 0)
+    if (c->a[4] != 0 && result.child != 0 && rusage_write(c->a[4], result.user_ns, result.system_ns, &used) != 0)
         return -EFAULT;
     return 0;
 }

@@ -20,6 +20,7 @@ static int make(uint32_t what, uint32_t flags, const void *data, size_t size, st
 {
     struct event_start start;
     uint64_t set;
+    struct socket_pair_start pair;
     uint32_t words[2];
 
     made[1] = NULL;
@@ -57,11 +58,13 @@ static int make(uint32_t what, uint32_t flags, const void *data, size_t size, st
         break;
     case ANONYMOUS_SOCKET:
     case ANONYMOUS_SOCKET_PAIR:
-        if (size != sizeof(words))
+        if (size != (what == ANONYMOUS_SOCKET_PAIR ? sizeof(pair) : sizeof(words)))
             return -EPROTO;
+        if (what == ANONYMOUS_SOCKET_PAIR) {
+            memcpy(&pair, data, sizeof(pair));
+            return socket_create_pair(pair.type, flags, &pair.user, made);
+        }
         memcpy(words, data, sizeof(words));
-        if (what == ANONYMOUS_SOCKET_PAIR)
-            return socket_create_pair(words[0], flags, words[1], made);
         made[0] = socket_create(words[0], flags);
         break;
     case ANONYMOUS_PTY:
@@ -153,8 +156,10 @@ int64_t anonymous_operate(struct file *file, const struct file_request *request,
         return file->kind->poll == NULL ? -EPERM : 0;
     if ((file->flags & OPEN_PATH) != 0)
         return -EBADF;
+    if (request->extra == SPECIAL_SOCKET && !file->kind->socket)
+        return -ENOTSOCK;
     if (file->kind->operate == NULL)
-        return request->extra == SPECIAL_SOCKET ? -ENOTSOCK : -EINVAL;
+        return -EINVAL;
     return file->kind->operate(file, request, data, size, result, room, answer);
 }
 

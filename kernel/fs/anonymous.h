@@ -18,7 +18,7 @@ enum anonymous {
     ANONYMOUS_EPOLL,       /* no data */
     ANONYMOUS_SOCKET,      /* data: uint32_t type */
     ANONYMOUS_PROCESS,     /* data: uint32_t process, whose home the kernel is */
-    ANONYMOUS_SOCKET_PAIR, /* data: uint32_t type, then the caller's process */
+    ANONYMOUS_SOCKET_PAIR, /* data: struct socket_pair_start */
     ANONYMOUS_WATCH,       /* no data; kernel 0 */
     ANONYMOUS_PTY,         /* data: uint32_t flags of open, user; a master. Kernel 0 */
     ANONYMOUS_TERMINAL     /* data: uint32_t flags of open, session: that one's terminal. Kernel 0 */
@@ -36,7 +36,14 @@ enum file_special {
     SPECIAL_PROCESS_SIGNAL, /* data: struct signal_info */
     SPECIAL_SOCKET,         /* data: struct socket_call and more; result data: struct socket_result and more */
     SPECIAL_WATCH,          /* data: struct watch_change; result data: int32_t, the watch, if one was made or changed */
-    SPECIAL_QUEUE           /* data: struct mqueue_call and more; result data: kernel/fs/mqueue.h */
+    SPECIAL_QUEUE,          /* data: struct mqueue_call and more; result data: kernel/fs/mqueue.h */
+    SPECIAL_PIPE_TAKE,      /* argument: bytes; result data: what is next in a pipe, and is held. splice.md */
+    SPECIAL_PIPE_TAKEN,     /* argument: bytes of that; it is held no more */
+    SPECIAL_PIPE_LOOK,      /* argument: bytes; result data: what is next in a pipe */
+    SPECIAL_PIPE_ROOM,      /* argument: bytes; result data: uint64_t, room for how many of them is held */
+    SPECIAL_PIPE_PUT,       /* data: bytes for that room; it is held no more */
+    SPECIAL_PIPE_FIT        /* argument: bytes; result data: as a read of so many, of which there is too little room for
+                               the last: whole parts that fit (partly.h). -EFAULT: not the first */
 };
 
 void anonymous_init(void);

@@ -384,7 +384,7 @@ static int64_t epoll_operate(struct file *file, const struct file_request *reque
         memcpy(&asked, data, sizeof(asked));
         return look(file->state, &asked, room, result);
     default:
-        return request->extra == SPECIAL_SOCKET ? -ENOTSOCK : -EINVAL;
+        return -EINVAL;
     }
 }
 

@@ -19,7 +19,8 @@ struct question {
 
 static bool far_due(const struct epoll_far *far)
 {
-    return far->count > 0 && (!far->armed || __atomic_load_n(&far->told, __ATOMIC_ACQUIRE));
+    return far->count > 0 &&
+           (!far->armed || far->changes != far->asked || __atomic_load_n(&far->told, __ATOMIC_ACQUIRE));
 }
 
 bool epoll_far_due(const struct epoll *epoll)
@@ -129,7 +130,7 @@ static bool question_make(struct question *q, const struct epoll_far *far)
 static void question_fill(struct question *q, struct epoll *epoll, const struct epoll_far *far)
 {
     struct poll_item *items = (struct poll_item *)(q->message + 1);
-    uint32_t count = 0;
+    uint32_t count = 0, arm = POLL_ARM_TELL;
 
     for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
         list_for_each(node, &epoll->buckets[i]) {
@@ -142,9 +143,11 @@ static void question_fill(struct question *q, struct epoll *epoll, const struct 
                                               .events = item->events & ~EPOLL_FLAGS,
                                               .edge = (item->events & EPOLL_EDGE) != 0 && item->seen != 0};
             q->fds[count++] = item->fd;
+            if ((item->events & EPOLL_EDGE) != 0)
+                arm = POLL_ARM_KEEP; /* what comes before the next question is an edge, too */
         }
     }
-    *q->message = (struct msg_file_poll){.cookie = far->ticket.cookie, .count = count, .arm = 1};
+    *q->message = (struct msg_file_poll){.cookie = far->ticket.cookie, .count = count, .arm = arm};
 }
 
 /* [s] What FAR has answered. */
@@ -182,35 +185,40 @@ static void question_take(const struct question *q, struct epoll *epoll, struct 
 /* Asks FAR. Holds the right to, and no lock. */
 static int64_t ask(struct epoll *epoll, struct epoll_far *far, uint32_t max, struct epoll_found *out)
 {
-    uint64_t before = far->ticket.cookie, changes;
+    uint64_t before = far->ticket.cookie;
     struct question q = {.message = NULL};
     int64_t ready = -ENOMEM;
-    bool closed;
+    bool closed, relied = false;
 
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && question_make(&q, far)) {
         poll_ticket_end(&far->ticket);
+        relied = far->armed && !__atomic_load_n(&far->told, __ATOMIC_ACQUIRE);
         poll_ticket_begin(&far->ticket);
         __atomic_store_n(&far->told, false, __ATOMIC_RELEASE);
+        far->armed = false; /* who looks meanwhile waits for the answer */
+        far->asked = far->changes;
         question_fill(&q, epoll, far);
     }
-    changes = far->changes;
     spin_unlock(&epoll->scan);
     if (closed)
         return 0;
+    if (q.message == NULL)
+        return -ENOMEM; /* others may wait for what the last question has left */
+    ready = poll_look(far->kernel, q.message, q.states);
     if (before != 0)
-        poll_disarm(far->kernel, before);
-    if (q.message != NULL)
-        ready = poll_look(far->kernel, q.message, q.states);
+        poll_disarm(far->kernel, before); /* now, so that files of both always count events */
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && ready >= 0) {
         question_take(&q, epoll, far, max, out);
-        far->armed = ready == 0 && far->changes == changes;
+        far->armed = ready == 0;
     }
     spin_unlock(&epoll->scan);
     question_free(&q);
+    if (relied && ready != 0)
+        file_event(epoll->file->events); /* what was to wake others has ended, and there is nothing new */
     if (closed) {
         poll_ticket_end(&far->ticket);
         poll_disarm(far->kernel, far->ticket.cookie);

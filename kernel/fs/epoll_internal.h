@@ -19,7 +19,8 @@ struct epoll_far {
     uint32_t kernel;        /* [i] */
     uint32_t count;         /* [s] items */
     uint64_t changes;       /* [s] of its items */
-    bool armed;             /* [s] none was ready when last asked, and it tells */
+    uint64_t asked;         /* [s] of them, when it was last asked */
+    bool armed;             /* [s] none was ready when last asked, and it tells: others may be waiting for that */
     bool told;              /* [a] it has */
     struct poll_ticket ticket;
 };
@@ -75,7 +76,6 @@ struct epoll_far *epoll_far_get(struct epoll *epoll, uint32_t kernel);
 static inline void epoll_far_changed(struct epoll_far *far)
 {
     far->changes++;
-    far->armed = false;
 }
 /* It is closed: no kernel tells it any more. */
 void epoll_far_release(struct epoll *epoll);

@@ -3,7 +3,9 @@
 #include "kernel/fs/fifo.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/anonymous.h"
 #include "kernel/fs/pipe.h"
+#include "kernel/fs/pipe_hold.h"
 #include "kernel/fs/tree_internal.h"
 #include "mm/heap.h"
 
@@ -12,6 +14,7 @@ enum { READER, WRITER };
 struct fifo {
     struct spinlock lock;
     struct pipe_buffer buffer; /* [k] lock */
+    struct pipe_holds holds;   /* [k] lock */
     uint32_t ends[2];          /* [k] lock: files that are open for reading, for writing */
     uint64_t opens[2];         /* [k] lock: how many ever were */
     bool wanted;               /* [k] lock: somebody waits */
@@ -55,10 +58,10 @@ static int64_t fifo_read(struct file *file, void *data, size_t size)
     int64_t result;
 
     spin_lock(&fifo->lock);
-    result = (int64_t)pipe_buffer_take(&fifo->buffer, data, size);
+    result = !pipe_hold_keeps_bytes(&fifo->holds) ? (int64_t)pipe_buffer_take(&fifo->buffer, data, size) : 0;
     if (result > 0) {
         tell = take_wanted_locked(fifo);
-    } else if (fifo->ends[WRITER] != 0) {
+    } else if (fifo->ends[WRITER] != 0 || fifo->holds.reader != 0) {
         fifo->wanted = true;
         result = -EAGAIN;
     }
@@ -76,7 +79,9 @@ static int64_t fifo_write(struct file *file, const void *data, size_t size, uint
 
     spin_lock(&fifo->lock);
     if (fifo->ends[READER] != 0) {
-        if ((file->flags & OPEN_DIRECT) != 0)
+        if (pipe_hold_keeps_room(&fifo->holds))
+            result = 0;
+        else if ((file->flags & OPEN_DIRECT) != 0 && (flags & FILE_STREAM) == 0)
             result = pipe_buffer_put_packets(&fifo->buffer, data, size);
         else
             result = pipe_buffer_put(&fifo->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
@@ -104,13 +109,16 @@ static uint32_t fifo_poll(struct file *file)
 {
     struct fifo *fifo = fifo_of(file);
     uint32_t events = 0;
+    bool reads, writes;
 
     spin_lock(&fifo->lock);
-    if (is_for(file, READER) && pipe_buffer_used(&fifo->buffer) > 0)
+    reads = is_for(file, READER) && !pipe_hold_keeps_bytes(&fifo->holds);
+    writes = is_for(file, WRITER) && !pipe_hold_keeps_room(&fifo->holds);
+    if (reads && pipe_buffer_used(&fifo->buffer) > 0)
         events |= POLL_IN | POLL_IN_NORMAL;
-    if (is_for(file, READER) && fifo->ends[WRITER] == 0 && fifo->opens[WRITER] != file->offset)
+    if (reads && fifo->ends[WRITER] == 0 && fifo->opens[WRITER] != file->offset)
         events |= POLL_HUP; /* writers were there, and have gone */
-    if (is_for(file, WRITER) && pipe_buffer_room(&fifo->buffer) >= PIPE_WHOLE)
+    if (writes && pipe_buffer_room(&fifo->buffer) >= PIPE_WHOLE)
         events |= POLL_OUT | POLL_OUT_NORMAL;
     if (is_for(file, WRITER) && fifo->ends[READER] == 0)
         events |= POLL_ERR;
@@ -133,6 +141,34 @@ static int64_t fifo_control(struct file *file, uint32_t command, void *data)
     if (tell)
         file_event(&fifo->events);
     return result;
+}
+
+/* What a splice does with it. */
+static int64_t fifo_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                            void *result, size_t room, struct file_answer *answer)
+{
+    struct fifo *fifo = fifo_of(file);
+    struct pipe_held held = {.buffer = &fifo->buffer, .holds = &fifo->holds};
+    bool tell = false;
+    int64_t value;
+
+    (void)answer;
+    value = pipe_hold_begin(file, request);
+    if (value != 0)
+        return value;
+    spin_lock(&fifo->lock);
+    held.readers = fifo->ends[READER] != 0;
+    held.writers = fifo->ends[WRITER] != 0;
+    value = pipe_hold_do(&held, file->id, request, data, size, result, room);
+    if (held.moved)
+        tell = take_wanted_locked(fifo);
+    else if (value == -EAGAIN)
+        fifo->wanted = true;
+    spin_unlock(&fifo->lock);
+    if (tell)
+        file_event(&fifo->events);
+    pipe_hold_end(file, request, value);
+    return value;
 }
 
 /* The other end is open, or was since FILE came. */
@@ -172,8 +208,8 @@ static void fifo_forget(struct file *file)
 }
 
 #define BOTH                                                                                                           \
-    .poll = fifo_poll, .control = fifo_control, .opened = fifo_opened, .release = fifo_release, .forget = fifo_forget, \
-    .whole = true, .of_node = true
+    .poll = fifo_poll, .control = fifo_control, .operate = fifo_operate, .opened = fifo_opened,                        \
+    .release = fifo_release, .forget = fifo_forget, .whole = true, .of_node = true
 
 static const struct file_kind kinds[3] = {
     {.read = fifo_read, BOTH},

@@ -64,6 +64,7 @@ struct file_answer;
 
 #define FILE_WHOLE 1u       /* of a write: all of it or nothing, as pipes promise for PIPE_BUF bytes */
 #define FILE_APPEND 2u      /* of a write: at the end, as O_APPEND */
+#define FILE_STREAM 4u      /* of a write: no packet, though others of that file are */
 #define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
 #define FILE_AS_ANY INT64_MIN
 
@@ -107,9 +108,11 @@ struct file_kind {
     int64_t (*opened)(struct file *file); /* a FIFO's: 0, or -EAGAIN until the other end has been opened */
     bool whole;                           /* a write of up to PIPE_BUF bytes is all or nothing */
     bool signals;                         /* a read takes signals of the caller: signalfd_mask has the set */
+    bool socket;                          /* SPECIAL_SOCKET is for it; for others that is -ENOTSOCK */
     bool zeros;                           /* a mapping of it is memory without a file */
     bool of_node;                         /* `state` is a struct node */
     bool waits;    /* what it does may wait, `state` is a struct share_open: a task does it (kernel/fs/later.h) */
+    bool flushes;  /* FILE_LOCK by no task: a process closes a descriptor of it, or ends, and what it has of it goes */
     bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
 };
 

@@ -7,9 +7,9 @@
 #include "kernel/fs/mqueue.h"
 #include "kernel/fs/node.h"
 #include "kernel/fs/permission.h"
+#include "kernel/fs/shm.h"
 #include "kernel/lib/string.h"
 
-#define SLOTS 32768u /* as Linux: an id is a sequence number times this, and an index */
 #define SEQUENCE_MAX 65535u
 
 struct spinlock ipc_lock;
@@ -64,12 +64,11 @@ static int64_t add(struct ipc_kind *kind, struct ipc_object *object, const struc
         index++;
     if (index == IPC_OBJECTS_MAX)
         return -ENOSPC;
-    object->file = file_create(&ipc_kind, &facts, 0, NULL, NULL);
-    if (object->file == NULL)
+    if (!kind->silent && (object->file = file_create(&ipc_kind, &facts, 0, NULL, NULL)) == NULL)
         return -ENOMEM;
     object->index = index;
     object->facts.sequence = kind->sequence;
-    object->id = (int32_t)((kind->sequence % SEQUENCE_MAX) * SLOTS + index);
+    object->id = (int32_t)((kind->sequence % SEQUENCE_MAX) * IPC_SLOTS + index);
     kind->sequence++;
     object->facts.key = call->key;
     object->facts.mode = call->flags & 0777;
@@ -94,7 +93,9 @@ int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_o
             return -EEXIST;
         if (!fits(object, call))
             return -EINVAL;
-        return check(object, call, may & (MAY_READ | MAY_WRITE)) != 0 ? -EACCES : object->id;
+        may &= MAY_READ | MAY_WRITE | MAY_EXECUTE;
+        /* root may execute what nobody may: CAP_IPC_OWNER */
+        return call->user.uid != 0 && check(object, call, may) != 0 ? -EACCES : object->id;
     }
     if (call->key != (int32_t)IPC_PRIVATE && (call->flags & IPC_CREATE) == 0)
         return -ENOENT;
@@ -109,14 +110,42 @@ int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_o
     return result;
 }
 
+struct ipc_object *ipc_at(const struct ipc_kind *kind, uint32_t id)
+{
+    return id % IPC_SLOTS < kind->used ? kind->objects[id % IPC_SLOTS] : NULL;
+}
+
+struct ipc_object *ipc_next(const struct ipc_kind *kind, const struct ipc_object *object)
+{
+    uint32_t index = object != NULL ? object->index + 1 : 0;
+
+    while (index < kind->used && kind->objects[index] == NULL)
+        index++;
+    return index < kind->used ? kind->objects[index] : NULL;
+}
+
 int64_t ipc_find(struct ipc_kind *kind, const struct ipc_call *call, uint32_t may, struct ipc_object **out)
 {
-    uint32_t index = (uint32_t)call->id % SLOTS;
-
-    *out = call->id >= 0 && index < kind->used ? kind->objects[index] : NULL;
+    *out = call->id >= 0 ? ipc_at(kind, (uint32_t)call->id) : NULL;
     if (*out == NULL || (*out)->id != call->id)
         return (call->flags & IPC_AGAIN) != 0 ? -EIDRM : -EINVAL;
     return may != 0 && check(*out, call, may) != 0 ? -EACCES : 0;
+}
+
+int64_t ipc_next_facts(const struct ipc_kind *kind, const struct ipc_call *call, void *result, size_t room,
+                       struct file_answer *answer)
+{
+    struct ipc_call stat = {.flags = IPC_STAT};
+    struct ipc_object *object = NULL;
+    int64_t error;
+
+    do {
+        object = ipc_next(kind, object);
+    } while (object != NULL && (int64_t)object->index < call->id);
+    if (object == NULL)
+        return -EINVAL;
+    error = ipc_facts(object, &stat, NULL, 0, result, room, answer);
+    return error != 0 ? error : object->id;
 }
 
 int64_t ipc_facts(struct ipc_object *object, const struct ipc_call *call, const void *data, size_t size, void *result,
@@ -134,6 +163,8 @@ int64_t ipc_facts(struct ipc_object *object, const struct ipc_call *call, const 
     if (size != sizeof(new))
         return -EPROTO;
     memcpy(&new, data, sizeof(new));
+    if (new.uid == UINT32_MAX || new.gid == UINT32_MAX)
+        return -EINVAL;
     object->facts.uid = new.uid;
     object->facts.gid = new.gid;
     object->facts.mode = (object->facts.mode & ~0777u) | (new.mode & 0777);
@@ -153,7 +184,10 @@ void ipc_changed(struct ipc_object *object, struct file **tell)
 void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **tell)
 {
     kind->objects[object->index] = NULL;
-    file_pin(object->file);
+    while (kind->used > 0 && kind->objects[kind->used - 1] == NULL)
+        kind->used--;
+    if (object->file != NULL)
+        file_pin(object->file);
     *tell = object->file;
 }
 
@@ -183,6 +217,7 @@ void ipc_do(const void *data, size_t size, void *result, size_t room, struct fil
 {
     struct ipc_call call;
     const uint8_t *rest = (const uint8_t *)data + sizeof(call);
+    struct segment *gone = NULL;
     struct file *tell = NULL;
     bool removed = false;
 
@@ -196,6 +231,13 @@ void ipc_do(const void *data, size_t size, void *result, size_t room, struct fil
     if (call.operation == IPC_SEM_UNDO) {
         sem_undo(call.pid);
         answer->value = 0;
+        return;
+    }
+    if (call.operation >= IPC_SHM_GET) {
+        spin_lock(&ipc_lock);
+        answer->value = shm_do(&call, rest, size, result, room, answer, &gone);
+        spin_unlock(&ipc_lock);
+        shm_end(gone);
         return;
     }
     if (call.operation >= IPC_QUEUE_OPEN) {

@@ -17,6 +17,9 @@
 #define IPC_REMOVE 0u         /* commands of *ctl */
 #define IPC_SET 1u
 #define IPC_STAT 2u
+#define IPC_INFO 3u
+#define IPC_NEXT                                                                                                       \
+    0x1000u /* ours: IPC_STAT of the first object from the index ID on, whoever asks; the value is its id */
 #define SEM_UNDO 0x1000u
 #define SEM_GET_PID 11u
 #define SEM_GET_VALUE 12u
@@ -33,19 +36,25 @@
 #define SEM_OPERATIONS_MAX 500u
 #define IPC_MESSAGE_MAX 8192u /* bytes of a message */
 #define IPC_QUEUE_MAX 16384u  /* bytes of a queue, unless another limit is set */
-#define IPC_OBJECTS_MAX 4096u /* sets, and queues */
+#define IPC_OBJECTS_MAX 4096u /* sets, queues, and segments */
+#define IPC_SLOTS 32768u      /* as Linux: an id is a sequence number times this, and an index */
 
 enum ipc_operation {
     IPC_SEM_GET = 1, /* key, a: semaphores, flags -> id */
     IPC_SEM_OPERATE, /* id, data: struct ipc_step; pid; a: 1: steps may be undone */
     IPC_SEM_CONTROL, /* id, a: number, flags: command, b: a value; data: int32_t values, or struct ipc_facts -> value */
+    IPC_SEM_GIVE_UP, /* id, task: it waits no more */
     IPC_SEM_UNDO,    /* pid: the process has ended */
     IPC_MSG_GET,     /* key, flags -> id */
     IPC_MSG_SEND,    /* id, b: type, flags; data */
     IPC_MSG_RECEIVE, /* id, b: type, flags, a: bytes of room; result data: int64_t type, bytes */
     IPC_MSG_CONTROL, /* id, flags: command; data: struct ipc_facts */
     IPC_QUEUE_OPEN,  /* kernel/fs/mqueue.h */
-    IPC_QUEUE_UNLINK /* data: name with its NUL */
+    IPC_QUEUE_UNLINK, /* data: name with its NUL */
+    IPC_SHM_GET,      /* kernel/fs/shm.h. key, a: bytes, flags -> id */
+    IPC_SHM_ATTACH,   /* id, flags: of shmat, a: the home; result data: struct shm_answer */
+    IPC_SHM_CONTROL   /* id, or an index; flags: command; data: struct ipc_facts, or struct shm_seen of object b; result
+                         data: struct shm_answer */
 };
 
 struct ipc_call { /* FILE_IPC of kernel 0; data follows */
@@ -54,7 +63,7 @@ struct ipc_call { /* FILE_IPC of kernel 0; data follows */
     int32_t id, key;
     int64_t a, b;
     uint32_t pid;
-    uint32_t pad;
+    uint32_t task;         /* IPC_SEM_OPERATE: who waits, if that is to be */
     struct file_user user; /* effective ids */
 };
 

@@ -167,9 +167,12 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         memcpy(&new, data, sizeof(new));
         if (new.bytes_max > IPC_QUEUE_MAX && call->user.uid != 0)
             return -EPERM;
+        error = ipc_facts(object, call, data, size, result, room, answer);
+        if (error != 0)
+            return error;
         object->facts.bytes_max = new.bytes_max;
         ipc_changed(object, tell);
-        return ipc_facts(object, call, data, size, result, room, answer);
+        return 0;
     case IPC_STAT:
         return ipc_facts(object, call, data, size, result, room, answer);
     default:
@@ -188,6 +191,8 @@ int64_t queue_do(const struct ipc_call *call, const void *data, size_t size, voi
     case IPC_MSG_RECEIVE:
         return receive(call, result, room, answer, tell);
     case IPC_MSG_CONTROL:
+        if (call->flags == IPC_NEXT)
+            return ipc_next_facts(&queues, call, result, room, answer);
         return control(call, data, size, result, room, answer, tell, removed);
     default:
         return -EPROTO;

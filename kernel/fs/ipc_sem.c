@@ -22,9 +22,22 @@ struct undo { /* what one process asked to be undone */
     int32_t changes[]; /* one for each semaphore: to be added */
 };
 
+struct stop { /* the step that could not be done */
+    uint32_t number;
+    int32_t change;
+    int32_t before; /* what the steps before it had changed the semaphore by */
+};
+
+struct waiter { /* a task that has been told to wait, until it asks again, or gives up */
+    struct list node;
+    uint32_t task;
+    struct stop stop;
+};
+
 struct set {
     struct ipc_object object;
     struct list undos;
+    struct list waiters;
     struct semaphore values[]; /* object.facts.count */
 };
 
@@ -46,6 +59,8 @@ static void drop(struct ipc_object *object)
 
     list_for_each_safe(at, &set->undos)
         heap_free(container_of(at, struct undo, node), undo_size(set));
+    list_for_each_safe(at, &set->waiters)
+        heap_free(container_of(at, struct waiter, node), sizeof(struct waiter));
     heap_free(set, sizeof(*set) + object->facts.count * sizeof(set->values[0]));
 }
 
@@ -56,6 +71,7 @@ static struct ipc_object *make(const struct ipc_call *call)
     if (set == NULL)
         return NULL;
     list_init(&set->undos);
+    list_init(&set->waiters);
     set->object.facts.count = (uint32_t)call->a;
     return &set->object;
 }
@@ -78,6 +94,63 @@ static struct undo *find_undo(struct set *set, uint32_t process)
     return NULL;
 }
 
+static struct waiter *find_waiter(struct set *set, uint32_t task)
+{
+    list_for_each(at, &set->waiters) {
+        struct waiter *waiter = container_of(at, struct waiter, node);
+
+        if (waiter->task == task)
+            return waiter;
+    }
+    return NULL;
+}
+
+static int64_t note_waiter(struct set *set, uint32_t task, const struct stop *stop)
+{
+    struct waiter *waiter = find_waiter(set, task);
+
+    if (waiter == NULL) {
+        waiter = heap_alloc(sizeof(*waiter));
+        if (waiter == NULL)
+            return -ENOMEM;
+        waiter->task = task;
+        list_append(&set->waiters, &waiter->node);
+    }
+    waiter->stop = *stop;
+    return 0;
+}
+
+static void forget_waiter(struct set *set, uint32_t task)
+{
+    struct waiter *waiter = find_waiter(set, task);
+
+    if (waiter == NULL)
+        return;
+    list_remove(&waiter->node);
+    heap_free(waiter, sizeof(*waiter));
+}
+
+static bool is_blocked(const struct set *set, const struct stop *stop)
+{
+    int32_t value = set->values[stop->number].value + stop->before;
+
+    return stop->change == 0 ? value != 0 : value + stop->change < 0;
+}
+
+/* Tasks that wait for semaphore NUMBER to become zero, or else to grow. One that could go on by now does not count: it
+ * has only not asked again yet. */
+static int64_t count_waiters(const struct set *set, uint32_t number, bool zero)
+{
+    int64_t count = 0;
+
+    list_for_each(at, &set->waiters) {
+        const struct stop *stop = &container_of(at, const struct waiter, node)->stop;
+
+        count += stop->number == number && (stop->change == 0) == zero && is_blocked(set, stop);
+    }
+    return count;
+}
+
 /* What is to be undone of a step, unless that is out of range. */
 static bool note_undo(struct undo *undo, const struct ipc_step *step)
 {
@@ -96,8 +169,10 @@ static void take_back(struct set *set, const struct ipc_step *step, struct undo 
         undo->changes[step->number] += step->change;
 }
 
-/* Does the steps; the first that cannot be done undoes those before it. 0; 1: it has to wait; -EAGAIN, -ERANGE. */
-static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t count, struct undo *undo)
+/* Does the steps; the first that cannot be done undoes those before it. 0; 1: it has to wait, STOPPED by that; -EAGAIN,
+ * -ERANGE. */
+static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t count, struct undo *undo,
+                         struct stop *stopped)
 {
     int64_t result = 0;
     size_t done = 0;
@@ -106,6 +181,7 @@ static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t c
         int32_t *value = &set->values[steps[done].number].value;
         int32_t change = steps[done].change;
 
+        *stopped = (struct stop){steps[done].number, change, *value};
         if ((change == 0 && *value != 0) || *value + change < 0)
             result = (steps[done].flags & IPC_NO_WAIT) != 0 ? -EAGAIN : 1;
         else if (*value + change > SEM_VALUE_MAX ||
@@ -116,6 +192,7 @@ static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t c
     }
     for (; result != 0 && done > 1; done--)
         take_back(set, &steps[done - 2], undo);
+    stopped->before -= set->values[stopped->number].value;
     return result;
 }
 
@@ -124,6 +201,7 @@ static int64_t operate(const struct ipc_call *call, const struct ipc_step *steps
 {
     bool alters = false, undoes = false;
     struct ipc_object *object;
+    struct stop stopped = {0};
     struct undo *undo = NULL;
     struct set *set;
     int64_t error;
@@ -153,9 +231,12 @@ static int64_t operate(const struct ipc_call *call, const struct ipc_step *steps
             list_append(&set->undos, &undo->node);
         }
     }
-    error = try_steps(set, steps, count, undo);
-    if (error == 1)
-        return ipc_wait(object, call, answer);
+    error = try_steps(set, steps, count, undo, &stopped);
+    if (error == 1) {
+        error = note_waiter(set, call->task, &stopped);
+        return error != 0 ? error : ipc_wait(object, call, answer);
+    }
+    forget_waiter(set, call->task);
     if (error != 0)
         return error;
     for (size_t i = 0; i < count; i++) {
@@ -208,7 +289,8 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
     if (error != 0)
         return error;
     set = set_of(object);
-    if ((call->flags == SEM_GET_VALUE || call->flags == SEM_GET_PID || call->flags == SEM_SET_VALUE) &&
+    if ((call->flags == SEM_GET_VALUE || call->flags == SEM_GET_PID || call->flags == SEM_GET_WAITERS ||
+         call->flags == SEM_GET_ZERO_WAITERS || call->flags == SEM_SET_VALUE) &&
         (call->a < 0 || call->a >= object->facts.count))
         return -EINVAL;
     switch (call->flags) {
@@ -224,6 +306,9 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         return set->values[call->a].value;
     case SEM_GET_PID:
         return set->values[call->a].pid;
+    case SEM_GET_WAITERS:
+    case SEM_GET_ZERO_WAITERS:
+        return count_waiters(set, (uint32_t)call->a, call->flags == SEM_GET_ZERO_WAITERS);
     case SEM_GET_ALL:
         if (room < object->facts.count * sizeof(int32_t))
             return -EPROTO;
@@ -251,6 +336,15 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
     return 0;
 }
 
+static int64_t give_up(const struct ipc_call *call)
+{
+    struct ipc_object *object;
+
+    if (ipc_find(&sets, call, 0, &object) == 0)
+        forget_waiter(set_of(object), call->task);
+    return 0;
+}
+
 int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
                struct file_answer *answer, struct file **tell, bool *removed)
 {
@@ -261,7 +355,11 @@ int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void 
         if (size == 0 || size % sizeof(struct ipc_step) != 0 || size / sizeof(struct ipc_step) > SEM_OPERATIONS_MAX)
             return -EPROTO;
         return operate(call, data, size / sizeof(struct ipc_step), answer, tell);
+    case IPC_SEM_GIVE_UP:
+        return give_up(call);
     case IPC_SEM_CONTROL:
+        if (call->flags == IPC_NEXT)
+            return ipc_next_facts(&sets, call, result, room, answer);
         return control(call, data, size, result, room, answer, tell, removed);
     default:
         return -EPROTO;

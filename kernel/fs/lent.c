@@ -9,8 +9,12 @@
 #include "kernel/arch/x86_64/layout.h"
 #include "kernel/fs/wire.h"
 #include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/heap.h"
 
-#define LENT_LEAST 512u /* bytes: for fewer, the window costs more than the slots */
+/* bytes that fit into the only slot of a request, or of an answer: for more, slots cost more than the window */
+#define DATA_SHORT (MSG_SHORT - sizeof(struct msg_file_call))
+#define RESULT_SHORT (MSG_SHORT - sizeof(struct file_answer))
 #define LENT_PAGES ((FILE_CHUNK + PAGE_SIZE - 1) / PAGE_SIZE + 1)
 
 _Static_assert(LENT_BASE % (PAGING_SIZE_2M) + LENT_PAGES * PAGE_SIZE <= PAGING_SIZE_2M, "its entries lie in one table");
@@ -25,10 +29,35 @@ void lent_init(void)
         panic("fs: no memory for the window to what is lent");
 }
 
-bool lent_find(const void *memory, size_t size, uint64_t *address)
+static bool is_own(const void *memory, size_t size)
 {
-    *address = (uint64_t)memory - DIRECT_BASE;
-    return size >= LENT_LEAST && (uint64_t)memory >= DIRECT_BASE && window_owns(*address, size);
+    return (uint64_t)memory >= DIRECT_BASE && window_owns((uint64_t)memory - DIRECT_BASE, size);
+}
+
+void loan_begin(struct loan *loan, const void *data, size_t size, void *result, size_t room)
+{
+    const void *memory = size > 0 ? data : result;
+
+    if (size > 0 ? room > 0 || size <= DATA_SHORT : room <= RESULT_SHORT)
+        return;
+    loan->size = (uint32_t)(size > 0 ? size : room);
+    if (!is_own(memory, loan->size)) {
+        loan->memory = loan->size < LENT_SMALL ? heap_alloc_unset(loan->size) : NULL;
+        if (loan->memory == NULL)
+            return;
+        if (size > 0)
+            memcpy(loan->memory, data, size);
+        memory = loan->memory;
+    }
+    loan->address = (uint64_t)memory - DIRECT_BASE;
+    loan->how = size > 0 ? FILE_LENT_DATA : FILE_LENT_RESULT;
+}
+
+void loan_end(struct loan *loan, void *result, size_t count)
+{
+    if (loan->how == FILE_LENT_RESULT && count > 0)
+        memcpy(result, loan->memory, count < loan->size ? count : loan->size);
+    heap_free(loan->memory, loan->size);
 }
 
 void *lent_open(uint32_t kernel, uint64_t address, size_t size, bool write)

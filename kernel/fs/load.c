@@ -12,7 +12,10 @@
 #include "mm/frame.h"
 #include "mm/heap.h"
 
-#define KEPT_MAX (8u << 20) /* bytes of files that nobody uses just now */
+/* Bytes of files that nobody uses just now: what a kernel with a little memory has for them, and their part of it where
+ * there is more (perl is 12 MiB, which a bound for all would have read anew each time). */
+#define KEPT_LEAST (8ull << 20)
+#define KEPT_PART 16
 #define PIECE (256u << 10)
 
 struct kept_file {
@@ -30,9 +33,22 @@ static struct spinlock lock;
 static struct list kept_files; /* [k] lock */
 static size_t kept_bytes;      /* [k] lock: of all of them */
 
+static bool give_up(void);
+
 void load_init(void)
 {
     list_init(&kept_files);
+    frame_set_give_up(give_up);
+}
+
+static uint64_t kept_max(void)
+{
+    struct frame_stats frames;
+    uint64_t part;
+
+    frame_stats(&frames);
+    part = frames.total * PAGE_SIZE / KEPT_PART;
+    return part > KEPT_LEAST ? part : KEPT_LEAST;
 }
 
 static void kept_free(struct kept_file *file)
@@ -48,12 +64,13 @@ static void kept_free(struct kept_file *file)
 static void evict_locked(struct list *out)
 {
     struct list *node = kept_files.previous;
+    uint64_t bound = kept_max();
 
     while (node != &kept_files) {
         struct kept_file *file = container_of(node, struct kept_file, node);
 
         node = node->previous;
-        if (file->users != 0 || (!file->passing && kept_bytes <= KEPT_MAX))
+        if (file->users != 0 || (!file->passing && kept_bytes <= bound))
             continue;
         list_remove(&file->node);
         kept_bytes -= file->bytes;
@@ -69,6 +86,28 @@ static void free_all(struct list *files)
         list_remove(&file->node);
         kept_free(file);
     }
+}
+
+/* Memory is short: what nobody has used for longest goes. */
+static bool give_up(void)
+{
+    struct kept_file *file = NULL;
+    struct list *node;
+
+    spin_lock(&lock);
+    for (node = kept_files.previous; node != &kept_files && file == NULL; node = node->previous) {
+        file = container_of(node, struct kept_file, node);
+        if (file->users != 0)
+            file = NULL;
+    }
+    if (file != NULL) {
+        list_remove(&file->node);
+        kept_bytes -= file->bytes;
+    }
+    spin_unlock(&lock);
+    if (file != NULL)
+        kept_free(file);
+    return file != NULL;
 }
 
 /* What was read of this file before, when it was another version, is not asked for again. */
@@ -175,8 +214,8 @@ static int fetch(const struct file_place *place, uint64_t size, struct kept_file
         error = fetch_piece(place, file, i);
         if (i == 0 && error == 0)
             used = elf_file_used(&file->file);
-        if (i == 0 && error == 0 && !has_room(used))
-            error = -ENOMEM;
+        while (i == 0 && error == 0 && !has_room(used))
+            error = frame_make_room() ? 0 : -ENOMEM;
     }
     return error;
 }

@@ -3,6 +3,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/epoll.h"
+#include "kernel/fs/known.h"
 #include "kernel/fs/move.h"
 #include "kernel/fs/move_internal.h"
 #include "kernel/fs/node_map.h"
@@ -346,6 +347,7 @@ void move_switch(uint32_t from, uint32_t to)
     struct switching s = {from, to};
 
     drop_lists(false);
+    known_forget_all();
     node_maps_switch(from, to);
     group_each_still(switch_table, &s);
     epoll_switch(from, to);

@@ -227,6 +227,30 @@ static int64_t notify(struct mqueue *queue, const struct mqueue_call *call)
     return result;
 }
 
+/* PROCESS closes a descriptor of it, or ends: it is not to be told of anything. */
+static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                   size_t room, struct file_answer *answer)
+{
+    struct mqueue *queue = file->state;
+    struct file_lock who;
+
+    (void)answer;
+    if (request->operation != FILE_LOCK)
+        return FILE_AS_ANY;
+    (void)result;
+    (void)room;
+    if (size != sizeof(who))
+        return -EPROTO;
+    memcpy(&who, data, sizeof(who));
+    if (who.task != 0)
+        return FILE_AS_ANY;
+    spin_lock(&lock);
+    if (queue->process == who.process)
+        queue->process = 0;
+    spin_unlock(&lock);
+    return 0;
+}
+
 static int64_t operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                        void *result, size_t room, struct file_answer *answer)
 {
@@ -274,7 +298,8 @@ static void forget(struct file *file)
     put(file->state);
 }
 
-static const struct file_kind mqueue_kind = {.poll = mqueue_poll, .operate = operate, .forget = forget};
+static const struct file_kind mqueue_kind = {
+    .poll = mqueue_poll, .act = act, .operate = operate, .forget = forget, .flushes = true};
 
 /* A queue with a name, for nobody yet. 0 or an error. */
 static int64_t make_locked(const struct ipc_call *call, const char *name, size_t size, struct mqueue **out)

@@ -3,9 +3,11 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
 #include "kernel/fs/device.h"
 #include "kernel/fs/job.h"
 #include "kernel/fs/later.h"
+#include "kernel/fs/lent.h"
 #include "kernel/fs/name_proc.h"
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
@@ -20,26 +22,11 @@
 #include "tasks/thread.h"
 
 #define RETRIES_MAX 1000u /* of a directory that is closed between the home's answer and the message */
-#define ANSWER_MAX (sizeof(struct msg_file_named) + sizeof(struct file_facts) + PATH_MAX)
 
 /* --- kernel 0: the handler --- */
 
-struct long_named {
-    struct msg_kept kept;
-    size_t size; /* of this and what follows */
-    struct msg_file_named answer;
-    uint8_t data[];
-};
-
-_Static_assert(offsetof(struct long_named, data) == offsetof(struct long_named, answer) + sizeof(struct msg_file_named),
-               "data follows the answer");
-
-static void long_named_done(struct msg_kept *kept)
-{
-    struct long_named *l = container_of(kept, struct long_named, kept);
-
-    heap_free(l, l->size);
-}
+/* Handlers run one at a time: what was asked, out of reach of who asked. */
+static uint64_t own_request[(sizeof(struct msg_file_name) + sizeof(struct file_user) + 2ul * PATH_MAX) / 8];
 
 /* Undoes what an answer would have brought that cannot be given. */
 static void take_back(const struct tree_result *result)
@@ -48,25 +35,27 @@ static void take_back(const struct tree_result *result)
         file_drop(0, result->answer.id);
 }
 
-static void answer_long(const struct msg *m, const struct tree_result *result)
+/* Facts and text go to the memory that M lends. */
+static void answer_there(const struct msg *m, struct tree_result *result)
 {
+    const struct msg_file_name_lent *lent = m->data;
     size_t facts = result->answer.facts != 0 ? sizeof(result->facts) : 0;
     size_t text = result->text != NULL ? strlen(result->text) + 1 : 0;
-    struct long_named *l = heap_alloc(sizeof(*l) + facts + text);
+    size_t size = sizeof(result->answer) + facts + text;
+    uint8_t *to = size <= lent->room ? lent_open(m->ticket.kernel, lent->address, size, true) : NULL;
 
-    if (l == NULL) {
+    if (to == NULL) {
         take_back(result);
-        msg_reply_error(&m->ticket, -ENOMEM);
+        msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
-    l->size = sizeof(*l) + facts + text;
-    l->answer = result->answer;
-    if (facts > 0)
-        memcpy(l->data, &result->facts, facts);
+    to += sizeof(result->answer);
+    memcpy(to, &result->facts, facts);
     if (text > 0)
-        memcpy(l->data + facts, result->text, text);
-    msg_keep(m, &l->kept, NULL);
-    msg_kept_reply_long(&l->kept, &l->answer, (uint32_t)(sizeof(l->answer) + facts + text), long_named_done);
+        memcpy(to + facts, result->text, text);
+    lent_close();
+    result->answer.text = (uint32_t)text;
+    msg_reply(&m->ticket, &result->answer, sizeof(result->answer));
 }
 
 /* SIZE bytes at TEXT are two strings. */
@@ -78,36 +67,60 @@ static bool are_names(const char *text, size_t size)
            strnlen(text + first, size - first) == size - first - 1;
 }
 
+/* What M lends, copied, so that who asked cannot change it any more. False: it is not theirs, or too much. */
+static bool take_request(const struct msg *m)
+{
+    const struct msg_file_name_lent *lent = m->data;
+    const uint8_t *from;
+
+    if (lent->size < sizeof(struct msg_file_name) || lent->size > sizeof(own_request) || lent->room > FILE_CHUNK ||
+        lent->room < FILE_NAME_AT + lent->size)
+        return false;
+    from = lent_open(m->ticket.kernel, lent->address + FILE_NAME_AT, lent->size, false);
+    if (from != NULL)
+        memcpy(own_request, from, lent->size);
+    lent_close();
+    return from != NULL;
+}
+
 static void handle_name(const struct msg *m)
 {
-    const struct msg_file_name *message = m->data;
-    struct msg_file_name own;
-    const struct msg_file_name *asked = message;
-    const char *names = (const char *)(message + 1);
-    size_t size = m->length - sizeof(*message), user_size = 0;
+    const struct msg_file_name_lent *lent = m->data;
+    struct msg_file_name *asked = (struct msg_file_name *)own_request;
+    const char *names = (const char *)(asked + 1);
+    size_t size, user_size = 0;
     struct tree_result result;
     struct file_user user;
-    bool as_user = (message->operation & NAME_FOR_USER) != 0;
+    bool as_user;
 
-    if (as_user) {
-        own = *message;
-        own.operation &= ~NAME_FOR_USER;
-        asked = &own;
-        user_size = permission_take(names, size, &user);
-    }
-    names += user_size;
-    if (instance.kernel != 0 || as_user != (user_size != 0) || !are_names(names, size - user_size)) {
+    if (instance.kernel != 0 || !take_request(m)) {
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
+    size = lent->size - sizeof(*asked);
+    as_user = (asked->operation & NAME_FOR_USER) != 0;
+    if (as_user)
+        user_size = permission_take(names, size, &user);
+    names += user_size;
+    if (as_user != (user_size != 0) || !are_names(names, size - user_size)) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    asked->operation &= ~NAME_FOR_USER;
     tree_do(asked, as_user ? &user : NULL, names, names + strlen(names) + 1, &result);
     if (result.waits) {
+        struct msg own = *m;
+
         heap_free(result.text, PATH_MAX);
-        name_later(m);
+        if (as_user)
+            asked->operation |= NAME_FOR_USER;
+        own.data = own_request;
+        own.length = lent->size;
+        name_later(&own);
         return;
     }
     if (result.answer.facts != 0 || result.text != NULL)
-        answer_long(m, &result);
+        answer_there(m, &result);
     else
         msg_reply(&m->ticket, &result.answer, sizeof(result.answer));
     heap_free(result.text, PATH_MAX);
@@ -115,7 +128,7 @@ static void handle_name(const struct msg *m)
 
 void name_init(void)
 {
-    msg_register(MSG_FILE_NAME, handle_name, sizeof(struct msg_file_name), sizeof(struct msg_file_named));
+    msg_register(MSG_FILE_NAME, handle_name, sizeof(struct msg_file_name_lent), sizeof(struct msg_file_named));
 }
 
 /* --- any kernel --- */
@@ -143,46 +156,66 @@ static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *
     return result->answer.value;
 }
 
-/* One operation of the tree, on kernel 0. */
-static int64_t ask_tree(const struct msg_file_name *asked, const char *first, const char *second,
-                        struct tree_result *result)
+/* Asks kernel 0: what is asked, and what is answered, are in one piece of memory, which is lent. */
+static int64_t ask_zero(const struct msg_file_name *asked, const struct file_user *user, size_t user_size,
+                        const char *const names[2], struct tree_result *result)
 {
-    size_t lengths[2] = {strlen(first) + 1, strlen(second) + 1};
-    struct file_user user;
-    size_t user_size = permission_user(&thread_current()->context.credentials, &user);
+    size_t lengths[2] = {strlen(names[0]) + 1, strlen(names[1]) + 1};
     size_t size = sizeof(*asked) + user_size + lengths[0] + lengths[1];
-    uint8_t *memory, *names;
+    size_t room = size < PATH_MAX ? FILE_NAME_AT + PATH_MAX : FILE_NAME_AT + size; /* a text is no longer */
+    uint8_t *memory = heap_alloc_unset(room), *to;
+    struct msg_file_name_lent lent = {(uint64_t)memory - DIRECT_BASE, (uint32_t)size, (uint32_t)room};
     int64_t value;
 
-    if (instance.kernel == 0) {
-        const struct file_user *as = user_size != 0 ? &user : NULL;
+    *result = (struct tree_result){.text = NULL};
+    if (memory == NULL)
+        return -ENOMEM;
+    to = memory + FILE_NAME_AT;
+    memcpy(to, asked, sizeof(*asked));
+    if (user_size != 0) {
+        ((struct msg_file_name *)(void *)to)->operation |= NAME_FOR_USER;
+        memcpy(to + sizeof(*asked), user, user_size);
+    }
+    to += sizeof(*asked) + user_size;
+    memcpy(to, names[0], lengths[0]);
+    memcpy(to + lengths[0], names[1], lengths[1]);
+    value = msg_call(0, MSG_FILE_NAME, &lent, sizeof(lent), memory, (uint32_t)room, "file by name", 0);
+    if (value >= 0) {
+        const struct msg_file_named *named = (const struct msg_file_named *)(void *)memory;
+        size_t length = (size_t)value;
 
-        value = tree_do(asked, as, first, second, result);
+        if (length == sizeof(*named)) /* the rest is there */
+            length += (named->facts != 0 ? sizeof(result->facts) : 0) + named->text;
+        value = length <= room ? unpack(memory, length, result) : -EPROTO;
+        if (value < 0 && result->answer.value >= 0 && result->answer.id != 0)
+            file_drop(0, result->answer.id); /* nobody takes it */
+    }
+    heap_free(memory, room);
+    return value;
+}
+
+/* One operation of the tree, on kernel 0. WHOLE: as if the asker had no other root. */
+static int64_t ask_tree(const struct msg_file_name *asked, const char *first, const char *second, bool whole,
+                        struct tree_result *result)
+{
+    struct credentials who = thread_current()->context.credentials;
+    const char *const names[2] = {first, second};
+    const struct file_user *as;
+    struct file_user user;
+    size_t user_size;
+
+    if (whole)
+        who.root = 0;
+    user_size = permission_user(&who, &user);
+    as = user_size != 0 ? &user : NULL;
+    if (instance.kernel == 0) {
+        int64_t value = tree_do(asked, as, first, second, result);
         if (!result->waits)
             return value;
         heap_free(result->text, PATH_MAX);
         return share_do(asked, as, first, second, result);
     }
-    *result = (struct tree_result){.text = NULL};
-    memory = heap_alloc_unset(size + ANSWER_MAX);
-    if (memory == NULL)
-        return -ENOMEM;
-    memcpy(memory, asked, sizeof(*asked));
-    names = memory + sizeof(*asked) + user_size;
-    if (user_size != 0) {
-        ((struct msg_file_name *)(void *)memory)->operation |= NAME_FOR_USER;
-        memcpy(memory + sizeof(*asked), &user, user_size);
-    }
-    memcpy(names, first, lengths[0]);
-    memcpy(names + lengths[0], second, lengths[1]);
-    value = msg_call(0, MSG_FILE_NAME, memory, (uint32_t)size, memory + size, (uint32_t)ANSWER_MAX, "file by name", 0);
-    if (value >= 0) {
-        value = unpack(memory + size, (size_t)value, result);
-        if (value < 0 && result->answer.value >= 0 && result->answer.id != 0)
-            file_drop(0, result->answer.id); /* nobody takes it */
-    }
-    heap_free(memory, size + ANSWER_MAX);
-    return value;
+    return ask_zero(asked, as, user_size, names, result);
 }
 
 /* A name as far as it is known where it leads. */
@@ -190,6 +223,7 @@ struct way {
     uint64_t start; /* a file of kernel 0, or 0: the root */
     char *text;     /* heap, PATH_MAX */
     bool in;        /* below /proc, as WALK says */
+    bool whole;     /* all of it does: NAME_TREE */
     bool full;      /* TEXT begins at the tree's root, whatever the asker's is */
     struct proc_walk walk;
 };
@@ -204,7 +238,7 @@ static int64_t find_start(struct group *group, const struct name *name, struct w
     size_t length = strlen(name->path);
     int64_t result;
 
-    if (fd < 0 && name->directory != NAME_FOLDER)
+    if (name->directory < 0 && name->directory != NAME_FOLDER)
         return -EBADF;
     result = file_call(group, &request, &fd, sizeof(fd), &place, sizeof(place), &answer);
     if (result < 0)
@@ -250,6 +284,7 @@ static int64_t begin_way(struct group *group, const struct name *name, struct wa
     size_t length = strlen(name->path);
 
     *way = (struct way){.text = heap_alloc_unset(PATH_MAX)};
+    way->full = way->whole = name->directory == NAME_TREE;
     if (way->text == NULL)
         return -ENOMEM;
     if (length >= PATH_MAX)
@@ -440,7 +475,7 @@ static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, st
             return do_inside(asked, &ways[1], true, result);
         asked->start = ways[0].start;
         asked->second = ways[1].start;
-        error = ask_tree(asked, ways[0].text, ways[1].text, &tree);
+        error = ask_tree(asked, ways[0].text, ways[1].text, ways[0].whole, &tree);
         if (error < 0 || (tree.answer.what != NAMED_ON && tree.answer.what != NAMED_SECOND_ON)) {
             if (error == 0)
                 return take_result(asked, &tree, result);
@@ -532,7 +567,7 @@ int64_t name_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, s
     struct msg_file_name asked = {.operation = NAME_MAPPED, .number = object};
     struct tree_result result;
     size_t length;
-    int64_t error = kernel == 0 ? ask_tree(&asked, "", "", &result) : -ENOENT;
+    int64_t error = kernel == 0 ? ask_tree(&asked, "", "", false, &result) : -ENOENT;
 
     if (error != 0)
         return error;

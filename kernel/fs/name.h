@@ -11,10 +11,11 @@
 
 struct group;
 
-#define NAME_FOLDER (-100) /* AT_FDCWD */
+#define NAME_FOLDER (-100)  /* AT_FDCWD */
+#define NAME_TREE INT64_MIN /* no program's number: PATH is absolute, from the tree's root on, whatever the asker's */
 
 struct name {
-    int64_t directory; /* a descriptor, or NAME_FOLDER: where PATH begins, unless with a slash */
+    int64_t directory; /* a descriptor, or one of those: where PATH begins, unless with a slash */
     const char *path;  /* below PATH_MAX bytes */
 };
 

@@ -207,7 +207,7 @@ static int64_t open_proc(const struct msg_file_name *asked, const struct proc_wa
         return -EISDIR;
     if ((asked->flags & OPEN_DIRECTORY) != 0 && !folder)
         return -ENOTDIR;
-    if (writing && (asked->flags & OPEN_PATH) == 0)
+    if (writing && (asked->flags & OPEN_PATH) == 0 && (folder || (facts->mode & 0222) == 0))
         return folder ? -EISDIR : -EROFS;
     if ((asked->flags & OPEN_RUN) != 0)
         return -EACCES;

@@ -42,6 +42,7 @@ struct node {
     struct content content;         /* [n] a regular file's */
     struct node_maps *maps;         /* [n] who maps it, or NULL: nobody ever did */
     uint32_t seals;                 /* [n] F_SEAL_* */
+    uint32_t segment;               /* [i] it is System V shared memory (shm.h): its id and 1 more */
     struct list watches;            /* kernel/fs/inotify.c, under its lock; zeros: there never was one */
     struct attribute *attributes;   /* [n] kernel/fs/attribute.c */
     uint64_t attribute_bytes;       /* [n] of all of them */

@@ -11,12 +11,14 @@
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "msg/call.h"
+#include "tasks/thread.h"
 
 #define CHAIN_MAX 10u /* as Linux: processes that are looked at for a deadlock */
 
-/* A task that waits for a lock of its process, and for which process. It says when it gives up. */
+/* A task that waits for a lock of its process, where, and for which process. It says when it gives up. */
 struct lock_wait {
     struct list node;
+    const struct node *where; /* is not looked into */
     uint32_t task, process, blocker;
 };
 
@@ -34,7 +36,7 @@ static struct lock_wait *wait_of_locked(uint32_t task)
     return NULL;
 }
 
-static void wait_over(uint32_t task)
+void node_lock_over(uint32_t task)
 {
     struct lock_wait *wait;
 
@@ -46,16 +48,17 @@ static void wait_over(uint32_t task)
     heap_free(wait, sizeof(*wait));
 }
 
-/* Who still waits of PROCESS says so again. */
-static void waits_over(uint32_t process)
+/* BLOCKER lets go of something at NODE: who waits for it there is woken, or was, and says so again if it still has to
+ * wait. What it waited for until then makes no circle any more. */
+static void waits_over_locked(const struct node *node, uint32_t blocker)
 {
     spin_lock(&waits_lock);
-    list_for_each_safe(node, &waits) {
-        struct lock_wait *wait = container_of(node, struct lock_wait, node);
+    list_for_each_safe(at, &waits) {
+        struct lock_wait *wait = container_of(at, struct lock_wait, node);
 
-        if (wait->process != process)
+        if (wait->where != node || wait->blocker != blocker)
             continue;
-        list_remove(node);
+        list_remove(at);
         heap_free(wait, sizeof(*wait));
     }
     spin_unlock(&waits_lock);
@@ -80,8 +83,8 @@ static bool closes_circle_locked(uint32_t blocker, uint32_t process)
     return blocker == process;
 }
 
-/* TASK of PROCESS is to wait for BLOCKER. -EDEADLK, -ENOLCK. */
-static int wait_begins(uint32_t task, uint32_t process, uint32_t blocker)
+/* TASK of PROCESS is to wait for BLOCKER at NODE. -EDEADLK, -ENOLCK. */
+static int wait_begins_locked(const struct node *node, uint32_t task, uint32_t process, uint32_t blocker)
 {
     struct lock_wait *wait;
     int error = 0;
@@ -97,7 +100,7 @@ static int wait_begins(uint32_t task, uint32_t process, uint32_t blocker)
     else if (closes_circle_locked(blocker, process))
         error = -EDEADLK;
     if (error == 0) {
-        *wait = (struct lock_wait){.task = task, .process = process, .blocker = blocker};
+        *wait = (struct lock_wait){.where = node, .task = task, .process = process, .blocker = blocker};
         list_append(&waits, &wait->node);
     }
     spin_unlock(&waits_lock);
@@ -160,6 +163,14 @@ static void tell(const struct range_lock *found, struct file_lock *lock)
                                .length = found->last == LOCK_LAST ? 0 : (int64_t)(found->last - found->start + 1)};
 }
 
+/* LOCK was set as WANTED says. */
+static void tell_range(const struct range_lock *wanted, struct file_lock *lock)
+{
+    lock->whence = 0;
+    lock->start = (int64_t)wanted->start;
+    lock->length = wanted->last == LOCK_LAST ? 0 : (int64_t)(wanted->last - wanted->start + 1);
+}
+
 /* -EAGAIN: *BLOCKER has it. *EVENT: others may get something. */
 static int64_t set_locked(struct node *node, const struct range_lock *wanted, uint32_t *blocker, bool *event)
 {
@@ -177,6 +188,8 @@ static int64_t set_locked(struct node *node, const struct range_lock *wanted, ui
     }
     error = range_lock_set(&node->locks, wanted, &less);
     *event = less && node->lock_wanted;
+    if (less && wanted->kind == LOCK_PROCESS)
+        waits_over_locked(node, wanted->process);
     return error != 0 ? -ENOLCK : 0;
 }
 
@@ -192,10 +205,6 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
     uint32_t blocker = 0;
     int64_t error;
 
-    if (how == LOCK_GIVE_UP) {
-        wait_over(lock->task);
-        return 0;
-    }
     error = check(file, lock, how);
     if (error != 0)
         return error;
@@ -210,7 +219,7 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
     if (event)
         node->lock_wanted = false;
     if (error == -EAGAIN && waits && wanted.kind == LOCK_PROCESS && blocker != 0)
-        error = wait_begins(lock->task, lock->process, blocker);
+        error = wait_begins_locked(node, lock->task, lock->process, blocker);
     if (error == 0 && blocker != 0)
         error = -EAGAIN;
     if (error == -EAGAIN && waits) {
@@ -221,26 +230,38 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
     spin_unlock(&file->lock);
     if (event)
         file_event(&node->events);
-    if (waits && error != -EAGAIN && wanted.kind == LOCK_PROCESS)
-        wait_over(lock->task);
-    if (lock->task == 0) /* it closes the file, or ends */
-        waits_over(lock->process);
+    if (waits && wanted.kind == LOCK_PROCESS && (error != -EAGAIN || blocker == 0))
+        node_lock_over(lock->task); /* it has it, or an open file does, which waits for nobody */
+    if (error == 0 && how != LOCK_TEST)
+        tell_range(&wanted, lock);
     if (error == 0 && how != LOCK_TEST && __atomic_load_n(&file->opens, __ATOMIC_RELAXED) == 0)
         node_lock_release(file, node); /* closed meanwhile: what was to be dropped then came too late */
     return error;
 }
 
-static bool is_of_file(const struct range_lock *lock, const void *context)
+struct releasing {
+    const struct node *node;
+    uint64_t file;
+};
+
+static bool is_of_file_locked(const struct range_lock *lock, const void *context)
 {
-    return lock->file == *(const uint64_t *)context;
+    const struct releasing *releasing = context;
+
+    if (lock->file != releasing->file)
+        return false;
+    if (lock->kind == LOCK_PROCESS)
+        waits_over_locked(releasing->node, lock->process);
+    return true;
 }
 
 void node_lock_release(struct file *file, struct node *node)
 {
+    struct releasing releasing = {node, file->id};
     bool event;
 
     spin_lock(&node->lock);
-    event = range_lock_drop(&node->locks, is_of_file, &file->id) && node->lock_wanted;
+    event = range_lock_drop(&node->locks, is_of_file_locked, &releasing) && node->lock_wanted;
     if (event)
         node->lock_wanted = false;
     spin_unlock(&node->lock);
@@ -275,10 +296,10 @@ static void unlocked(void *context, uint32_t kernel, const void *reply, int leng
 static void unlock_here(struct file *file, uint32_t process)
 {
     struct file_request request = {.operation = FILE_LOCK, .extra = LOCK_SET};
-    struct file_lock lock = nothing_of(process), result;
+    struct file_lock lock = nothing_of(process);
     struct file_answer answer;
 
-    file_do(file, &request, &lock, sizeof(lock), &result, sizeof(result), &answer);
+    file_do(file, &request, &lock, sizeof(lock), NULL, 0, &answer);
 }
 
 void file_unlock_later(struct file *file, uint32_t process)
@@ -295,8 +316,7 @@ void file_unlock_later(struct file *file, uint32_t process)
         return;
     }
     unlocking->lock = nothing_of(process);
-    unlocking->call = (struct msg_file_call){
-        .id = file->id, .room = sizeof(struct file_lock), .request = {.operation = FILE_LOCK, .extra = LOCK_SET}};
+    unlocking->call = (struct msg_file_call){.id = file->id, .request = {.operation = FILE_LOCK, .extra = LOCK_SET}};
     msg_ask(&unlocking->asking, file->kernel, MSG_FILE_CALL, &unlocking->call,
             sizeof(unlocking->call) + sizeof(unlocking->lock), unlocked, unlocking);
 }
@@ -306,16 +326,26 @@ void file_unlock(uint32_t kernel, uint64_t id, uint32_t process)
     struct {
         struct msg_file_call call;
         struct file_lock lock;
-    } ask = {
-        .call = {.id = id, .room = sizeof(struct file_lock), .request = {.operation = FILE_LOCK, .extra = LOCK_SET}},
-        .lock = nothing_of(process)};
-    uint8_t answer[sizeof(struct file_answer) + sizeof(struct file_lock)];
+    } ask = {.call = {.id = id, .request = {.operation = FILE_LOCK, .extra = LOCK_SET}}, .lock = nothing_of(process)};
+    struct file_answer answer;
     struct file *file = kernel == instance.kernel ? file_find(id) : NULL;
 
     if (file != NULL) {
         unlock_here(file, process);
         file_unpin(file);
     } else if (kernel != instance.kernel) {
-        msg_call(kernel, MSG_FILE_CALL, &ask, sizeof(ask), answer, sizeof(answer), "locks of a file", id);
+        msg_call(kernel, MSG_FILE_CALL, &ask, sizeof(ask), &answer, sizeof(answer), "locks of a file", id);
     }
+}
+
+void file_lock_over(void)
+{
+    struct file_request request = {.operation = FILE_LOCK_OVER, .argument = thread_current()->tid};
+    struct file_place place = {.kernel = 0};
+    struct file_answer answer;
+
+    if (instance.kernel == 0)
+        node_lock_over(thread_current()->tid);
+    else
+        file_call_at(&place, &request, NULL, 0, NULL, 0, &answer);
 }

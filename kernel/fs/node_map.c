@@ -6,6 +6,7 @@
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/node.h"
+#include "kernel/fs/shm.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/vdso.h"
@@ -405,8 +406,9 @@ static int grant_more(struct node *node, uint32_t kernel, uint32_t more)
     return error;
 }
 
-static int grant_less(struct node *node, uint32_t kernel, uint32_t less)
+static int grant_less(struct node *node, uint32_t kernel, uint32_t less, const struct file_stamps *stamps)
 {
+    bool last = false;
     int error = 0;
 
     spin_lock(&node->lock);
@@ -415,16 +417,25 @@ static int grant_less(struct node *node, uint32_t kernel, uint32_t less)
     if (error == 0) {
         node->maps->granted[kernel] -= less;
         node->maps->all -= less;
-        if (node->maps->all == 0)
+        last = node->maps->all == 0;
+        if (last)
             node->maps->written = false;
         /* the caller's reference is left */
         __atomic_fetch_sub(&node->references, less, __ATOMIC_RELAXED);
     }
     spin_unlock(&node->lock);
+    if (error == 0 && node->segment != 0)
+        shm_given_back(node, stamps, last);
     return error;
 }
 
-static int hold_object(uint32_t object, uint32_t kernel, int64_t more)
+void node_maps_granted_locked(const struct node *node, uint32_t granted[KERNELS_MAX])
+{
+    for (uint32_t kernel = 0; kernel < KERNELS_MAX; kernel++)
+        granted[kernel] = node->maps != NULL ? node->maps->granted[kernel] : 0;
+}
+
+static int hold_object(uint32_t object, uint32_t kernel, int64_t more, const struct file_stamps *stamps)
 {
     struct node *node = node_find(object);
     int error;
@@ -434,7 +445,7 @@ static int hold_object(uint32_t object, uint32_t kernel, int64_t more)
     if (kernel >= KERNELS_MAX || more == 0 || more > INT32_MAX || more < -(int64_t)INT32_MAX)
         error = -EPROTO;
     else
-        error = more > 0 ? grant_more(node, kernel, (uint32_t)more) : grant_less(node, kernel, (uint32_t)-more);
+        error = more > 0 ? grant_more(node, kernel, (uint32_t)more) : grant_less(node, kernel, (uint32_t)-more, stamps);
     node_put(node);
     return error;
 }

@@ -26,6 +26,8 @@ int node_maps_grant(struct node *node, uint32_t kernel, bool written);
 /* node->lock is held: a program has a mapping of it, or one that it may write. */
 bool node_mapped_locked(const struct node *node);
 bool node_maps_written_locked(const struct node *node);
+/* node->lock is held: how often each kernel has it. */
+void node_maps_granted_locked(const struct node *node, uint32_t granted[KERNELS_MAX]);
 /* For the end of a node. */
 void node_maps_free(struct node *node);
 /* Programs stand still: what kernel FROM was granted is TO's. */

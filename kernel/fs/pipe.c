@@ -3,7 +3,9 @@
 #include "kernel/fs/pipe.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/anonymous.h"
 #include "kernel/fs/pipe_buffer.h"
+#include "kernel/fs/pipe_hold.h"
 #include "mm/heap.h"
 
 #define FIONREAD 0x541bu
@@ -15,6 +17,7 @@ struct pipe {
     struct spinlock lock;
     struct file *ends[2];      /* [k] lock; NULL: closed by all */
     struct pipe_buffer buffer; /* [k] lock */
+    struct pipe_holds holds;   /* [k] lock */
     bool released[2];          /* [k] lock: that file goes on using us no more */
 };
 
@@ -46,10 +49,10 @@ static int64_t pipe_read(struct file *file, void *data, size_t size)
     int64_t result;
 
     spin_lock(&pipe->lock);
-    result = (int64_t)pipe_buffer_take(&pipe->buffer, data, size);
+    result = !pipe_hold_keeps_bytes(&pipe->holds) ? (int64_t)pipe_buffer_take(&pipe->buffer, data, size) : 0;
     if (result > 0) {
         other = wanted_locked(pipe, WRITE_END);
-    } else if (pipe->ends[WRITE_END] != NULL) {
+    } else if (pipe->ends[WRITE_END] != NULL || pipe->holds.reader != 0) {
         file->wanted = true;
         result = -EAGAIN;
     }
@@ -66,7 +69,9 @@ static int64_t pipe_write(struct file *file, const void *data, size_t size, uint
 
     spin_lock(&pipe->lock);
     if (pipe->ends[READ_END] != NULL) {
-        if ((file->flags & OPEN_DIRECT) != 0)
+        if (pipe_hold_keeps_room(&pipe->holds))
+            result = 0;
+        else if ((file->flags & OPEN_DIRECT) != 0 && (flags & FILE_STREAM) == 0)
             result = pipe_buffer_put_packets(&pipe->buffer, data, size);
         else
             result = pipe_buffer_put(&pipe->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
@@ -86,11 +91,13 @@ static uint32_t pipe_poll_read(struct file *file)
 {
     struct pipe *pipe = file->state;
     uint32_t events = 0;
+    bool held;
 
     spin_lock(&pipe->lock);
-    if (pipe_buffer_used(&pipe->buffer) > 0)
+    held = pipe_hold_keeps_bytes(&pipe->holds);
+    if (pipe_buffer_used(&pipe->buffer) > 0 && !held)
         events |= POLL_IN | POLL_IN_NORMAL;
-    if (pipe->ends[WRITE_END] == NULL)
+    if (pipe->ends[WRITE_END] == NULL && !held)
         events |= POLL_HUP;
     file->wanted |= events == 0;
     spin_unlock(&pipe->lock);
@@ -103,7 +110,7 @@ static uint32_t pipe_poll_write(struct file *file)
     uint32_t events = 0;
 
     spin_lock(&pipe->lock);
-    if (pipe_buffer_room(&pipe->buffer) >= PIPE_WHOLE)
+    if (!pipe_hold_keeps_room(&pipe->holds) && pipe_buffer_room(&pipe->buffer) >= PIPE_WHOLE)
         events |= POLL_OUT | POLL_OUT_NORMAL;
     if (pipe->ends[READ_END] == NULL)
         events |= POLL_ERR;
@@ -147,6 +154,33 @@ static int64_t pipe_control(struct file *file, uint32_t command, void *data)
     spin_unlock(&pipe->lock);
     tell(other);
     return result;
+}
+
+/* What a splice does with an end. */
+static int64_t pipe_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                            void *result, size_t room, struct file_answer *answer)
+{
+    struct pipe *pipe = file->state;
+    struct pipe_held held = {.buffer = &pipe->buffer, .holds = &pipe->holds};
+    struct file *told[2] = {NULL, NULL};
+    int64_t value;
+
+    (void)answer;
+    value = pipe_hold_begin(file, request);
+    if (value != 0)
+        return value;
+    spin_lock(&pipe->lock);
+    held.readers = pipe->ends[READ_END] != NULL;
+    held.writers = pipe->ends[WRITE_END] != NULL;
+    value = pipe_hold_do(&held, file->id, request, data, size, result, room);
+    file->wanted |= value == -EAGAIN;
+    for (int end = READ_END; held.moved && end <= WRITE_END; end++)
+        told[end] = wanted_locked(pipe, end);
+    spin_unlock(&pipe->lock);
+    tell(told[READ_END]);
+    tell(told[WRITE_END]);
+    pipe_hold_end(file, request, value);
+    return value;
 }
 
 /* One end is closed by all. Operations on it that are under way have pins; see forget. */
@@ -207,12 +241,14 @@ static void forget_writer(struct file *file)
 static const struct file_kind read_kind = {.read = pipe_read,
                                            .poll = pipe_poll_read,
                                            .control = pipe_control,
+                                           .operate = pipe_operate,
                                            .release = release_reader,
                                            .forget = forget_reader,
                                            .whole = true};
 static const struct file_kind write_kind = {.write = pipe_write,
                                             .poll = pipe_poll_write,
                                             .control = pipe_control,
+                                            .operate = pipe_operate,
                                             .release = release_writer,
                                             .forget = forget_writer,
                                             .whole = true};
@@ -245,7 +281,7 @@ bool pipe_is_usual(const struct file *file)
 {
     const struct pipe *pipe = file->state;
 
-    return pipe->buffer.size == 0 && pipe->buffer.ends == NULL;
+    return pipe->buffer.size == 0 && pipe->buffer.ends == NULL && pipe->holds.reader == 0 && pipe->holds.writer == 0;
 }
 
 bool pipe_is_end(const struct file *file)

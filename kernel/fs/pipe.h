@@ -24,7 +24,7 @@ int64_t pipe_buffer_control(struct pipe_buffer *buffer, uint32_t command, void *
 int pipe_create(uint32_t flags, struct file **reader, struct file **writer);
 
 /* For moving a pipe to another kernel, while nobody uses it. */
-/* It has the usual size and never had packets: another stays where it is. */
+/* It has the usual size, never had packets, and nobody holds it: another stays where it is. */
 bool pipe_is_usual(const struct file *file);
 bool pipe_is_end(const struct file *file);
 /* ENDS: reader and writer, NULL if closed by all; BUFFER: a copy, whose bytes may be taken. */

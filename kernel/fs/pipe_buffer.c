@@ -48,12 +48,11 @@ static void store(struct pipe_buffer *buffer, const uint8_t *from, size_t size)
     }
 }
 
-int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t size, int whole)
+/* Memory for SIZE bytes, or as many as there is room for: their number, or -ENOMEM. */
+static int64_t claim(struct pipe_buffer *buffer, size_t size)
 {
     size_t room = pipe_buffer_room(buffer);
 
-    if (size > room && whole)
-        return 0;
     if (size > room)
         size = room;
     if (size == 0)
@@ -62,8 +61,16 @@ int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t siz
         buffer->written = buffer->taken = 0;
     if (!provide(buffer, buffer->written, size))
         return -ENOMEM;
-    store(buffer, data, size);
     return (int64_t)size;
+}
+
+int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t size, int whole)
+{
+    int64_t count = size > pipe_buffer_room(buffer) && whole ? 0 : claim(buffer, size);
+
+    if (count > 0)
+        store(buffer, data, (size_t)count);
+    return count;
 }
 
 /* What is written next begins a part. */
@@ -114,7 +121,8 @@ int64_t pipe_buffer_put_packets(struct pipe_buffer *buffer, const void *data, si
 struct place {
     uint64_t at;
     uint32_t gaps; /* bytes left out that it has passed */
-    bool over;     /* a packet has been taken */
+    bool packets;  /* one is taken as a whole */
+    bool over;     /* one has been taken */
 };
 
 /* Takes from one part that has an end. Returns how many bytes. */
@@ -124,9 +132,10 @@ static size_t take_ended(const struct pipe_buffer *buffer, struct place *place, 
     size_t offset = place->at % PIPE_PART;
     size_t count = end->length - offset < size ? end->length - offset : size;
 
-    memcpy(to, *part_at(buffer, place->at) + offset, count);
+    if (to != NULL)
+        memcpy(to, *part_at(buffer, place->at) + offset, count);
     place->at += count;
-    place->over = end->packet != 0;
+    place->over = place->packets && end->packet != 0;
     if (place->over || offset + count == end->length) {
         place->at += PIPE_PART - (offset + count); /* what of a packet is not taken is lost: not a gap */
         place->gaps += PIPE_PART - end->length;
@@ -134,23 +143,25 @@ static size_t take_ended(const struct pipe_buffer *buffer, struct place *place, 
     return count;
 }
 
-static size_t look(const struct pipe_buffer *buffer, struct place *place, uint8_t *to, size_t size)
+/* TO is NULL: the bytes are not copied. */
+static size_t look(const struct pipe_buffer *buffer, struct place *place, bool packets, uint8_t *to, size_t size)
 {
     size_t done = 0;
 
-    *place = (struct place){.at = buffer->taken};
+    *place = (struct place){.at = buffer->taken, .packets = packets};
     while (done < size && place->at < buffer->written && !place->over) {
         size_t offset = place->at % PIPE_PART;
         uint64_t left = buffer->written - place->at;
         size_t count = size - done < PIPE_PART - offset ? size - done : PIPE_PART - offset;
 
         if (buffer->ends != NULL && end_at(buffer, place->at)->length != 0) {
-            done += take_ended(buffer, place, to + done, size - done);
+            done += take_ended(buffer, place, to != NULL ? to + done : NULL, size - done);
             continue;
         }
         if (count > left)
             count = (size_t)left;
-        memcpy(to + done, *part_at(buffer, place->at) + offset, count);
+        if (to != NULL)
+            memcpy(to + done, *part_at(buffer, place->at) + offset, count);
         place->at += count;
         done += count;
     }
@@ -161,26 +172,75 @@ size_t pipe_buffer_peek(const struct pipe_buffer *buffer, void *data, size_t siz
 {
     struct place place;
 
-    return look(buffer, &place, data, size);
+    return look(buffer, &place, true, data, size);
+}
+
+size_t pipe_buffer_fit(const struct pipe_buffer *buffer, size_t size, size_t room)
+{
+    struct place place;
+    size_t count = look(buffer, &place, true, NULL, size), over;
+
+    if (count <= room)
+        return count;
+    count = look(buffer, &place, false, NULL, room);
+    over = (size_t)(place.at % PIPE_PART);
+    return over < count ? count - over : 0;
+}
+
+size_t pipe_buffer_look(const struct pipe_buffer *buffer, void *data, size_t size)
+{
+    struct place place;
+
+    return look(buffer, &place, false, data, size);
+}
+
+/* A reader has come to PLACE. */
+static void advance(struct pipe_buffer *buffer, const struct place *place)
+{
+    for (uint64_t at = buffer->taken; buffer->ends != NULL && at / PIPE_PART < place->at / PIPE_PART; at += PIPE_PART)
+        *end_at(buffer, at) = (struct pipe_end){.length = 0};
+    buffer->taken = place->at;
+    buffer->gaps -= place->gaps;
 }
 
 size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size)
 {
     struct place place;
-    size_t count = look(buffer, &place, data, size);
+    size_t count = look(buffer, &place, true, data, size);
 
-    for (uint64_t at = buffer->taken; buffer->ends != NULL && at / PIPE_PART < place.at / PIPE_PART; at += PIPE_PART)
-        *end_at(buffer, at) = (struct pipe_end){.length = 0};
-    buffer->taken = place.at;
-    buffer->gaps -= place.gaps;
+    advance(buffer, &place);
     return count;
+}
+
+void pipe_buffer_skip(struct pipe_buffer *buffer, size_t count)
+{
+    struct place place;
+
+    look(buffer, &place, false, NULL, count);
+    advance(buffer, &place);
+}
+
+int64_t pipe_buffer_reserve(struct pipe_buffer *buffer, size_t size)
+{
+    int64_t count = claim(buffer, size);
+
+    if (count > 0)
+        buffer->reserved = (uint32_t)count;
+    return count;
+}
+
+void pipe_buffer_fill(struct pipe_buffer *buffer, const void *data, size_t size)
+{
+    buffer->reserved = 0;
+    store(buffer, data, size);
 }
 
 /* The same bytes at the same places in NEW, which has room for them. */
 static bool copy_all(const struct pipe_buffer *old, struct pipe_buffer *new)
 {
-    size_t count = (size_t)(old->written - old->taken);
+    size_t count = (size_t)(old->written - old->taken) + old->reserved;
 
+    new->reserved = old->reserved;
     if (count > 0 && !provide(new, old->taken, count))
         return false;
     new->written = old->taken;
@@ -206,7 +266,7 @@ int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
         new.size *= 2;
     if (new.size == pipe_buffer_size(buffer))
         return (int64_t) new.size;
-    if (buffer->written - buffer->taken > new.size)
+    if (buffer->written - buffer->taken + buffer->reserved > new.size)
         return -EBUSY;
     parts = new.size / PIPE_PART;
     new.more = heap_alloc(parts * sizeof(*new.more));

@@ -21,6 +21,7 @@ struct pipe_buffer {         /* all zeros: empty, of the usual size */
     uint64_t written, taken; /* bytes ever, with those that were left out at the end of parts */
     uint32_t size;           /* bytes, a power of two; 0: PIPE_SIZE */
     uint32_t gaps;           /* bytes left out between TAKEN and WRITTEN */
+    uint32_t reserved;       /* bytes behind WRITTEN that have room and memory, whatever else happens */
     uint8_t **more;          /* of another size: its parts, in place of PARTS */
     struct pipe_end *ends;   /* one for each part, once there was a packet */
     uint8_t *parts[PIPE_PARTS];
@@ -51,6 +52,18 @@ int64_t pipe_buffer_put_packets(struct pipe_buffer *buffer, const void *data, si
 size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size);
 /* Copies bytes as pipe_buffer_take gives them, and leaves them there. */
 size_t pipe_buffer_peek(const struct pipe_buffer *buffer, void *data, size_t size);
+/* How many bytes a take of SIZE gives, or if these are more than ROOM, how many of them are in parts, or a packet, that
+ * fit there as a whole. */
+size_t pipe_buffer_fit(const struct pipe_buffer *buffer, size_t size, size_t room);
+/* As pipe_buffer_peek, but packets are bytes like others: it goes on behind them. */
+size_t pipe_buffer_look(const struct pipe_buffer *buffer, void *data, size_t size);
+/* The first COUNT bytes that pipe_buffer_look gives are taken. */
+void pipe_buffer_skip(struct pipe_buffer *buffer, size_t count);
+/* Up to SIZE bytes can be put in by pipe_buffer_fill, whatever is taken or set meanwhile; nothing else is put in until
+ * then. Returns how many; 0: it is full; -ENOMEM. */
+int64_t pipe_buffer_reserve(struct pipe_buffer *buffer, size_t size);
+/* Puts SIZE bytes in, no more than were reserved; nothing is reserved any more. */
+void pipe_buffer_fill(struct pipe_buffer *buffer, const void *data, size_t size);
 /* There is room for SIZE bytes from now on, which is rounded up to a power of two, at least a part. Returns it; -EBUSY:
  * what is there does not fit; -ENOMEM; -EINVAL. */
 int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size);

@@ -34,7 +34,7 @@ struct arm {
     uint64_t cookie;       /* [i] the asker's */
     uint32_t kernel;       /* [i] the asker */
     uint32_t count;        /* [i] */
-    bool fired;            /* [p] the asker has been told, or is being told */
+    bool fired;            /* [p] the asker has been told, or is being told, or knows already */
     bool telling;          /* [p] FILE_READY is under way: the memory is in use */
     bool over;             /* [p] the asker wants to know no more */
     struct poll_told told; /* [p] by whoever fired it */
@@ -173,21 +173,25 @@ void poll_hook_remove(struct poll_hook *hook)
     spin_unlock(&poll_lock);
 }
 
-/* The poll COOKIE of KERNEL is over. */
-static void disarm(uint32_t kernel, uint64_t cookie)
+static struct arm *find_arm_locked(uint32_t kernel, uint64_t cookie)
 {
-    struct arm *found = NULL;
-    bool telling = false;
-
-    spin_lock(&poll_lock);
     list_for_each(node, &arms) {
         struct arm *arm = container_of(node, struct arm, node);
 
-        if (arm->cookie == cookie && arm->kernel == kernel) {
-            found = arm;
-            break;
-        }
+        if (arm->cookie == cookie && arm->kernel == kernel)
+            return arm;
     }
+    return NULL;
+}
+
+/* The poll COOKIE of KERNEL is over. */
+static void disarm(uint32_t kernel, uint64_t cookie)
+{
+    struct arm *found;
+    bool telling = false;
+
+    spin_lock(&poll_lock);
+    found = find_arm_locked(kernel, cookie);
     if (found != NULL) {
         list_remove(&found->node);
         for (uint32_t i = 0; i < found->count; i++) {
@@ -200,6 +204,18 @@ static void disarm(uint32_t kernel, uint64_t cookie)
     spin_unlock(&poll_lock);
     if (found != NULL && !telling)
         arm_free(found);
+}
+
+/* Some files were ready: the asker need not be told, but its files go on counting events for it. */
+static void stop_telling(uint32_t kernel, uint64_t cookie)
+{
+    struct arm *arm;
+
+    spin_lock(&poll_lock);
+    arm = find_arm_locked(kernel, cookie);
+    if (arm != NULL)
+        arm->fired = true;
+    spin_unlock(&poll_lock);
 }
 
 struct poll_state poll_state_of(struct file *file, uint32_t events)
@@ -216,15 +232,15 @@ struct poll_state poll_state_of(struct file *file, uint32_t events)
     return state;
 }
 
-/* Looks at ITEMS and writes POLL_* of each to STATES. Returns whether none is ready; then, with ARM, the asker is told
- * when one may be. -ENOMEM. */
-static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items, uint32_t count, bool want_arm,
+/* Looks at ITEMS and writes POLL_* of each to STATES. Returns whether none is ready; WANTED (POLL_ARM_* or 0) says what
+ * is to come after. -ENOMEM. */
+static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items, uint32_t count, uint32_t wanted,
                 struct poll_state *states)
 {
-    struct arm *arm = want_arm ? heap_alloc(arm_size(count)) : NULL;
+    struct arm *arm = wanted != 0 ? heap_alloc(arm_size(count)) : NULL;
     bool none = true;
 
-    if (want_arm && arm == NULL)
+    if (wanted != 0 && arm == NULL)
         return -ENOMEM;
     if (arm != NULL) {
         arm->cookie = cookie;
@@ -254,7 +270,9 @@ static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items,
         if (file != NULL)
             file_unpin(file);
     }
-    if (!none && arm != NULL)
+    if (!none && wanted == POLL_ARM_KEEP)
+        stop_telling(kernel, cookie);
+    else if (!none && arm != NULL)
         disarm(kernel, cookie);
     return none ? 1 : 0;
 }
@@ -286,7 +304,7 @@ static void handle_poll(const struct msg *m)
         if (answer != NULL) {
             answer->size = size;
             result = look(m->ticket.kernel, asked->cookie, (const struct poll_item *)(asked + 1), asked->count,
-                          asked->arm != 0, answer->states);
+                          asked->arm, answer->states);
         }
     }
     if (result < 0) {
@@ -403,7 +421,7 @@ int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct p
     int result;
 
     if (kernel == instance.kernel) {
-        result = look(kernel, message->cookie, items, message->count, message->arm != 0, states);
+        result = look(kernel, message->cookie, items, message->count, message->arm, states);
     } else {
         result = msg_call(kernel, MSG_FILE_POLL, message,
                           (uint32_t)(sizeof(*message) + message->count * sizeof(*items)), states, size,
@@ -448,7 +466,8 @@ static int64_t ask(uint32_t kernel, struct poll_wait *wait, struct poll_request 
             space->which[found++] = i;
         }
     }
-    *space->message = (struct msg_file_poll){.cookie = wait->ticket.cookie, .count = found, .arm = arm};
+    *space->message = (struct msg_file_poll){
+        .cookie = wait->ticket.cookie, .count = found, .arm = arm ? POLL_ARM_TELL : 0};
     ready = poll_look(kernel, space->message, space->states);
     for (uint32_t i = 0; i < found && ready >= 0; i++) {
         struct poll_request *request = &requests[space->which[i]];

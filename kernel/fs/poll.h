@@ -50,8 +50,8 @@ struct poll_ticket {
 /* Gives TICKET a cookie that nobody has had, under which it is told. */
 void poll_ticket_begin(struct poll_ticket *ticket);
 void poll_ticket_end(struct poll_ticket *ticket);
-/* What is ready of MESSAGE's items (behind it), which are of KERNEL; with `arm`, when none is, it tells the cookie once
- * one may be. Returns how many are, or an error. Tasks only, unless KERNEL is this one. */
+/* What is ready of MESSAGE's items (behind it), which are of KERNEL; `arm` says whether it tells the cookie once one
+ * may be. Returns how many are, or an error. Tasks only, unless KERNEL is this one. */
 int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states);
 /* KERNEL need not tell COOKIE any more. Any context. */
 void poll_disarm(uint32_t kernel, uint64_t cookie);

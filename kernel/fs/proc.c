@@ -3,8 +3,9 @@
 
 #include "boot/instance.h"
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/instructions.h"
+#include "kernel/fs/proc_ipc.h"
+#include "kernel/fs/proc_machine.h"
 #include "kernel/fs/proc_process.h"
 #include "kernel/fs/report.h"
 #include "kernel/fs/sys.h"
@@ -13,15 +14,9 @@
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
-#include "tasks/fair.h"
 #include "tasks/group.h"
-#include "tasks/load.h"
 
-#define SECOND 1000000000ull
-#define TICK 10000000ull /* ns: 100 a second */
-#define STAT_LINE 96u    /* bytes of a CPU's line, at most */
 #define SMALL_TEXT 1024u
-#define MOUNTS_TEXT 8192u
 #define CPU_TEXT 512u /* bytes of one CPU's part of cpuinfo */
 
 int64_t proc_text(struct text *text, size_t size)
@@ -49,17 +44,6 @@ int64_t proc_text_grow(struct text *text, size_t more)
     return 0;
 }
 
-static int64_t write_uptime(const struct proc_at *at, struct text *text)
-{
-    uint64_t now = clock_now();
-    int64_t error = proc_text(text, SMALL_TEXT);
-
-    (void)at;
-    if (error == 0) /* idle time is not counted */
-        text_put(text, "%lu.%02lu 0.00\n", (unsigned long)(now / SECOND), (unsigned long)(now % SECOND / 10000000));
-    return error;
-}
-
 static int64_t write_memory(const struct proc_at *at, struct text *text)
 {
     struct report_machine machine;
@@ -76,36 +60,6 @@ static int64_t write_memory(const struct proc_at *at, struct text *text)
              "SwapFree:              0 kB\nShmem:          %8lu kB\nSlab:           %8lu kB\n",
              (unsigned long)(machine.files * 4), (unsigned long)(machine.files * 4),
              (unsigned long)(machine.kernel * 4));
-    return 0;
-}
-
-/* Threads that are ready or run, on all kernels. */
-static uint32_t ready_count(void)
-{
-    uint32_t ready = 0;
-
-    for (uint32_t k = 0; k < instance.kernels; k++) {
-        struct load_view load;
-
-        load_read(k, &load);
-        ready += load_count(load.load);
-    }
-    return ready;
-}
-
-/* No averages are kept: all three say how many threads are ready or run now. */
-static int64_t write_load(const struct proc_at *at, struct text *text)
-{
-    struct report_machine machine;
-    uint32_t ready = ready_count();
-    int64_t error = proc_text(text, SMALL_TEXT);
-
-    (void)at;
-    if (error != 0)
-        return error;
-    report_machine(&machine);
-    text_put(text, "%u.00 %u.00 %u.00 %u/%lu %u\n", ready, ready, ready, ready, (unsigned long)machine.threads,
-             thread_current()->group->id);
     return 0;
 }
 
@@ -126,7 +80,7 @@ static int64_t write_mounts(const struct proc_at *at, struct text *text)
     (void)at;
     if (error == 0) {
         text_put(text, "rootfs / rootfs rw 0 0\nproc /proc proc ro 0 0\n");
-        report_mounts(text);
+        report_mounts(text, false);
     }
     return error;
 }
@@ -140,46 +94,6 @@ static int64_t write_filesystems(const struct proc_at *at, struct text *text)
     if (error == 0)
         text_put(text, "nodev\tsysfs\nnodev\tproc\nnodev\trootfs\nnodev\tdevtmpfs\nnodev\t9p\n");
     return error;
-}
-
-/* NAME's line of /proc/stat: user, nice, system, idle, and what there is not. */
-static void put_times(struct text *text, const char *name, uint64_t user, uint64_t system, uint64_t whole)
-{
-    uint64_t idle = whole > user + system ? whole - user - system : 0;
-
-    text_put(text, "%s %lu 0 %lu %lu 0 0 0 0 0 0\n", name, (unsigned long)(user / TICK), (unsigned long)(system / TICK),
-             (unsigned long)(idle / TICK));
-}
-
-static int64_t write_stat(const struct proc_at *at, struct text *text)
-{
-    uint64_t now = clock_now(), user = 0, system = 0;
-    struct report_cpu cpu;
-    struct text cpus_text;
-    int64_t error = report_cpus(&cpus_text);
-    char name[16];
-
-    (void)at;
-    if (error != 0)
-        return error;
-    error = proc_text(text, SMALL_TEXT + cpus_text.length / sizeof(cpu) * STAT_LINE);
-    for (size_t at_cpu = 0; error == 0 && at_cpu < cpus_text.length; at_cpu += sizeof(cpu)) {
-        memcpy(&cpu, cpus_text.bytes + at_cpu, sizeof(cpu));
-        user += cpu.user;
-        system += cpu.system;
-    }
-    if (error == 0)
-        put_times(text, "cpu ", user, system, now * (cpus_text.length / sizeof(cpu)));
-    for (size_t at_cpu = 0; error == 0 && at_cpu < cpus_text.length; at_cpu += sizeof(cpu)) {
-        memcpy(&cpu, cpus_text.bytes + at_cpu, sizeof(cpu));
-        snprintf(name, sizeof(name), "cpu%lu", (unsigned long)cpu.number);
-        put_times(text, name, cpu.user, cpu.system, now);
-    }
-    heap_free(cpus_text.bytes, cpus_text.size);
-    if (error != 0)
-        return error;
-    text_put(text, "btime %lu\nprocs_running %u\n", (unsigned long)(clock_epoch() / SECOND), ready_count());
-    return 0;
 }
 
 /* The CPU's own words: 48 bytes in three leaves. */
@@ -323,9 +237,10 @@ static int64_t write_pipe_most(const struct proc_at *at, struct text *text)
 static const struct proc_row setting_file_rows[] = {{.name = "pipe-max-size", .write = write_pipe_most}};
 static const struct proc_directory setting_file = {.rows = setting_file_rows, .count = 1};
 static const struct proc_row setting_kernel_rows[] = {
-    {.name = "domainname", .write = write_domain}, {.name = "hostname", .write = write_host},
-    {.name = "osrelease", .write = write_release}, {.name = "ostype", .write = write_type},
-    {.name = "pid_max", .write = write_ids},
+    {.name = "domainname", .write = write_domain},   {.name = "hostname", .write = write_host},
+    {.name = "osrelease", .write = write_release},   {.name = "ostype", .write = write_type},
+    {.name = "pid_max", .write = write_ids},         {.name = "shmall", .write = proc_write_shm_all},
+    {.name = "shmmax", .write = proc_write_shm_max}, {.name = "shmmni", .write = proc_write_shm_count},
 };
 static const struct proc_directory setting_kernel = {
     .rows = setting_kernel_rows, .count = sizeof(setting_kernel_rows) / sizeof(setting_kernel_rows[0])};
@@ -343,14 +258,15 @@ static const struct proc_row root_rows[] = {
     {.name = "cpuinfo", .write = write_cpus},
     {.name = "filesystems", .write = write_filesystems},
     {.name = "kettle", .directory = &kettle},
-    {.name = "loadavg", .write = write_load},
+    {.name = "loadavg", .write = proc_write_load},
     {.name = "meminfo", .write = write_memory},
     {.name = "mounts", .write = write_mounts},
     {.name = "self", .link = process_link_self, .directory = &process_directory, .enter = process_enter_self},
-    {.name = "stat", .write = write_stat},
+    {.name = "stat", .write = proc_write_machine},
     {.name = "sys", .directory = &settings},
+    {.name = "sysvipc", .directory = &proc_ipc_directory},
     {.name = "thread-self", .link = process_link_thread, .directory = &thread_directory, .enter = process_enter_thread},
-    {.name = "uptime", .write = write_uptime},
+    {.name = "uptime", .write = proc_write_uptime},
     {.name = "version", .write = write_version},
 };
 static const struct proc_directory root = {
@@ -434,6 +350,8 @@ static void facts_of(const struct proc_row *row, bool system, uint64_t number, s
         facts->mode = FILE_LINK | 0777;
     else if (row->directory != NULL)
         facts->mode = FILE_DIRECTORY | (system ? 0755 : 0555);
+    else if (row->mode != 0)
+        facts->mode = FILE_REGULAR | row->mode;
 }
 
 bool proc_has(const char *name)
@@ -475,6 +393,8 @@ static int64_t open_directory(const char *name, const struct proc_row *row, cons
     const struct proc_directory *directory = row->directory;
     struct directory list = {.bytes = NULL};
 
+    if (directory->open != NULL)
+        return directory->open(at, name, facts, flags, out);
     directory_add(&list, ".", 1, facts->inode, FILE_DIRECTORY);
     directory_add(&list, "..", 2, 1, FILE_DIRECTORY);
     for (uint32_t i = 0; i < directory->count; i++) {
@@ -505,6 +425,8 @@ int64_t proc_open(const char *name, uint32_t flags, struct file **out)
         return -ELOOP;
     if (row->directory != NULL)
         return open_directory(name, row, &at, &facts, flags, out);
+    if (row->open != NULL)
+        return row->open(&at, &facts, flags, out);
     assert(row->write != NULL); /* a row is a link, a directory or this */
     error = row->write(&at, &text);
     if (error != 0)

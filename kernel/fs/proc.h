@@ -17,15 +17,18 @@ struct proc_at {
 
 struct proc_directory;
 
-/* One of WRITE, LINK, DIRECTORY is given, or LINK and the DIRECTORY that it leads to. Tasks only: they may wait for
- * other kernels. */
+/* One of WRITE, OPEN, LINK, DIRECTORY is given, or LINK and the DIRECTORY that it leads to. Tasks only: they may wait
+ * for other kernels. */
 struct proc_row {
     const char *name;
     /* The whole text; its memory is heap memory of text->size bytes and becomes the caller's. 0 or a negative errno. */
     int64_t (*write)(const struct proc_at *at, struct text *text);
+    /* In its place: opens the file. -ENOENT and what it says. */
+    int64_t (*open)(const struct proc_at *at, const struct file_facts *facts, uint32_t flags, struct file **out);
     /* Where a symbolic link leads: a path without NUL. Its length or a negative errno. */
     int64_t (*link)(const struct proc_at *at, char *out, size_t size);
     const struct proc_directory *directory;
+    uint32_t mode;                     /* of what WRITE gives, or OPEN: permission bits; 0: 0444 */
     void (*enter)(struct proc_at *at); /* with LINK and DIRECTORY: fills AT in, as `find` does. Or NULL */
 };
 
@@ -35,6 +38,9 @@ struct proc_directory {
     /* For names that are no row's: fills AT in. NULL: there is no such thing. Or NULL: there are no such names. */
     const struct proc_directory *(*find)(struct proc_at *at, const char *name, size_t length);
     void (*list)(const struct proc_at *at, struct directory *to);
+    /* Opens it as NAME, in place of a list of what there is now. Or NULL. */
+    int64_t (*open)(const struct proc_at *at, const char *name, const struct file_facts *facts, uint32_t flags,
+                    struct file **out);
 };
 
 void proc_init(void);

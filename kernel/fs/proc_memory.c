@@ -1,6 +1,8 @@
-/* What else /proc/PID has: resource limits, mounts, the environment, and how much of each area has memory. */
+/* What else /proc/PID has: resource limits, mounts, the environment and arguments, and how much of each area has
+ * memory. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/proc_text.h"
+#include "kernel/fs/report.h"
 #include "kernel/lib/string.h"
 #include "kernel/reach.h"
 #include "mm/heap.h"
@@ -61,7 +63,7 @@ int64_t proc_write_limits(const struct proc_at *at, struct text *text)
     return error_of(error);
 }
 
-/* --- mountinfo: what /proc/mounts says --- */
+/* --- mountinfo: what /proc/mounts says, and st_dev of what is there --- */
 
 int64_t proc_write_mounts(const struct proc_at *at, struct text *text)
 {
@@ -69,37 +71,78 @@ int64_t proc_write_mounts(const struct proc_at *at, struct text *text)
     int64_t error = error_of(process_facts_of((uint32_t)at->keys[0], &process));
 
     if (error == 0)
-        error = proc_text(text, LINE_TEXT);
-    if (error == 0)
+        error = proc_text(text, MOUNTS_TEXT);
+    if (error == 0) {
         text_put(text, "1 1 0:1 / / rw - rootfs rootfs rw\n2 1 0:2 / /proc ro - proc proc ro\n"
                        "3 1 0:2 / /sys ro - sysfs sysfs ro\n");
+        report_mounts(text, true);
+    }
     return error;
 }
 
-/* --- environ --- */
+/* --- environ, cmdline --- */
+
+/* Appends SIZE bytes of a process's memory, for which TEXT has room; fewer when it has unmapped them, or ended, or runs
+ * another program by now. */
+static void put_memory(struct text *text, const struct process_facts *process, uint64_t address, uint64_t size)
+{
+    struct msg_reach part = {.process = process->id, .operation = REACH_READ, .program = process->program_ns};
+    uint64_t done = 0;
+    int64_t count;
+
+    do {
+        part.address = address + done;
+        part.size = size - done < REACH_MAX ? size - done : REACH_MAX;
+        count = part.size > 0 ? reach(&part, text->bytes + text->length) : 0;
+        if (count > 0) {
+            done += (uint64_t)count;
+            text->length += (uint64_t)count;
+        }
+    } while (count > 0);
+}
 
 /* The bytes where the program found its environment, as they are now. */
 int64_t proc_write_environment(const struct proc_at *at, struct text *text)
 {
-    struct msg_reach part = {.process = (uint32_t)at->keys[0], .operation = REACH_READ};
+    uint32_t id = (uint32_t)at->keys[0];
     struct process_facts process;
-    int64_t error = error_of(process_facts_of(part.process, &process)), count = 0;
-    uint64_t size = process.environment_size;
+    int64_t error = error_of(process_facts_of(id, &process));
 
-    if (error == 0 && credentials_may_reach(part.process, true) == -EPERM)
+    if (error == 0 && credentials_may_reach(id, true) == -EPERM)
         error = -EACCES;
     if (error == 0)
-        error = proc_text(text, size + 1);
-    if (error != 0 || process.space == 0)
+        error = proc_text(text, process.environment_size + 1);
+    if (error == 0 && process.space != 0)
+        put_memory(text, &process, process.environment, process.environment_size);
+    return error;
+}
+
+/* The bytes where the program found its arguments, as they are now. One that has overwritten the last of them shows
+ * what it likes: one string, which may go on in the environment (Linux, fs/proc/base.c, get_mm_cmdline). */
+int64_t proc_write_command(const struct proc_at *at, struct text *text)
+{
+    uint32_t id = (uint32_t)at->keys[0];
+    struct process_facts process;
+    int64_t error = error_of(process_facts_of(id, &process));
+    uint64_t size, room, begin;
+
+    if (error != 0)
         return error;
-    do {
-        part.address = process.environment + text->length;
-        part.size = size - text->length < REACH_MAX ? size - text->length : REACH_MAX;
-        count = part.size > 0 ? reach(&part, text->bytes + text->length) : 0;
-        if (count > 0)
-            text->length += (uint64_t)count;
-    } while (count > 0);
-    return 0; /* what it has unmapped, or all of what has ended meanwhile, is not there */
+    size = process.arguments_size;
+    room = size > PAGE_SIZE ? size : PAGE_SIZE;
+    begin = process.environment - size;
+    error = proc_text(text, room + 1);
+    if (error != 0 || process.space == 0 || size == 0 ||
+        process.condition == PROCESS_ENDED) /* of a zombie it is empty */
+        return error;
+    put_memory(text, &process, begin, size);
+    if (text->length == size && text->bytes[size - 1] != '\0') {
+        text->length = 0;
+        put_memory(text, &process, begin, PAGE_SIZE);
+        size = strnlen(text->bytes, text->length);
+        text->length = size < text->length ? size + 1 : size;
+    }
+    return 0;
 }
 
 /* --- smaps --- */

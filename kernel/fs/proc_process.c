@@ -4,18 +4,19 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device.h"
 #include "kernel/fs/path.h"
+#include "kernel/fs/proc_live.h"
 #include "kernel/fs/proc_text.h"
 #include "kernel/fs/remote.h"
 #include "kernel/fs/tree.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
+#include "tasks/credentials.h"
 #include "tasks/facts.h"
 #include "tasks/group.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define INODE(id, place) ((uint64_t)(id) << 32 | (place)) /* what tells the entries of a listing apart */
-#define DESCRIPTORS 256u                                  /* asked for at a time */
 
 /* --- numbers as names --- */
 
@@ -130,8 +131,11 @@ static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
     struct file_facts facts;
     struct file_answer answer;
     char text[48];
-    int64_t length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, &facts, sizeof(facts), &answer);
+    int64_t length;
 
+    if (credentials_may_reach((uint32_t)at->keys[0], true) == -EPERM)
+        return -EACCES;
+    length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, &facts, sizeof(facts), &answer);
     if (length < 0)
         return length == -EBADF || length == -ESRCH ? -ENOENT : length;
     switch (facts.mode & FILE_TYPE_MASK) {
@@ -173,33 +177,24 @@ static const struct proc_directory *find_descriptor(struct proc_at *at, const ch
     return &descriptor_file;
 }
 
-static void list_descriptors(const struct proc_at *at, struct directory *to)
+static int64_t open_descriptors(const struct proc_at *at, const char *name, const struct file_facts *facts,
+                                uint32_t flags, struct file **out)
 {
-    struct file_request request = {.operation = FILE_LIST};
-    struct file_answer answer;
-    int32_t *fds = heap_alloc(DESCRIPTORS * sizeof(*fds));
-    int64_t length;
-
-    if (fds == NULL) {
-        to->failed = true;
-        return;
-    }
-    do {
-        length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, fds, DESCRIPTORS * sizeof(*fds), &answer);
-        for (int64_t i = 0; i < length / (int64_t)sizeof(*fds); i++) {
-            add_number(to, (uint32_t)fds[i], INODE(at->keys[0], 0x1000u + (uint32_t)fds[i]), FILE_LINK);
-            request.argument = fds[i] + 1;
-        }
-    } while (length == (int64_t)(DESCRIPTORS * sizeof(*fds)));
-    heap_free(fds, DESCRIPTORS * sizeof(*fds));
+    return proc_live_descriptors((uint32_t)at->keys[0], name, facts, flags, out);
 }
 
-static const struct proc_directory descriptors = {.find = find_descriptor, .list = list_descriptors};
+static int64_t open_memory(const struct proc_at *at, const struct file_facts *facts, uint32_t flags, struct file **out)
+{
+    return proc_live_memory((uint32_t)at->keys[0], facts, flags, out);
+}
+
+static const struct proc_directory descriptors = {.find = find_descriptor, .open = open_descriptors};
 
 /* --- threads --- */
 
 static const struct proc_row thread_rows[] = {
     {.name = "comm", .write = proc_write_name},
+    {.name = "io", .write = proc_write_io, .mode = 0400},
     {.name = "stat", .write = proc_write_stat},
     {.name = "status", .write = proc_write_status},
 };
@@ -250,9 +245,11 @@ static const struct proc_row process_rows[] = {
     {.name = "environ", .write = proc_write_environment},
     {.name = "exe", .link = link_program},
     {.name = "fd", .directory = &descriptors},
+    {.name = "io", .write = proc_write_io, .mode = 0400},
     {.name = "kettle", .write = proc_write_kettle},
     {.name = "limits", .write = proc_write_limits},
     {.name = "maps", .write = proc_write_maps},
+    {.name = "mem", .open = open_memory, .mode = 0600},
     {.name = "mountinfo", .write = proc_write_mounts},
     {.name = "smaps", .write = proc_write_smaps},
     {.name = "stat", .write = proc_write_stat},

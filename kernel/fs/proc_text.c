@@ -24,6 +24,8 @@ struct subject {
     uint32_t id;
     bool whole;
     uint64_t user_ns, system_ns;
+    struct account account; /* as the times: of the process, or the thread */
+    struct account own;     /* of the thread, which may be the first of the process */
 };
 
 static int64_t error_of(int error)
@@ -57,15 +59,12 @@ static int64_t subject_find(const struct proc_at *at, struct subject *out)
         }
     }
     out->thread.name[THREAD_NAME_MAX - 1] = '\0';
+    if (out->thread.kernel < instance.kernels && out->survey->count > 0)
+        survey_account(pid, &out->thread, &out->own);
+    out->account = out->whole ? out->survey->account : out->own;
     out->user_ns = out->whole ? out->survey->user_ns : out->thread.user_ns;
     out->system_ns = out->whole ? out->survey->system_ns : out->thread.system_ns;
     return 0;
-}
-
-/* As proc(5): 20 for nice 0, below 0 for real priorities. */
-static int priority_of(const struct thread_facts *thread)
-{
-    return thread->priority > 0 ? -1 - (int)thread->priority : 20 + thread->nice;
 }
 
 int64_t proc_write_stat(const struct proc_at *at, struct text *text)
@@ -82,13 +81,15 @@ int64_t proc_write_stat(const struct proc_at *at, struct text *text)
     if (error == 0) {
         terminal = job_terminal(p->session);
         /* 1 to 13: pid comm state ppid pgrp session tty_nr tpgid flags minflt cminflt majflt cmajflt */
-        text_put(text, "%u (%s) %c %u %u %u %u %d 0 %lu 0 %lu 0 ", s.id, t->name, (char)t->state, p->parent, p->group,
-                 p->session, terminal > 0 ? (uint32_t)(terminal >> 32) : 0, terminal > 0 ? (int32_t)terminal : -1,
-                 (unsigned long)s.survey->stats.faults_local, (unsigned long)s.survey->stats.fetches);
+        text_put(text, "%u (%s) %c %u %u %u %u %d 0 %lu %lu %lu %lu ", s.id, t->name, (char)t->state, p->parent,
+                 p->group, p->session, terminal > 0 ? (uint32_t)(terminal >> 32) : 0,
+                 terminal > 0 ? (int32_t)terminal : -1, (unsigned long)s.account.use.minor_faults,
+                 (unsigned long)p->children_use.minor_faults, (unsigned long)s.account.use.major_faults,
+                 (unsigned long)p->children_use.major_faults);
         /* 14 to 22: utime stime cutime cstime priority nice num_threads itrealvalue starttime */
         text_put(text, "%lu %lu %lu %lu %d %d %u 0 %lu ", (unsigned long)(s.user_ns / TICK_NS),
                  (unsigned long)(s.system_ns / TICK_NS), (unsigned long)(p->children_user_ns / TICK_NS),
-                 (unsigned long)(p->children_system_ns / TICK_NS), priority_of(t), t->nice,
+                 (unsigned long)(p->children_system_ns / TICK_NS), t->runs_as, t->nice,
                  p->condition == PROCESS_ENDED || p->threads == 0 ? 1 : p->threads,
                  (unsigned long)((s.whole ? p->start_ns : t->start_ns) / TICK_NS));
         /* 23 to 35: vsize rss rsslim startcode endcode startstack kstkesp kstkeip signal blocked sigignore sigcatch
@@ -161,8 +162,8 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text)
         text_put(text, "TracerPid:\t0\nUid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t64\nGroups:\t\n", p->ids[0],
                  p->ids[1], p->ids[2], p->ids[3], p->ids[4], p->ids[5], p->ids[6], p->ids[7]);
         if (p->condition != PROCESS_ENDED && p->space != 0)
-            text_put(text, "VmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", (unsigned long)(p->size / 1024),
-                     (unsigned long)(s.survey->resident * PAGE_KB));
+            text_put(text, "VmSize:\t%8lu kB\nVmHWM:\t%8lu kB\nVmRSS:\t%8lu kB\n", (unsigned long)(p->size / 1024),
+                     (unsigned long)(s.survey->peak * PAGE_KB), (unsigned long)(s.survey->resident * PAGE_KB));
         text_put(text, "Threads:\t%u\n", p->condition == PROCESS_ENDED || p->threads == 0 ? 1 : p->threads);
         text_put(text, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",
                  (unsigned long)t->pending, (unsigned long)p->pending, (unsigned long)t->blocked,
@@ -175,6 +176,8 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text)
         sys_put_mask(text, (const uint64_t[]){nodes}, instance.plan.node_count);
         text_put(text, instance.plan.node_count > 1 ? "\nMems_allowed_list:\t0-%u\n" : "\nMems_allowed_list:\t%u\n",
                  instance.plan.node_count - 1);
+        text_put(text, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n",
+                 (unsigned long)s.own.use.waits, (unsigned long)s.own.use.preemptions);
     }
     survey_free(s.survey);
     return error;
@@ -191,20 +194,6 @@ int64_t proc_write_name(const struct proc_at *at, struct text *text)
     if (error == 0)
         text_put(text, "%s\n", s.thread.name);
     survey_free(s.survey);
-    return error;
-}
-
-int64_t proc_write_command(const struct proc_at *at, struct text *text)
-{
-    struct process_facts process;
-    int64_t error = error_of(process_facts_of((uint32_t)at->keys[0], &process));
-
-    if (error == 0)
-        error = proc_text(text, SMALL_TEXT);
-    if (error == 0 && process.condition != PROCESS_ENDED) { /* of a zombie it is empty */
-        memcpy(text->bytes, process.command, process.command_size);
-        text->length = process.command_size;
-    }
     return error;
 }
 

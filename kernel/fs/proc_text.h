@@ -8,17 +8,18 @@ int64_t proc_write_stat(const struct proc_at *at,
                         struct text *text); /* keys[1] 0: of the process, else of the thread */
 int64_t proc_write_status(const struct proc_at *at, struct text *text);
 int64_t proc_write_name(const struct proc_at *at, struct text *text);
-int64_t proc_write_command(const struct proc_at *at, struct text *text);
 int64_t proc_write_memory(const struct proc_at *at, struct text *text); /* statm */
 int64_t proc_write_maps(const struct proc_at *at, struct text *text);   /* in proc_maps.c */
 /* The same, and behind each area what EACH writes of it. */
 struct msg_space_area;
 int64_t proc_write_areas(const struct proc_at *at, struct text *text,
                          void (*each)(void *context, const struct msg_space_area *area), void *context);
-/* In proc_memory.c: limits, mountinfo, environ, smaps. */
+int64_t proc_write_io(const struct proc_at *at, struct text *text); /* keys as proc_write_stat's; in proc_io.c */
+/* In proc_memory.c: limits, mountinfo, environ, cmdline, smaps. */
 int64_t proc_write_limits(const struct proc_at *at, struct text *text);
 int64_t proc_write_mounts(const struct proc_at *at, struct text *text);
 int64_t proc_write_environment(const struct proc_at *at, struct text *text);
+int64_t proc_write_command(const struct proc_at *at, struct text *text);
 int64_t proc_write_smaps(const struct proc_at *at, struct text *text);
 int64_t proc_write_kettle(const struct proc_at *at, struct text *text);
 

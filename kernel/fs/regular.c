@@ -282,11 +282,12 @@ static int64_t lock(struct file *file, const struct file_request *request, const
     struct file_lock lock;
     int64_t error;
 
-    if (size != sizeof(lock) || room < sizeof(lock))
+    if (size != sizeof(lock) || (request->extra == LOCK_TEST && room < sizeof(lock)))
         return -EPROTO;
     memcpy(&lock, data, sizeof(lock));
     error = node_lock(file, node_of(file), request->extra, &lock, answer);
-    memcpy(result, &lock, sizeof(lock));
+    if (room >= sizeof(lock))
+        memcpy(result, &lock, sizeof(lock));
     return error;
 }
 

@@ -5,9 +5,11 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
 #include "kernel/fs/ipc.h"
+#include "kernel/fs/known.h"
 #include "kernel/fs/later.h"
 #include "kernel/fs/lent.h"
 #include "kernel/fs/limit.h"
+#include "kernel/fs/node_lock.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
 #include "kernel/fs/regular.h"
@@ -22,7 +24,7 @@
 #include "tasks/sched.h"
 #include "tasks/thread.h"
 
-#define SMALL 192u       /* bytes with the header: on the stack */
+#define SMALL 320u       /* bytes with the header: on the stack */
 #define RETRIES_MAX 1000 /* of a file that is closed between the home's answer and the call */
 
 static int64_t make_pipe(struct file_table *table, uint32_t flags, void *result)
@@ -135,12 +137,8 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     switch (request->operation) {
     case FILE_CLOSE:
         return table_close(table, request->fd);
-    case FILE_CLOSE_RANGE:
-        return table_close_range(table, (uint32_t)request->fd, (uint32_t)request->argument, request->extra != 0);
     case FILE_DUPLICATE:
         return table_duplicate(table, request->fd, request->argument, request->extra & DESCRIPTOR_CLOEXEC);
-    case FILE_DUPLICATE_TO:
-        return table_duplicate_to(table, request->fd, request->argument, request->extra & DESCRIPTOR_CLOEXEC);
     case FILE_GET_DESCRIPTOR:
         return table_get_flags(table, request->fd);
     case FILE_SET_DESCRIPTOR:
@@ -155,6 +153,10 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     case FILE_SET_ROOT:
         return set_folder(table, request);
     case FILE_NOTE_UNDO:
+        if (request->extra == 1) {
+            table->process = (uint32_t)request->argument;
+            return 0;
+        }
         __atomic_store_n(&table->undo, (uint32_t)request->argument, __ATOMIC_RELAXED);
         return 0;
     case FILE_GET_PROGRAM:
@@ -169,18 +171,55 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     }
 }
 
-/* The caller lets go of the locks before, as long as the file is open: it can wait for that. */
-static int64_t close_at_home(struct file_table *table, const struct file_request *request, struct file_answer *answer)
+/* Locks may be on the file of FD: the caller lets go of them before it is closed, as long as the file is open: it can
+ * wait. */
+static bool unlocks(struct file_table *table, int64_t fd, struct file_answer *answer)
 {
-    struct file *file = request->extra == 0 ? table_find(table, request->fd) : NULL;
+    struct file *file = table_find(table, fd);
+    bool found = file != NULL && table_has_locks(table, file);
 
-    *answer = (struct file_answer){.flags = 0};
-    if (file != NULL && table_has_locks(table, file))
-        *answer = (struct file_answer){.id = file->id, .kernel = file->kernel, .flags = FILE_UNLOCKS};
+    if (found)
+        *answer = (struct file_answer){
+            .id = file->id, .kernel = file->kernel, .flags = FILE_UNLOCKS, .seen = (uint64_t)fd};
     if (file != NULL)
         file_unpin(file);
-    if (answer->flags == 0)
-        answer->value = table_close(table, request->fd);
+    return found;
+}
+
+static void close_range_at_home(struct file_table *table, const struct file_request *request,
+                                struct file_answer *answer)
+{
+    int64_t gone = (request->argument >> 32) - 1, stopped;
+
+    do
+        answer->value = table_close_range(table, (uint32_t)request->fd, (uint32_t)request->argument,
+                                          request->extra != 0, gone, &stopped);
+    while (stopped >= 0 && !unlocks(table, stopped, answer)); /* it has been closed meanwhile */
+}
+
+/* Operations that close. */
+static int64_t close_at_home(struct file_table *table, const struct file_request *request, struct file_answer *answer)
+{
+    struct file *from;
+
+    *answer = (struct file_answer){.flags = 0};
+    switch (request->operation) {
+    case FILE_CLOSE_RANGE:
+        close_range_at_home(table, request, answer);
+        break;
+    case FILE_DUPLICATE_TO:
+        from = table_find(table, request->fd);
+        if (from == NULL || request->fd == request->argument || (request->extra & DUPLICATE_UNLOCKED) != 0 ||
+            !table_may_have(table, request->argument) || !unlocks(table, request->argument, answer))
+            answer->value = table_duplicate_to(table, request->fd, request->argument,
+                                               request->extra & DESCRIPTOR_CLOEXEC);
+        if (from != NULL)
+            file_unpin(from);
+        break;
+    default:
+        if (request->extra != 0 || !unlocks(table, request->fd, answer))
+            answer->value = table_close(table, request->fd);
+    }
     return answer->value;
 }
 
@@ -188,12 +227,15 @@ static int64_t close_at_home(struct file_table *table, const struct file_request
 static int64_t at_home(struct file_table *table, const struct file_request *request, const void *data, size_t size,
                        void *result, size_t room, struct file_answer *answer)
 {
+    uint64_t stamp = known_stamp(table->descriptors->count);
+    bool limited = __atomic_load_n(&table->file_limit, __ATOMIC_ACQUIRE) != UINT64_MAX;
+    bool lasts = !limited && !__atomic_load_n(&table->left, __ATOMIC_ACQUIRE); /* STAMP tells when that ends */
     struct file *file = NULL;
 
-    if (request->operation == FILE_CLOSE)
+    if (request->operation == FILE_CLOSE || request->operation == FILE_CLOSE_RANGE ||
+        request->operation == FILE_DUPLICATE_TO)
         return close_at_home(table, request, answer);
-    if (__builtin_expect(__atomic_load_n(&table->file_limit, __ATOMIC_RELAXED) != UINT64_MAX, 0) &&
-        file_limit_holds(request->operation)) {
+    if (__builtin_expect(limited, 0) && file_limit_holds(request->operation)) {
         *answer = (struct file_answer){.flags = FILE_LIMITED_SIZE, .seen = table->file_limit};
         return 0;
     }
@@ -210,7 +252,11 @@ static int64_t at_home(struct file_table *table, const struct file_request *requ
         answer->flags = 0;
         answer->value = -EBADF;
     } else if (file->kernel != instance.kernel || file->kind->waits) {
-        *answer = (struct file_answer){.id = file->id, .kernel = file->kernel, .flags = FILE_ELSEWHERE};
+        *answer = (struct file_answer){.id = file->id,
+                                       .seen = stamp,
+                                       .kernel = file->kernel,
+                                       .flags = FILE_ELSEWHERE | (lasts ? FILE_STAMPED : 0) |
+                                                (table->process != 0 ? FILE_NOTED : 0)};
         file_unpin(file);
     } else {
         file_do(file, request, data, size, result, room, answer);
@@ -224,7 +270,8 @@ static bool is_for_kernel(const struct msg_file_call *call)
 {
     return call->group == 0 && call->id == 0 &&
            (call->request.operation == FILE_NAMELESS || call->request.operation == FILE_IPC ||
-            call->request.operation == FILE_SESSION_ENDED || call->request.operation == FILE_SESSION_TERMINAL);
+            call->request.operation == FILE_SESSION_ENDED || call->request.operation == FILE_SESSION_TERMINAL ||
+            call->request.operation == FILE_LOCK_OVER);
 }
 
 static void do_for_kernel(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
@@ -238,6 +285,10 @@ static void do_for_kernel(const struct file_request *request, const void *data, 
     if (request->operation == FILE_SESSION_ENDED && instance.kernel == 0) {
         tty_session_ended((uint32_t)request->argument);
         answer->value = 0;
+        return;
+    }
+    if (instance.kernel == 0 && request->operation == FILE_LOCK_OVER) {
+        node_lock_over((uint32_t)request->argument);
         return;
     }
     if (instance.kernel == 0 && request->operation == FILE_SESSION_TERMINAL) {
@@ -274,7 +325,7 @@ size_t file_result_size(const struct file_request *request, const struct file_an
     case FILE_PATH:
         return (size_t)answer->value + 1;
     case FILE_LOCK:
-        return sizeof(struct file_lock);
+        return room < sizeof(struct file_lock) ? 0 : sizeof(struct file_lock);
     case FILE_CONTROL:
         return FILE_CONTROL_MAX;
     default:
@@ -324,21 +375,61 @@ static int open_lent(const struct msg *m, const uint8_t **data, uint32_t *size, 
     return 0;
 }
 
-/* A task does it, when the caller's memory is out of reach: nothing is lent then. */
-static void later(const struct msg *m, struct file *file)
+/* An operation that waits for nobody though others on such a file do: a lock, unless it begins at the file's end. So it
+ * is done in the order of messages, and what was given back is free for who asks later. */
+static bool is_at_once(const struct msg_file_call *call, uint32_t size)
 {
-    const struct msg_file_call *call = m->data;
-    struct file_answer answer = {.flags = FILE_NOT_LENT};
+    struct file_lock lock;
 
-    if (call->request.lent == 0) {
-        file_later(m, file);
-        return;
-    }
-    file_unpin(file);
-    msg_reply(&m->ticket, &answer, sizeof(answer));
+    if (call->request.operation != FILE_LOCK || size != sizeof(lock))
+        return false;
+    memcpy(&lock, call + 1, sizeof(lock));
+    return lock.whence != 2;
 }
 
-static void handle_call(const struct msg *m)
+/* A request that lent less than LENT_SMALL bytes, as if it had sent them. */
+struct unlent {
+    struct msg message;
+    struct msg_file_call call;
+    uint8_t data[LENT_SMALL];
+};
+
+_Static_assert(offsetof(struct unlent, data) == offsetof(struct unlent, call) + sizeof(struct msg_file_call),
+               "data follows the request");
+
+/* A task does what M asks, when the caller's memory is out of reach: nothing is lent then. NULL: M is answered. */
+static const struct msg *take_loan(const struct msg *m, struct unlent *own)
+{
+    const struct msg_file_call *call = m->data;
+    const uint8_t *data = (const uint8_t *)(call + 1);
+    struct file_answer answer = {.flags = FILE_NOT_LENT};
+    uint32_t size = m->length - (uint32_t)sizeof(*call), room = call->room;
+    void *result = NULL;
+    int error = 0;
+
+    if (room < LENT_SMALL) {
+        error = open_lent(m, &data, &size, &result, &room);
+        if (error == 0 && size > 0)
+            memcpy(own->data, data, size);
+        lent_close();
+        if (error == 0) {
+            own->call = *call;
+            own->call.room = room;
+            own->call.request.lent = 0;
+            own->message = *m;
+            own->message.data = &own->call;
+            own->message.length = (uint32_t)sizeof(own->call) + size;
+            return &own->message;
+        }
+        msg_reply_error(&m->ticket, error);
+        return NULL;
+    }
+    msg_reply(&m->ticket, &answer, sizeof(answer));
+    return NULL;
+}
+
+/* FILE is pinned, or NULL: M is not about a file. */
+static void serve(const struct msg *m, struct file *file)
 {
     const struct msg_file_call *call = m->data;
     uint32_t size = m->length - (uint32_t)sizeof(*call);
@@ -349,7 +440,6 @@ static void handle_call(const struct msg *m)
     uint32_t room = call->room;
     struct group *group = call->group != 0 ? group_find(call->group) : NULL;
     struct file_table *table = group != NULL ? file_table_of(group) : NULL; /* only the home has one */
-    struct file *file = call->group == 0 ? file_find(call->id) : NULL;
     void *result = NULL;
     int error = 0;
 
@@ -360,8 +450,8 @@ static void handle_call(const struct msg *m)
         error = -EPROTO;
     else if (table == NULL && file == NULL && !is_for_kernel(call))
         error = -ESRCH;
-    if (error == 0 && file != NULL && file->kind->waits) {
-        later(m, file);
+    if (error == 0 && file != NULL && file->kind->waits && !is_at_once(call, size)) {
+        file_later(m, file);
         return;
     }
     if (error == 0 && call->request.lent != 0) {
@@ -406,26 +496,58 @@ static void handle_call(const struct msg *m)
     msg_kept_reply_long(&l->kept, answer, size, long_answer_done);
 }
 
+static void handle_call(const struct msg *m)
+{
+    const struct msg_file_call *call = m->data;
+    struct file *file = call->group == 0 ? file_find(call->id) : NULL;
+    struct unlent own;
+
+    if (file != NULL && file->kind->waits && call->request.lent != 0) {
+        m = take_loan(m, &own);
+        if (m == NULL) {
+            file_unpin(file);
+            return;
+        }
+    }
+    serve(m, file);
+}
+
 void remote_init(void)
 {
     lent_init();
     msg_register(MSG_FILE_CALL, handle_call, sizeof(struct msg_file_call), sizeof(struct file_answer));
 }
 
-/* Whether data or result data of REQUEST stay in this kernel's memory: FILE_LENT_* or 0. */
-static uint32_t lend(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                     uint64_t *address)
+/* What FILE_OPERATE with SPECIAL moves its data like. */
+static uint32_t operates_as(uint32_t special)
 {
-    switch (request->operation) {
+    switch (special) {
+    case SPECIAL_PIPE_TAKE:
+    case SPECIAL_PIPE_LOOK:
+        return FILE_READ;
+    case SPECIAL_PIPE_PUT:
+        return FILE_WRITE;
+    default:
+        return FILE_OPERATE;
+    }
+}
+
+/* Whether data, or result data, of REQUEST may stay in this kernel's memory: what is read there once, or only written.
+ */
+static bool may_lend(const struct file_request *request)
+{
+    switch (request->operation == FILE_OPERATE ? operates_as(request->extra) : request->operation) {
     case FILE_READ:
     case FILE_READ_AT:
-    case FILE_ENTRIES:
-        return size == 0 && lent_find(result, room, address) ? FILE_LENT_RESULT : 0;
     case FILE_WRITE:
     case FILE_WRITE_AT:
-        return room == 0 && lent_find(data, size, address) ? FILE_LENT_DATA : 0;
+    case FILE_ENTRIES:
+    case FILE_STAT:
+    case FILE_SPACE:
+    case FILE_LOCK:
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
@@ -434,12 +556,13 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Asks KERNEL, with LENT of what lies at physical ADDRESS in place of DATA or RESULT. */
+/* Asks KERNEL, with LOAN in place of DATA or RESULT. */
 static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request, const void *data,
-                   size_t size, void *result, size_t room, uint32_t lent, uint64_t address, struct file_answer *answer)
+                   size_t size, void *result, size_t room, struct loan *loan, struct file_answer *answer)
 {
-    size_t out = sizeof(struct msg_file_call) + (lent != 0 ? sizeof(address) : size);
-    size_t in = sizeof(struct file_answer) + (lent != 0 ? 0 : (room + 7) / 8 * 8);
+    bool takes = loan->how != FILE_LENT_RESULT || room < LENT_SMALL;
+    size_t out = sizeof(struct msg_file_call) + (loan->how != 0 ? sizeof(loan->address) : size);
+    size_t in = sizeof(struct file_answer) + (takes ? (room + 7) / 8 * 8 : 0);
     uint64_t small[2 * SMALL / 8];
     size_t total = (out + 7) / 8 * 8 + in;
     uint8_t *memory = total <= sizeof(small) ? (uint8_t *)small : heap_alloc(total);
@@ -448,24 +571,28 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
     int64_t value;
     int length;
 
-    if (memory == NULL)
+    loan->sent = loan->how != FILE_LENT_RESULT;
+    if (memory == NULL) {
+        *answer = (struct file_answer){.value = -ENOMEM};
         return -ENOMEM;
+    }
     back = memory + (out + 7) / 8 * 8;
     *call = (struct msg_file_call){.group = group, .room = (uint32_t)room, .id = id, .request = *request};
-    call->request.lent = (uint16_t)lent;
-    if (lent == FILE_LENT_DATA)
-        call->room = (uint32_t)size;
-    if (lent != 0)
-        memcpy(call + 1, &address, sizeof(address));
-    else if (size > 0)
+    call->request.lent = (uint16_t)loan->how;
+    if (loan->how != 0) {
+        call->room = loan->size;
+        memcpy(call + 1, &loan->address, sizeof(loan->address));
+    } else if (size > 0) {
         memcpy(call + 1, data, size);
+    }
     length = msg_call(kernel, MSG_FILE_CALL, call, (uint32_t)out, back, (uint32_t)in, "file operation",
                       group != 0 ? (uint64_t)request->fd : id);
     if (length < 0) {
         *answer = (struct file_answer){.value = length};
     } else {
         memcpy(answer, back, sizeof(*answer));
-        if (lent == 0 && room > 0)
+        loan->sent |= (size_t)length > sizeof(*answer);
+        if (loan->sent && room > 0)
             memcpy(result, back + sizeof(*answer), smaller((size_t)length - sizeof(*answer), room));
     }
     value = answer->value;
@@ -478,12 +605,18 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
 static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
                        const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
 {
-    uint64_t address = 0;
-    uint32_t lent = lend(request, data, size, result, room, &address);
-    int64_t value = ask(kernel, group, id, request, data, size, result, room, lent, address, answer);
+    struct loan loan = {.how = 0};
+    int64_t value;
 
-    if (lent != 0 && value == 0 && (answer->flags & FILE_NOT_LENT) != 0)
-        value = ask(kernel, group, id, request, data, size, result, room, 0, 0, answer);
+    if (may_lend(request))
+        loan_begin(&loan, data, size, result, room);
+    value = ask(kernel, group, id, request, data, size, result, room, &loan, answer);
+    if (loan.memory != NULL)
+        loan_end(&loan, result, loan.sent ? 0 : file_result_size(request, answer, room));
+    if (loan.how != 0 && value == 0 && (answer->flags & FILE_NOT_LENT) != 0) {
+        loan.how = 0;
+        value = ask(kernel, group, id, request, data, size, result, room, &loan, answer);
+    }
     return value;
 }
 
@@ -569,31 +702,39 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
 {
     int64_t value = -EBADF;
 
+    uint32_t home = table != NULL ? instance.kernel : process_home(id);
+
     for (int turn = 0; turn < RETRIES_MAX; turn++) {
-        struct file_answer home;
+        struct file_place place;
         struct file *file;
 
-        if (table != NULL)
-            value = at_home(table, request, data, size, result, room, answer);
-        else
-            value = call_at(process_home(id), id, 0, request, data, size, result, room, answer);
-        if (value == 0 && (answer->flags & FILE_LIMITED_SIZE) != 0)
-            return call_limited(table, id, request, data, size, answer);
-        if ((answer->flags & FILE_ELSEWHERE) == 0)
-            return value;
-        home = *answer;
-        if (home.kernel != instance.kernel) {
-            value = call_at(home.kernel, 0, home.id, request, data, size, result, room, answer);
-            if (value != -ESRCH)
+        if (table != NULL || !known_find(id, home, request, &place)) {
+            if (table != NULL)
+                value = at_home(table, request, data, size, result, room, answer);
+            else
+                value = call_at(home, id, 0, request, data, size, result, room, answer);
+            if (value == 0 && (answer->flags & FILE_LIMITED_SIZE) != 0)
+                return call_limited(table, id, request, data, size, answer);
+            if ((answer->flags & FILE_ELSEWHERE) == 0)
                 return value;
-            continue; /* closed meanwhile, or another file is behind the descriptor: the home knows */
+            place = (struct file_place){.id = answer->id, .kernel = answer->kernel};
+            if (table == NULL)
+                known_note(id, home, request, answer);
         }
-        file = file_find(home.id);
-        if (file == NULL)
-            continue;
-        value = file_do(file, request, data, size, result, room, answer);
-        file_unpin(file);
-        return value;
+        if (place.kernel != instance.kernel) {
+            value = call_at(place.kernel, 0, place.id, request, data, size, result, room, answer);
+            if (value != -ESRCH || answer->id != 0) /* else it may be what a file that is there says */
+                return value;
+        } else {
+            file = file_find(place.id);
+            if (file != NULL) {
+                value = file_do(file, request, data, size, result, room, answer);
+                file_unpin(file);
+                return value;
+            }
+        }
+        if (table == NULL) /* closed meanwhile, or another file is behind the descriptor: the home knows */
+            known_forget(id, request->fd);
     }
     return -EBADF;
 }

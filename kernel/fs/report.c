@@ -125,6 +125,7 @@ static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
     struct frame_stats frames;
     struct heap_stats heap;
     struct task_counts counts;
+    struct thread_counts threads;
 
     *cursor = 0;
     frame_stats(&frames);
@@ -136,6 +137,10 @@ static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
     part.kernel = heap.small_frames;
     part.processes = counts.processes;
     part.threads = counts.present;
+    thread_counts(&threads);
+    part.made = threads.made;
+    part.last = threads.last;
+    part.last_ns = threads.last_ns;
     if (size < sizeof(part))
         return 0;
     memcpy(bytes, &part, sizeof(part));
@@ -153,20 +158,52 @@ static size_t report_times(char *bytes, size_t size, uint64_t *cursor)
 
         if (done + sizeof(cpu) > size)
             break;
-        sched_cpu_use(index, &cpu.user, &cpu.system);
+        sched_cpu_use(index, &cpu.use);
         memcpy(bytes + done, &cpu, sizeof(cpu));
         done += sizeof(cpu);
     }
     return done;
 }
 
-/* What is mounted, for /proc/mounts: kernel 0 knows. */
+/* struct report_node of each node that this kernel has to do with, also not a file. */
+static size_t report_nodes(char *bytes, size_t size, uint64_t *cursor)
+{
+    size_t done = 0;
+
+    *cursor = 0;
+    for (uint32_t node = 0; node < instance.plan.node_count; node++) {
+        struct report_node part = {.node = node};
+        bool counted;
+
+        frame_stats_on(node, &part.free, &part.frames);
+        numa_counts_of(node, &part.counts);
+        counted = part.counts.hit + part.counts.miss + part.counts.foreign > 0;
+        if ((part.frames == 0 && !counted) || done + sizeof(part) > size)
+            continue;
+        memcpy(bytes + done, &part, sizeof(part));
+        done += sizeof(part);
+    }
+    return done;
+}
+
+_Static_assert(NODES_MAX * sizeof(struct report_node) <= PART_MAX, "one part has all nodes");
+
+/* What is mounted, for /proc/mounts and mountinfo: kernel 0 knows. */
 static size_t report_shares(char *bytes, size_t size, uint64_t *cursor)
 {
     struct text text = {bytes, size, 0};
 
     *cursor = 0;
-    share_list(&text);
+    share_list(&text, false);
+    return text.length;
+}
+
+static size_t report_share_infos(char *bytes, size_t size, uint64_t *cursor)
+{
+    struct text text = {bytes, size, 0};
+
+    *cursor = 0;
+    share_list(&text, true);
     return text.length;
 }
 
@@ -176,14 +213,16 @@ struct report {
     bool everywhere; /* each kernel adds its part */
 };
 
-enum { REPORT_PLAN, REPORT_KERNELS, REPORT_MACHINE, REPORT_CPUS, REPORT_SHARES };
+enum { REPORT_PLAN, REPORT_KERNELS, REPORT_MACHINE, REPORT_CPUS, REPORT_NODES, REPORT_SHARES, REPORT_SHARE_INFOS };
 
 static const struct report reports[] = {
     [REPORT_PLAN] = {"plan", report_plan, false},
     [REPORT_KERNELS] = {"kernels", report_kernels, true},
     [REPORT_MACHINE] = {NULL, report_numbers, true},
     [REPORT_CPUS] = {NULL, report_times, true},
+    [REPORT_NODES] = {NULL, report_nodes, true},
     [REPORT_SHARES] = {NULL, report_shares, true},
+    [REPORT_SHARE_INFOS] = {NULL, report_share_infos, true},
     {"messages", msg_report, true},
     {"trace", msg_trace_report, true},
     {"syscalls", report_syscalls, true},
@@ -337,8 +376,15 @@ void report_machine(struct report_machine *out)
         memcpy(&part, text.bytes + at, sizeof(part));
         out->frames += part.frames;
         out->free += part.free;
+        out->files += part.files;
+        out->kernel += part.kernel;
         out->processes += part.processes;
         out->threads += part.threads;
+        out->made += part.made;
+        if (part.last_ns > out->last_ns) {
+            out->last_ns = part.last_ns;
+            out->last = part.last;
+        }
     }
     heap_free(text.bytes, text.size);
 }
@@ -348,24 +394,55 @@ int64_t report_cpus(struct text *text)
     return report_write(text, REPORT_CPUS);
 }
 
-void report_machine_of(uint32_t kernel, struct report_machine *out)
+int64_t report_load(struct report_load *out)
 {
-    struct msg_report message = {.report = REPORT_MACHINE};
-    struct text text = {.size = sizeof(struct msg_report_part) + PART_MAX};
+    struct report_cpu cpu;
+    struct text text;
+    int64_t error = report_cpus(&text);
 
-    *out = (struct report_machine){0};
-    text.bytes = heap_alloc(text.size);
-    if (text.bytes == NULL)
-        return;
-    add_part(&text, kernel, &message);
-    if (text.length >= sizeof(*out))
-        memcpy(out, text.bytes, sizeof(*out));
+    *out = (struct report_load){.ready = 0};
+    if (error != 0)
+        return error;
+    for (size_t at = 0; at + sizeof(cpu) <= text.length; at += sizeof(cpu)) {
+        memcpy(&cpu, text.bytes + at, sizeof(cpu));
+        for (uint32_t i = 0; i < LOAD_AVERAGES; i++)
+            out->average[i] += cpu.use.average[i];
+        out->ready += cpu.use.ready;
+        out->idle_ns += cpu.use.idle_ns;
+    }
     heap_free(text.bytes, text.size);
+    return 0;
 }
 
-void report_mounts(struct text *text)
+int64_t report_node(uint32_t node, struct report_node *out)
 {
-    struct msg_report message = {.report = REPORT_SHARES};
+    struct report_node part;
+    struct text text;
+    int64_t error = report_write(&text, REPORT_NODES);
+
+    *out = (struct report_node){.node = node};
+    if (error != 0)
+        return error;
+    for (size_t at = 0; at + sizeof(part) <= text.length; at += sizeof(part)) {
+        memcpy(&part, text.bytes + at, sizeof(part));
+        if (part.node != node)
+            continue;
+        out->frames += part.frames;
+        out->free += part.free;
+        out->counts.hit += part.counts.hit;
+        out->counts.miss += part.counts.miss;
+        out->counts.foreign += part.counts.foreign;
+        out->counts.interleave += part.counts.interleave;
+        out->counts.local += part.counts.local;
+        out->counts.other += part.counts.other;
+    }
+    heap_free(text.bytes, text.size);
+    return 0;
+}
+
+void report_mounts(struct text *text, bool info)
+{
+    struct msg_report message = {.report = info ? REPORT_SHARE_INFOS : REPORT_SHARES};
     struct text part = {.size = sizeof(struct msg_report_part) + PART_MAX};
 
     part.bytes = heap_alloc(part.size);

@@ -104,14 +104,21 @@ void share_start(void)
     heap_free(value, OPTION_MAX);
 }
 
-void share_list(struct text *text)
+void share_list(struct text *text, bool info)
 {
     char *path = heap_alloc(PATH_MAX);
+    const char *may;
 
     for (struct host_share *share = shares; path != NULL && share != NULL; share = share->next) {
-        if (tree_name(share->mount, NULL, path, PATH_MAX) > 0)
+        if (tree_name(share->mount, NULL, path, PATH_MAX) <= 0)
+            continue;
+        may = share->option.read_only ? "ro" : "rw";
+        if (info) /* ids of mounts: those of every machine come before */
+            text_put(text, "%lu 1 0:%lu / %s %s,nosuid,relatime - 9p %s %s,access=client,trans=virtio\n", share->device,
+                     share->device, path, may, share->option.tag, may);
+        else
             text_put(text, "%s %s 9p %s,nosuid,relatime,access=client,trans=virtio 0 0\n", share->option.tag, path,
-                     share->option.read_only ? "ro" : "rw");
+                     may);
     }
     heap_free(path, PATH_MAX);
 }

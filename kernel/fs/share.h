@@ -33,7 +33,7 @@ struct file_facts;
  * is. Any context of kernel 0. */
 bool share_mapped(struct node *node, char *name, struct file_facts *facts);
 
-/* Appends a line of /proc/mounts for each share that is mounted. Any context of kernel 0. */
-void share_list(struct text *text);
+/* Appends a line of /proc/mounts for each share that is mounted, or of /proc/PID/mountinfo. Any context of kernel 0. */
+void share_list(struct text *text, bool info);
 
 #endif

@@ -397,13 +397,14 @@ static int64_t lock(struct file *file, const struct file_request *request, const
 
     if (open->body == NULL)
         return FILE_AS_ANY;
-    if (size != sizeof(lock) || room < sizeof(lock))
+    if (size != sizeof(lock) || (request->extra == LOCK_TEST && room < sizeof(lock)))
         return -EPROTO;
     memcpy(&lock, data, sizeof(lock));
     error = from_start(open, &lock);
     if (error == 0)
         error = node_lock(file, open->body->node, request->extra, &lock, answer);
-    memcpy(result, &lock, sizeof(lock));
+    if (room >= sizeof(lock))
+        memcpy(result, &lock, sizeof(lock));
     return error;
 }
 

@@ -22,25 +22,45 @@ static void take_node(struct share_walk *walk, struct p9_fid **fid)
     walk->node = NULL;
 }
 
+/* O_TRUNC is done at the server: what programs map of it goes, too. */
+static void cut_mapped(struct share_body *body, struct tree_result *result)
+{
+    struct file_answer answer = {.flags = 0};
+
+    share_mutex_lock(&body->mutex);
+    share_body_resize(body, 0, &answer);
+    share_mutex_unlock(&body->mutex);
+    if ((answer.flags & FILE_SETTLES) != 0) {
+        result->answer.what = NAMED_FILE_SETTLES;
+        result->answer.number = answer.seen;
+    }
+}
+
+/* Somebody else may have made it since the walk: then it is opened as it is there, O_TRUNC and all. */
 static int64_t make_here(struct share_walk *walk, const struct msg_file_name *asked, const char *path,
                          struct tree_result *result)
 {
+    uint32_t flags = asked->flags & (OPEN_ACCESS | OPEN_EXCLUSIVE | OPEN_TRUNCATE);
     struct p9_attributes attributes;
     struct p9_fid *fid;
     struct p9_qid qid;
+    struct file *file;
     uint32_t done;
-    int error = p9_walk(share_walk_at(walk), NULL, 0, &fid, NULL, &done);
+    int64_t error = p9_walk(share_walk_at(walk), NULL, 0, &fid, NULL, &done);
 
     if (error == 0)
-        error = p9_create(fid, &walk->name, (asked->flags & (OPEN_ACCESS | OPEN_EXCLUSIVE)) | OPEN_CREATE,
-                          asked->mode & 07777, &qid);
+        error = p9_create(fid, &walk->name, flags | OPEN_CREATE, asked->mode & 07777, &qid);
     if (error == 0)
         error = p9_get(fid, &attributes);
     if (error != 0) {
         p9_drop(fid);
         return error;
     }
-    return give(result, share_file_open(walk->share, fid, NULL, true, &attributes, asked->flags, path));
+    file = share_file_open(walk->share, fid, NULL, true, &attributes, asked->flags, path);
+    error = give(result, file);
+    if (error == 0 && (flags & OPEN_TRUNCATE) != 0)
+        cut_mapped(share_open_of(file)->body, result);
+    return error;
 }
 
 /* As tree_open.c's. 1: it is made now, and the result is there. */
@@ -99,20 +119,6 @@ static uint64_t version_of(const struct host_share *share, const struct p9_attri
 
     version ^= attributes->size + ((uint64_t)attributes->qid.version << 32) + share->device * 0xff51afd7ed558ccdull;
     return version | 1ull << 63;
-}
-
-/* O_TRUNC is done at the server: what programs map of it goes, too. */
-static void cut_mapped(struct share_body *body, struct tree_result *result)
-{
-    struct file_answer answer = {.flags = 0};
-
-    share_mutex_lock(&body->mutex);
-    share_body_resize(body, 0, &answer);
-    share_mutex_unlock(&body->mutex);
-    if ((answer.flags & FILE_SETTLES) != 0) {
-        result->answer.what = NAMED_FILE_SETTLES;
-        result->answer.number = answer.seen;
-    }
 }
 
 /* The last part, which was there. */

@@ -63,7 +63,7 @@ struct file *socket_create(uint32_t type, uint32_t flags)
     return socket != NULL ? socket->file : NULL;
 }
 
-int socket_create_pair(uint32_t type, uint32_t flags, uint32_t pid, struct file *made[2])
+int socket_create_pair(uint32_t type, uint32_t flags, const struct socket_user *user, struct file *made[2])
 {
     struct socket *a = make(type, flags);
     struct socket *b = a != NULL ? make(type, flags) : NULL;
@@ -75,7 +75,7 @@ int socket_create_pair(uint32_t type, uint32_t flags, uint32_t pid, struct file 
     }
     spin_lock(&socket_lock);
     join_locked(a, b);
-    a->pid = b->pid = a->peer_pid = b->peer_pid = pid;
+    a->user = b->user = a->peer_user = b->peer_user = a->writer = b->writer = *user;
     spin_unlock(&socket_lock);
     made[0] = a->file;
     made[1] = b->file;
@@ -99,7 +99,7 @@ static int64_t listen_locked(struct socket *socket, const struct socket_call *ca
         return -EINVAL;
     socket->backlog_most = call->a < BACKLOG_MOST ? call->a : BACKLOG_MOST;
     socket->state = SOCKET_LISTENING;
-    socket->pid = call->pid;
+    socket->user = socket->peer_user = call->acting;
     socket_note_locked(socket, told); /* who waits for room in the backlog */
     return 0;
 }
@@ -153,8 +153,9 @@ static int64_t connect_locked(struct socket *socket, const struct socket_call *c
     end->name_size = target->name_size; /* and is found by it no more than before */
     end->accepted = false;
     end->credentials = target->credentials;
-    socket->pid = end->peer_pid = call->pid;
-    socket->peer_pid = end->pid = target->pid;
+    socket->user = end->peer_user = call->acting;
+    socket->writer = call->user;
+    socket->peer_user = end->user = end->writer = target->user;
     list_append(&target->backlog, &end->backlog_node);
     target->waiting++;
     socket_note_locked(target, told);
@@ -233,7 +234,7 @@ static int64_t socket_read(struct file *file, void *data, size_t size)
 static int64_t socket_write(struct file *file, const void *data, size_t size, uint32_t flags)
 {
     struct socket *socket = file->state;
-    struct socket_call call = {.pid = socket->pid};
+    struct socket_call call = {.user = socket->writer};
     struct socket *full;
     struct list told;
     int64_t count;
@@ -323,12 +324,16 @@ static int64_t receive(struct operation *o)
 {
     struct file_place *places = (struct file_place *)(o->result + 1);
     uint64_t need = (uint64_t)o->call.a + (uint64_t)o->call.b * sizeof(*places);
-    int64_t count;
+    int64_t count = o->call.a;
 
     if (o->call.b > SOCKET_FILES_MAX || need > o->room)
         return -EPROTO;
+    if ((o->call.flags & MESSAGE_FIT) != 0)
+        count = socket_fit_locked(o->socket, o->call.flags, o->call.asked, o->call.a, &o->told);
+    if (count < 0)
+        return count;
     /* The data comes behind as many places as there are; it is put behind all, and moved. */
-    count = socket_receive_locked(o->socket, o->call.flags, (uint8_t *)(places + o->call.b), o->call.a, places,
+    count = socket_receive_locked(o->socket, o->call.flags, (uint8_t *)(places + o->call.b), (uint32_t)count, places,
                                   o->call.b, o->result, &o->told);
     if (count == -EAGAIN)
         o->answer->flags |= file_tenths(o->socket->timeouts[0]);
@@ -422,7 +427,7 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
     *o.result = (struct socket_result){.flags = 0};
     list_init(&o.told);
     spin_lock(&socket_lock);
-    value = act_locked(&o);
+    value = o.socket->closed ? -EBADF : act_locked(&o); /* found before it was closed: nothing is to refer to it */
     spin_unlock(&socket_lock);
     socket_tell(&o.told);
     socket_sweep();
@@ -459,6 +464,7 @@ static void release(struct file *file)
     list_init(&told);
     list_init(&refused);
     spin_lock(&socket_lock);
+    socket->closed = true;
     list_remove(&socket->name_node);
     named = socket->node;
     socket->node = NULL;
@@ -489,7 +495,8 @@ static void forget(struct file *file)
     heap_free(file->state, sizeof(struct socket));
 }
 
-static const struct file_kind socket_kind = {.read = socket_read,
+static const struct file_kind socket_kind = {.socket = true,
+                                             .read = socket_read,
                                              .write = socket_write,
                                              .poll = socket_poll,
                                              .control = socket_control,

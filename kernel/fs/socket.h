@@ -20,43 +20,56 @@
 
 #define MESSAGE_PEEK 0x2u
 #define MESSAGE_CONTROL_CUT 0x8u
-#define MESSAGE_CUT 0x20u            /* MSG_TRUNC */
-#define MESSAGE_CREDENTIALS 0x10000u /* of a result: the receiver wants PID */
-#define MESSAGE_NAMED 0x20000u       /* of a result: NAME_SIZE is that of a name, perhaps none */
+#define MESSAGE_CUT 0x20u    /* MSG_TRUNC */
+#define MESSAGE_FIT 0x40000u /* ours, of a call: ASKED bytes are to be received, with room for A only */
+#define MESSAGE_CREDENTIALS                                                                                            \
+    0x10000u                   /* of a result: the receiver wants PID; of SOCKET_SEND: USER is as the sender says */
+#define MESSAGE_NAMED 0x20000u /* of a result: NAME_SIZE is that of a name, perhaps none */
 
 #define SOCKET_NAMES_KERNEL 0u
 
 enum socket_operation {
-    SOCKET_BIND = 1, /* name; none: the socket chooses one */
-    SOCKET_LISTEN,   /* a: backlog */
-    SOCKET_CONNECT,  /* name; none: no peer any more */
-    SOCKET_ACCEPT,   /* flags: of open; result: one file, and the peer's name */
-    SOCKET_SHUTDOWN, /* a: 0 reading, 1 writing, 2 both */
-    SOCKET_SEND,     /* name or none, files, data; the files' opens go with it unless it fails; result: `length` */
-    SOCKET_RECEIVE, /* flags: MESSAGE_PEEK, MESSAGE_CUT; a: bytes, b: files at most; result: data, `length`, name, files
-                     */
-    SOCKET_NAME,    /* result: name */
-    SOCKET_PEER,    /* result: name of the peer */
+    SOCKET_BIND = 1,   /* name; none: the socket chooses one */
+    SOCKET_LISTEN,     /* a: backlog */
+    SOCKET_CONNECT,    /* name; none: no peer any more */
+    SOCKET_ACCEPT,     /* flags: of open; result: one file, and the peer's name */
+    SOCKET_SHUTDOWN,   /* a: 0 reading, 1 writing, 2 both */
+    SOCKET_SEND,       /* name or none, files, data; the files' opens go with it unless it fails; result: `length` */
+    SOCKET_RECEIVE,    /* flags: MESSAGE_PEEK, MESSAGE_CUT, MESSAGE_FIT; a: bytes, b: files at most; result: data,
+                          `length`,    name, files. -EFAULT: MESSAGE_FIT, and what is first does not: a datagram is lost */
+    SOCKET_NAME,       /* result: name */
+    SOCKET_PEER,       /* result: name of the peer */
     SOCKET_GET_OPTION, /* a: SO_*; result: data */
     SOCKET_SET_OPTION  /* a: SO_*; data */
+};
+
+struct socket_user {
+    uint32_t pid, uid, gid;
+};
+
+struct socket_pair_start {
+    uint32_t type;
+    struct socket_user user; /* effective ids */
 };
 
 struct socket_call {    /* SPECIAL_SOCKET; name, places of files and data follow */
     uint32_t operation; /* enum socket_operation */
     uint32_t flags;
     uint32_t a, b;
-    uint32_t pid; /* the caller's process */
+    struct socket_user user;   /* the caller's process, with its real ids, or MESSAGE_CREDENTIALS */
+    struct socket_user acting; /* with its effective ones */
     uint32_t name_size;
     uint32_t files;
     uint32_t named; /* there is a name, perhaps of 0 bytes */
+    uint32_t asked; /* of MESSAGE_FIT */
     uint64_t node;  /* of a name in the tree: the number of the node (kernel/fs/node.h) that it leads to */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 
-struct socket_result { /* places of files and data follow */
-    uint32_t flags;    /* MESSAGE_* */
-    uint32_t length;   /* bytes sent, or of the whole message */
-    uint32_t pid;      /* who sent it */
+struct socket_result {       /* places of files and data follow */
+    uint32_t flags;          /* MESSAGE_* */
+    uint32_t length;         /* bytes sent, or of the whole message */
+    struct socket_user user; /* who sent it */
     uint32_t name_size;
     uint32_t files;
     uint32_t size; /* of the data */
@@ -67,7 +80,7 @@ struct socket_result { /* places of files and data follow */
 void socket_switch(uint32_t from, uint32_t to);
 /* TYPE: SOCKET_*. NULL without memory. */
 struct file *socket_create(uint32_t type, uint32_t flags);
-/* Two that are connected, made by process PID. -ENOMEM. */
-int socket_create_pair(uint32_t type, uint32_t flags, uint32_t pid, struct file *made[2]);
+/* Two that are connected, made by USER (effective ids). -ENOMEM. */
+int socket_create_pair(uint32_t type, uint32_t flags, const struct socket_user *user, struct file *made[2]);
 
 #endif

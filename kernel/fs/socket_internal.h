@@ -8,34 +8,36 @@ enum socket_state { SOCKET_NEW, SOCKET_LISTENING, SOCKET_CONNECTED };
 
 /* Marks: [i] set once, [l] under socket_lock, which is before the locks of nodes (socket_name.c). */
 struct socket {
-    struct file *file;             /* [i] */
-    uint32_t type;                 /* [i] */
-    enum socket_state state;       /* [l] */
-    struct socket *peer;           /* [l] where it sends to; NULL: nowhere */
-    struct list peer_node;         /* [l] among the peer's senders */
-    struct list senders;           /* [l] whose peer this is */
-    bool lost;                     /* [l] the peer has been closed */
-    bool no_read, no_write;        /* [l] shut down */
-    bool accepted;                 /* [l] or never in a backlog */
-    bool telling;                  /* [l] in a list of those to be told */
-    bool credentials;              /* [l] SO_PASSCRED */
-    int32_t error;                 /* [l] positive: SO_ERROR */
-    struct list told;              /* [l] */
-    struct list queue;             /* [l] struct packet: what can be received */
-    uint32_t queued, packets;      /* [l] bytes and packets there */
-    struct list backlog;           /* [l] of a listener: connected sockets that wait */
-    struct list backlog_node;      /* [l] */
-    uint32_t waiting;              /* [l] in the backlog */
-    uint32_t backlog_most;         /* [l] */
-    uint32_t pid, peer_pid;        /* [l] who has made it listen or connect, and that of the peer; 0: none */
-    uint32_t send_room;            /* [l] bytes on their way at most */
-    uint32_t receive_room;         /* [l] only told */
-    uint32_t plain;                /* [l] options that are only kept, by their bit */
-    uint64_t timeouts[2];          /* [l] ns: of receiving, of sending; 0: none */
-    struct list name_node;         /* [l] among the names */
-    uint32_t name_size;            /* [l] 0: no name */
-    uint8_t name[SOCKET_NAME_MAX]; /* [l] */
-    struct node *node;             /* [l] of a name in the tree, with a reference; else NULL */
+    struct file *file;                  /* [i] */
+    uint32_t type;                      /* [i] */
+    enum socket_state state;            /* [l] */
+    struct socket *peer;                /* [l] where it sends to; NULL: nowhere */
+    struct list peer_node;              /* [l] among the peer's senders */
+    struct list senders;                /* [l] whose peer this is */
+    bool lost;                          /* [l] the peer has been closed */
+    bool closed;                        /* [l] it has been itself: its memory goes with what is under way */
+    bool no_read, no_write;             /* [l] shut down */
+    bool accepted;                      /* [l] or never in a backlog */
+    bool telling;                       /* [l] in a list of those to be told */
+    bool credentials;                   /* [l] SO_PASSCRED */
+    int32_t error;                      /* [l] positive: SO_ERROR */
+    struct list told;                   /* [l] */
+    struct list queue;                  /* [l] struct packet: what can be received */
+    uint32_t queued, packets;           /* [l] bytes and packets there */
+    struct list backlog;                /* [l] of a listener: connected sockets that wait */
+    struct list backlog_node;           /* [l] */
+    uint32_t waiting;                   /* [l] in the backlog */
+    uint32_t backlog_most;              /* [l] */
+    struct socket_user user, peer_user; /* [l] who has made it listen or connect, and that of the peer; pid 0: none */
+    struct socket_user writer;          /* [l] the real ids of USER, whose a write without more is said to be */
+    uint32_t send_room;                 /* [l] bytes on their way at most */
+    uint32_t receive_room;              /* [l] only told */
+    uint32_t plain;                     /* [l] options that are only kept, by their bit */
+    uint64_t timeouts[2];               /* [l] ns: of receiving, of sending; 0: none */
+    struct list name_node;              /* [l] among the names */
+    uint32_t name_size;                 /* [l] 0: no name */
+    uint8_t name[SOCKET_NAME_MAX];      /* [l] */
+    struct node *node;                  /* [l] of a name in the tree, with a reference; else NULL */
 };
 
 struct packet {
@@ -45,7 +47,7 @@ struct packet {
     uint32_t files;      /* that it has */
     bool given;          /* as many of them as the receiver had room for */
     uint32_t files_room; /* that there is room for */
-    uint32_t pid;
+    struct socket_user user;
     uint32_t name_size;
     uint8_t name[SOCKET_NAME_MAX];
     struct file *file[]; /* data behind */
@@ -62,6 +64,9 @@ int64_t socket_send_locked(struct socket *socket, const struct socket_call *call
                            const uint8_t *data, uint32_t size, struct socket **full, struct list *told);
 /* Nobody has to wait to send to TARGET from SOCKET. */
 bool socket_writable_locked(const struct socket *socket, const struct socket *target);
+/* Of ASKED bytes to be received, with room for SIZE only: how many there are in packets that fit as a whole. -EFAULT:
+ * the first does not; unless it is of a stream or FLAGS have MESSAGE_PEEK it is lost, and its senders go on. */
+int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *told);
 /* Receives at most SIZE bytes to DATA and FILES files to PLACES. RESULT is told the rest. */
 int64_t socket_receive_locked(struct socket *socket, uint32_t flags, uint8_t *data, uint32_t size,
                               struct file_place *places, uint32_t files, struct socket_result *result,

@@ -56,9 +56,8 @@ int64_t socket_get_option_locked(struct socket *socket, uint32_t option, uint8_t
         words[0] = socket->credentials;
         break;
     case SO_PEERCRED:
-        if (socket->peer_pid != 0)
-            words[1] = words[2] = 0;
-        words[0] = socket->peer_pid;
+        if (socket->peer_user.pid != 0)
+            memcpy(words, &socket->peer_user, sizeof(words));
         size = sizeof(words);
         break;
     case SO_RCVLOWAT:

@@ -98,7 +98,7 @@ static struct packet *make_packet(const struct socket *from, const struct socket
     list_init(&packet->node);
     packet->room = room;
     packet->files_room = call->files;
-    packet->pid = call->pid;
+    packet->user = call->user;
     packet->name_size = from->name_size;
     memcpy(packet->name, from->name, from->name_size);
     *error = take_files(packet, places, call->files);
@@ -116,13 +116,18 @@ static void append(struct socket *to, struct packet *packet, const uint8_t *data
     to->queued += size;
 }
 
+static bool same_user(const struct socket_user *a, const struct socket_user *b)
+{
+    return a->pid == b->pid && a->uid == b->uid && a->gid == b->gid;
+}
+
 /* The last packet, if SIZE bytes more of the same sender may go into it. */
 static struct packet *joined(const struct socket *to, const struct socket_call *call, uint32_t size)
 {
     struct packet *last = list_empty(&to->queue) ? NULL : container_of(to->queue.previous, struct packet, node);
 
     if (last == NULL || to->type != SOCKET_STREAM || call->files != 0 || last->files_room != 0 ||
-        last->pid != call->pid || last->room - last->size < size)
+        !same_user(&last->user, &call->user) || last->room - last->size < size)
         return NULL;
     return last;
 }
@@ -272,7 +277,7 @@ static int64_t nothing_there(struct socket *socket)
 
 static void describe(const struct socket *socket, const struct packet *packet, struct socket_result *result)
 {
-    result->pid = packet->pid;
+    result->user = packet->user;
     result->flags |= MESSAGE_NAMED | (socket->credentials ? MESSAGE_CREDENTIALS : 0);
     result->name_size = packet->name_size;
     memcpy(result->name, packet->name, packet->name_size);
@@ -290,25 +295,52 @@ static int64_t receive_stream(struct socket *socket, uint32_t flags, uint8_t *da
         uint32_t part = packet->size - packet->taken;
 
         node = node->next;
-        if (done > 0 && ((packet->files > 0 && !packet->given) || (socket->credentials && packet->pid != result->pid)))
-            break; /* files come with the first byte of what they were sent with */
+        if (done > 0 && socket->credentials && !same_user(&packet->user, &result->user))
+            break;
         if (part > size - done)
             part = size - done;
         memcpy(data + done, data_of(packet) + packet->taken, part);
         done += part;
+        if (packet->files > 0 && !packet->given)
+            node = &socket->queue; /* one set of files at a time: they come with what was before, and end it */
         if ((flags & MESSAGE_PEEK) != 0)
             continue;
         packet->taken += part;
         socket->queued -= part;
-        if (packet->files > 0 && !packet->given) {
+        if (packet->files > 0)
             give_files(packet, places, files, result);
-            node = &socket->queue; /* one set of files at a time */
-        }
         if (packet->taken == packet->size)
             remove_packet(socket, packet);
     }
     result->length = done;
     return done;
+}
+
+int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *told)
+{
+    struct packet *first = first_of(socket);
+    uint32_t fits = 0;
+
+    list_for_each(node, &socket->queue) {
+        const struct packet *packet = container_of(node, struct packet, node);
+        uint32_t part = packet->size - packet->taken;
+
+        if (part > asked - fits)
+            part = asked - fits;
+        if (part > size - fits)
+            break;
+        fits += part;
+        if (socket->type != SOCKET_STREAM)
+            return size;
+    }
+    if (fits > 0 || first == NULL)
+        return fits > 0 ? fits : size;
+    if (socket->type != SOCKET_STREAM && (flags & MESSAGE_PEEK) == 0) {
+        socket->queued -= first->size;
+        remove_packet(socket, first);
+        note_senders_locked(socket, told);
+    }
+    return -EFAULT;
 }
 
 int64_t socket_receive_locked(struct socket *socket, uint32_t flags, uint8_t *data, uint32_t size,

@@ -8,6 +8,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/fs/report.h"
+#include "kernel/fs/sys_internal.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "msg/call.h"
@@ -19,21 +20,12 @@
 #define LEVEL_SHIFT 31u    /* mask of the shift in EAX */
 #define MASK_GROUP 32u     /* bits of a mask that stand together */
 
-struct cpus {
-    uint64_t bits[MASK_WORDS];
-};
-
-static void add(struct cpus *cpus, uint32_t cpu)
-{
-    cpus->bits[cpu / 64] |= 1ull << cpu % 64;
-}
-
-static bool has(const struct cpus *cpus, uint32_t cpu)
+static bool has(const struct sys_cpus *cpus, uint32_t cpu)
 {
     return (cpus->bits[cpu / 64] >> cpu % 64 & 1) != 0;
 }
 
-static bool is_online(uint32_t cpu)
+bool sys_is_online(uint32_t cpu)
 {
     int32_t kernel = instance.plan.cpus[cpu].kernel;
 
@@ -42,8 +34,7 @@ static bool is_online(uint32_t cpu)
 
 /* --- text --- */
 
-/* "0-3,8", and the end of the line. */
-static int64_t put_list(struct text *text, const struct cpus *cpus)
+int64_t sys_write_list(struct text *text, const struct sys_cpus *cpus)
 {
     const char *comma = "";
     int64_t error = proc_text(text, TEXT_SIZE);
@@ -74,8 +65,7 @@ void sys_put_mask(struct text *text, const uint64_t *bits, uint32_t count)
     }
 }
 
-/* The plan's CPUs, and the end of the line. */
-static int64_t put_mask(struct text *text, const struct cpus *cpus)
+int64_t sys_write_mask(struct text *text, const struct sys_cpus *cpus)
 {
     int64_t error = proc_text(text, TEXT_SIZE);
 
@@ -86,7 +76,7 @@ static int64_t put_mask(struct text *text, const struct cpus *cpus)
     return error;
 }
 
-static int64_t put_number(struct text *text, uint32_t number)
+int64_t sys_write_number(struct text *text, uint32_t number)
 {
     int64_t error = proc_text(text, TEXT_SIZE);
 
@@ -97,50 +87,50 @@ static int64_t put_number(struct text *text, uint32_t number)
 
 /* --- cpu --- */
 
-static void cpus_all(struct cpus *cpus)
+static void cpus_all(struct sys_cpus *cpus)
 {
-    *cpus = (struct cpus){{0}};
+    *cpus = (struct sys_cpus){{0}};
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++)
-        add(cpus, i);
+        sys_add(cpus, i);
 }
 
 static int64_t write_possible(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus;
+    struct sys_cpus cpus;
 
     (void)at;
     cpus_all(&cpus);
-    return put_list(text, &cpus);
+    return sys_write_list(text, &cpus);
 }
 
 static int64_t write_online(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus = {{0}};
+    struct sys_cpus cpus = {{0}};
 
     (void)at;
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
-        if (is_online(i))
-            add(&cpus, i);
+        if (sys_is_online(i))
+            sys_add(&cpus, i);
     }
-    return put_list(text, &cpus);
+    return sys_write_list(text, &cpus);
 }
 
 static int64_t write_offline(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus = {{0}};
+    struct sys_cpus cpus = {{0}};
 
     (void)at;
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
-        if (!is_online(i))
-            add(&cpus, i);
+        if (!sys_is_online(i))
+            sys_add(&cpus, i);
     }
-    return put_list(text, &cpus);
+    return sys_write_list(text, &cpus);
 }
 
 static int64_t write_last(const struct proc_at *at, struct text *text)
 {
     (void)at;
-    return put_number(text, CPUS_MAX - 1);
+    return sys_write_number(text, CPUS_MAX - 1);
 }
 
 /* How far an APIC id is shifted to give the core (LEVEL 0) or the package (1) that the CPU is in. All CPUs are taken to
@@ -152,48 +142,48 @@ static uint32_t level_shift(uint32_t level)
     return cpuid(LEAF_TOPOLOGY, level).eax & LEVEL_SHIFT;
 }
 
-static void cpus_beside(const struct proc_at *at, uint32_t level, struct cpus *cpus)
+static void cpus_beside(const struct proc_at *at, uint32_t level, struct sys_cpus *cpus)
 {
     uint32_t shift = level_shift(level);
     uint32_t mine = instance.plan.cpus[at->keys[0]].apic_id >> shift;
 
-    *cpus = (struct cpus){{0}};
+    *cpus = (struct sys_cpus){{0}};
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
-        if (instance.plan.cpus[i].apic_id >> shift == mine && is_online(i))
-            add(cpus, i);
+        if (instance.plan.cpus[i].apic_id >> shift == mine && sys_is_online(i))
+            sys_add(cpus, i);
     }
 }
 
 static int64_t write_core_list(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus;
+    struct sys_cpus cpus;
 
     cpus_beside(at, 0, &cpus);
-    return put_list(text, &cpus);
+    return sys_write_list(text, &cpus);
 }
 
 static int64_t write_core_mask(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus;
+    struct sys_cpus cpus;
 
     cpus_beside(at, 0, &cpus);
-    return put_mask(text, &cpus);
+    return sys_write_mask(text, &cpus);
 }
 
 static int64_t write_package_list(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus;
+    struct sys_cpus cpus;
 
     cpus_beside(at, 1, &cpus);
-    return put_list(text, &cpus);
+    return sys_write_list(text, &cpus);
 }
 
 static int64_t write_package_mask(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus;
+    struct sys_cpus cpus;
 
     cpus_beside(at, 1, &cpus);
-    return put_mask(text, &cpus);
+    return sys_write_mask(text, &cpus);
 }
 
 static int64_t write_core(const struct proc_at *at, struct text *text)
@@ -201,12 +191,19 @@ static int64_t write_core(const struct proc_at *at, struct text *text)
     uint32_t apic_id = instance.plan.cpus[at->keys[0]].apic_id;
     uint32_t package = level_shift(1);
 
-    return put_number(text, (apic_id & ((1u << package) - 1)) >> level_shift(0));
+    return sys_write_number(text, (apic_id & ((1u << package) - 1)) >> level_shift(0));
 }
 
 static int64_t write_package(const struct proc_at *at, struct text *text)
 {
-    return put_number(text, instance.plan.cpus[at->keys[0]].apic_id >> level_shift(1));
+    return sys_write_number(text, instance.plan.cpus[at->keys[0]].apic_id >> level_shift(1));
+}
+
+/* A package is taken to be one die. */
+static int64_t write_die(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return sys_write_number(text, 0);
 }
 
 static const struct proc_row topology_rows[] = {
@@ -215,6 +212,9 @@ static const struct proc_row topology_rows[] = {
     {.name = "core_id", .write = write_core},
     {.name = "core_siblings", .write = write_package_mask},
     {.name = "core_siblings_list", .write = write_package_list},
+    {.name = "die_cpus", .write = write_package_mask},
+    {.name = "die_cpus_list", .write = write_package_list},
+    {.name = "die_id", .write = write_die},
     {.name = "package_cpus", .write = write_package_mask},
     {.name = "package_cpus_list", .write = write_package_list},
     {.name = "physical_package_id", .write = write_package},
@@ -225,8 +225,7 @@ static const struct proc_directory topology = {.rows = topology_rows, .count = C
 
 /* --- numbered names --- */
 
-/* Whether NAME is PREFIX and a number below LIMIT, which goes to *NUMBER. */
-static bool numbered(const char *name, size_t length, const char *prefix, uint32_t limit, uint64_t *number)
+bool sys_numbered(const char *name, size_t length, const char *prefix, uint32_t limit, uint64_t *number)
 {
     size_t at = strlen(prefix);
     uint32_t value = 0;
@@ -242,7 +241,7 @@ static bool numbered(const char *name, size_t length, const char *prefix, uint32
     return value < limit;
 }
 
-static void add_numbered(struct directory *to, const char *prefix, uint32_t number, uint32_t mode)
+void sys_add_numbered(struct directory *to, const char *prefix, uint32_t number, uint32_t mode)
 {
     char name[16];
     int length = snprintf(name, sizeof(name), "%s%u", prefix, number);
@@ -263,88 +262,84 @@ static int64_t give_link(char *out, size_t size, const char *format, uint64_t nu
 
 /* --- node --- */
 
-#define NODE_NONE UINT32_MAX
-
 static bool node_has_cpu(uint32_t node)
 {
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
-        if (instance.plan.cpus[i].node == node && is_online(i))
+        if (instance.plan.cpus[i].node == node && sys_is_online(i))
             return true;
     }
     return false;
 }
 
-/* Bytes of NODE that kernels own; of KERNEL alone, if that is no NODE_NONE. */
-static uint64_t node_memory(uint32_t node, uint32_t kernel)
+/* Bytes of NODE that kernels own. */
+static uint64_t node_memory(uint32_t node)
 {
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < instance.plan.range_count; i++) {
-        const struct plan_range *range = &instance.plan.ranges[i];
-
-        if (range->node == node && (kernel == NODE_NONE || range->kernel == kernel))
-            sum += range->size;
+        if (instance.plan.ranges[i].node == node)
+            sum += instance.plan.ranges[i].size;
     }
     return sum;
 }
 
 static int64_t write_nodes(const struct proc_at *at, struct text *text)
 {
-    struct cpus nodes = {{0}};
+    struct sys_cpus nodes = {{0}};
 
     (void)at;
     for (uint32_t i = 0; i < instance.plan.node_count; i++)
-        add(&nodes, i);
-    return put_list(text, &nodes);
+        sys_add(&nodes, i);
+    return sys_write_list(text, &nodes);
 }
 
 static int64_t write_nodes_with_cpus(const struct proc_at *at, struct text *text)
 {
-    struct cpus nodes = {{0}};
+    struct sys_cpus nodes = {{0}};
 
     (void)at;
     for (uint32_t i = 0; i < instance.plan.node_count; i++) {
         if (node_has_cpu(i))
-            add(&nodes, i);
+            sys_add(&nodes, i);
     }
-    return put_list(text, &nodes);
+    return sys_write_list(text, &nodes);
 }
 
 static int64_t write_nodes_with_memory(const struct proc_at *at, struct text *text)
 {
-    struct cpus nodes = {{0}};
+    struct sys_cpus nodes = {{0}};
 
     (void)at;
     for (uint32_t i = 0; i < instance.plan.node_count; i++) {
-        if (node_memory(i, NODE_NONE) > 0)
-            add(&nodes, i);
+        if (node_memory(i) > 0)
+            sys_add(&nodes, i);
     }
-    return put_list(text, &nodes);
+    return sys_write_list(text, &nodes);
 }
 
-static void cpus_of_node(const struct proc_at *at, struct cpus *cpus)
+static void cpus_of_node(const struct proc_at *at, struct sys_cpus *cpus)
 {
-    *cpus = (struct cpus){{0}};
+    *cpus = (struct sys_cpus){{0}};
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
-        if (instance.plan.cpus[i].node == at->keys[1] && is_online(i))
-            add(cpus, i);
+        if (instance.plan.cpus[i].node == at->keys[1] && sys_is_online(i))
+            sys_add(cpus, i);
     }
 }
 
 static int64_t write_node_list(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus;
+    struct sys_cpus cpus;
 
     cpus_of_node(at, &cpus);
-    return put_list(text, &cpus);
+    return sys_write_list(text, &cpus);
 }
 
 static int64_t write_node_mask(const struct proc_at *at, struct text *text)
 {
-    struct cpus cpus;
+    struct sys_cpus cpus;
 
     cpus_of_node(at, &cpus);
-    return put_mask(text, &cpus);
+    return sys_write_mask(text, &cpus);
 }
 
 static int64_t write_distance(const struct proc_at *at, struct text *text)
@@ -358,29 +353,56 @@ static int64_t write_distance(const struct proc_at *at, struct text *text)
     return error;
 }
 
-/* What is free is each kernel's, which may own memory of several nodes: it then counts for them by their parts. */
+static int64_t find_node_report(const struct proc_at *at, struct text *text, struct report_node *node)
+{
+    int64_t error = report_node((uint32_t)at->keys[1], node);
+
+    return error != 0 ? error : proc_text(text, TEXT_SIZE);
+}
+
+/* What the kernels do not manage, their images and rings, is used. */
 static int64_t write_node_memory(const struct proc_at *at, struct text *text)
 {
-    uint32_t node = (uint32_t)at->keys[1];
-    uint64_t total = node_memory(node, NODE_NONE), free = 0;
-    int64_t error;
+    struct report_node node;
+    int64_t error = find_node_report(at, text, &node);
+    unsigned long total = node_memory((uint32_t)at->keys[1]) >> 10, free = node.free * (PAGE_SIZE >> 10);
+    uint32_t number = (uint32_t)at->keys[1];
 
-    for (uint32_t k = 0; k < instance.kernels; k++) {
-        uint64_t part = node_memory(node, k);
-        struct report_machine machine;
-
-        if (part == 0)
-            continue;
-        report_machine_of(k, &machine);
-        free += machine.free * (PAGE_SIZE >> 10) * (part >> PAGE_SHIFT) /
-                (instance.plan.kernels[k].memory >> PAGE_SHIFT);
-    }
-    error = proc_text(text, TEXT_SIZE);
     if (error == 0)
-        text_put(
-            text, "Node %u MemTotal:       %8lu kB\nNode %u MemFree:        %8lu kB\nNode %u MemUsed:        %8lu kB\n",
-            node, (unsigned long)(total >> 10), node, (unsigned long)free, node, (unsigned long)((total >> 10) - free));
+        text_put(text,
+                 "Node %u MemTotal:       %8lu kB\nNode %u MemFree:        %8lu kB\nNode %u MemUsed:        %8lu kB\n",
+                 number, total, number, free, number, total - free);
     return error;
+}
+
+static int64_t write_numa(const struct proc_at *at, struct text *text, bool pages, const char *local, const char *other)
+{
+    struct report_node node;
+    int64_t error = find_node_report(at, text, &node);
+
+    if (error != 0)
+        return error;
+    if (!pages)
+        text_put(text, "numa_hit %lu\nnuma_miss %lu\nnuma_foreign %lu\ninterleave_hit %lu\n",
+                 (unsigned long)node.counts.hit, (unsigned long)node.counts.miss, (unsigned long)node.counts.foreign,
+                 (unsigned long)node.counts.interleave);
+    else
+        text_put(text, "nr_free_pages %lu\nnuma_hit %lu\nnuma_miss %lu\nnuma_foreign %lu\nnuma_interleave %lu\n",
+                 (unsigned long)node.free, (unsigned long)node.counts.hit, (unsigned long)node.counts.miss,
+                 (unsigned long)node.counts.foreign, (unsigned long)node.counts.interleave);
+    text_put(text, "%s %lu\n%s %lu\n", local, (unsigned long)node.counts.local, other,
+             (unsigned long)node.counts.other);
+    return 0;
+}
+
+static int64_t write_numa_counts(const struct proc_at *at, struct text *text)
+{
+    return write_numa(at, text, false, "local_node", "other_node");
+}
+
+static int64_t write_node_vmstat(const struct proc_at *at, struct text *text)
+{
+    return write_numa(at, text, true, "numa_local", "numa_other");
 }
 
 /* --- directories, which lead to each other --- */
@@ -407,7 +429,7 @@ static const struct proc_directory *find_own_node(struct proc_at *at, const char
 {
     uint64_t node;
 
-    if (!numbered(name, length, "node", instance.plan.node_count, &node) ||
+    if (!sys_numbered(name, length, "node", instance.plan.node_count, &node) ||
         instance.plan.cpus[at->keys[0]].node != node)
         return NULL;
     at->keys[1] = node;
@@ -416,14 +438,15 @@ static const struct proc_directory *find_own_node(struct proc_at *at, const char
 
 static void list_own_node(const struct proc_at *at, struct directory *to)
 {
-    add_numbered(to, "node", instance.plan.cpus[at->keys[0]].node, FILE_LINK);
+    sys_add_numbered(to, "node", instance.plan.cpus[at->keys[0]].node, FILE_LINK);
 }
 
 static const struct proc_directory *find_own_cpu(struct proc_at *at, const char *name, size_t length)
 {
     uint64_t cpu;
 
-    if (!numbered(name, length, "cpu", instance.plan.cpu_count, &cpu) || instance.plan.cpus[cpu].node != at->keys[1])
+    if (!sys_numbered(name, length, "cpu", instance.plan.cpu_count, &cpu) ||
+        instance.plan.cpus[cpu].node != at->keys[1])
         return NULL;
     at->keys[0] = cpu;
     return &cpu_beside;
@@ -433,47 +456,53 @@ static void list_own_cpus(const struct proc_at *at, struct directory *to)
 {
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
         if (instance.plan.cpus[i].node == at->keys[1])
-            add_numbered(to, "cpu", i, FILE_LINK);
+            sys_add_numbered(to, "cpu", i, FILE_LINK);
     }
 }
 
+static int64_t write_this_online(const struct proc_at *at, struct text *text)
+{
+    return sys_write_number(text, sys_is_online((uint32_t)at->keys[0]) ? 1 : 0);
+}
+
 static const struct proc_row cpu_rows[] = {
+    {.name = "cache", .directory = &sys_cache},
+    {.name = "online", .write = write_this_online},
     {.name = "topology", .directory = &topology},
 };
 static const struct proc_directory cpu_directory = {
     .rows = cpu_rows, .count = COUNT(cpu_rows), .find = find_own_node, .list = list_own_node};
 
 static const struct proc_row node_rows[] = {
-    {.name = "cpulist", .write = write_node_list},
-    {.name = "cpumap", .write = write_node_mask},
-    {.name = "distance", .write = write_distance},
-    {.name = "meminfo", .write = write_node_memory},
+    {.name = "cpulist", .write = write_node_list},    {.name = "cpumap", .write = write_node_mask},
+    {.name = "distance", .write = write_distance},    {.name = "meminfo", .write = write_node_memory},
+    {.name = "numastat", .write = write_numa_counts}, {.name = "vmstat", .write = write_node_vmstat},
 };
 static const struct proc_directory node_directory = {
     .rows = node_rows, .count = COUNT(node_rows), .find = find_own_cpu, .list = list_own_cpus};
 
 static const struct proc_directory *find_cpu(struct proc_at *at, const char *name, size_t length)
 {
-    return numbered(name, length, "cpu", instance.plan.cpu_count, &at->keys[0]) ? &cpu_directory : NULL;
+    return sys_numbered(name, length, "cpu", instance.plan.cpu_count, &at->keys[0]) ? &cpu_directory : NULL;
 }
 
 static void list_cpus(const struct proc_at *at, struct directory *to)
 {
     (void)at;
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++)
-        add_numbered(to, "cpu", i, FILE_DIRECTORY);
+        sys_add_numbered(to, "cpu", i, FILE_DIRECTORY);
 }
 
 static const struct proc_directory *find_node(struct proc_at *at, const char *name, size_t length)
 {
-    return numbered(name, length, "node", instance.plan.node_count, &at->keys[1]) ? &node_directory : NULL;
+    return sys_numbered(name, length, "node", instance.plan.node_count, &at->keys[1]) ? &node_directory : NULL;
 }
 
 static void list_nodes(const struct proc_at *at, struct directory *to)
 {
     (void)at;
     for (uint32_t i = 0; i < instance.plan.node_count; i++)
-        add_numbered(to, "node", i, FILE_DIRECTORY);
+        sys_add_numbered(to, "node", i, FILE_DIRECTORY);
 }
 
 static const struct proc_row all_cpus_rows[] = {

@@ -3,6 +3,7 @@
 #include "kernel/fs/table.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/known.h"
 #include "kernel/fs/node_lock.h"
 #include "kernel/fs/range_lock.h"
 #include "kernel/fs/regular.h"
@@ -26,6 +27,7 @@ struct file_table *file_table_new(void)
     table->limit = TABLE_MAX;
     table->file_limit = UINT64_MAX;
     table->descriptors = table->folders = table;
+    table->count = known_count_new();
     table->size = FIRST_SLOTS;
     table->slots = heap_alloc(table->size * sizeof(struct descriptor));
     if (table->slots == NULL) {
@@ -45,7 +47,7 @@ void table_note_lock(struct file_table *table, const struct file_lock *lock)
 bool table_has_locks(const struct file_table *table, const struct file *file)
 {
     return table->process != 0 && file->kernel == 0 &&
-           (file->kind == NULL || file->kind == &file_regular_kind || file->kind->waits);
+           (file->kind == NULL || file->kind == &file_regular_kind || file->kind->waits || file->kind->flushes);
 }
 
 void file_table_unlock(struct file_table *table)
@@ -200,7 +202,8 @@ int64_t file_table_program(struct file_table *table, char *out, size_t size)
 
 void file_table_limit(struct file_table *table, uint64_t count, uint64_t bytes)
 {
-    __atomic_store_n(&table->file_limit, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&table->file_limit, bytes, __ATOMIC_RELEASE);
+    known_changed(table->descriptors->count);
     __atomic_store_n(&table->limit, count < TABLE_MAX ? (uint32_t)count : TABLE_MAX, __ATOMIC_RELAXED);
 }
 
@@ -266,6 +269,11 @@ static int64_t limit_of(const struct file_table *table)
     return __atomic_load_n(&table->limit, __ATOMIC_RELAXED);
 }
 
+bool table_may_have(const struct file_table *table, int64_t fd)
+{
+    return fd >= 0 && fd < limit_of(table);
+}
+
 static int64_t add_locked(struct file_table *table, struct file *file, int64_t least, uint32_t flags, int64_t limit)
 {
     int64_t fd = least > (int64_t)table->lowest ? least : (int64_t)table->lowest;
@@ -321,6 +329,7 @@ static struct file *take_locked(struct file_table *table, int64_t fd)
     struct file *file = table->slots[fd].file;
 
     table->slots[fd] = (struct descriptor){.file = NULL};
+    known_changed(table->count);
     if (fd < (int64_t)table->lowest)
         table->lowest = (uint32_t)fd;
     return file;
@@ -370,7 +379,7 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
 
     const struct file_table *own = table;
     table = table->descriptors;
-    if (to < 0 || to >= limit_of(own))
+    if (!table_may_have(own, to))
         return -EBADF;
     spin_lock(&table->lock);
     if (slot_locked(table, fd) != NULL && fd == to) {
@@ -381,12 +390,13 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
             old = table->slots[to].file;
             file_open_again(table->slots[fd].file);
             table->slots[to] = (struct descriptor){table->slots[fd].file, flags};
+            known_changed(table->count);
             result = to;
         }
     }
     spin_unlock(&table->lock);
     if (old != NULL)
-        let_go(own, old);
+        file_close(old);
     return result;
 }
 
@@ -431,38 +441,77 @@ int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags)
     return slot != NULL ? 0 : -EBADF;
 }
 
-/* Closes, or marks, what SELECTED says of [FIRST, LAST]; one by one, as closing is done without the lock. */
-static void close_some(struct file_table *table, uint32_t first, uint32_t last, bool only_mark, bool only_marked)
+struct closing {
+    uint32_t first, last;
+    bool only_mark, only_marked;
+    bool later;   /* locks go soon; else: */
+    int64_t gone; /* of this descriptor's file they have gone, -1: of none */
+};
+
+/* Closes, or marks, what CLOSING says; one by one, as closing is done without the lock. Returns the first descriptor
+ * of a file on which there may be locks, which stays, as all behind it; or -1: all is done. */
+static int64_t close_some(struct file_table *table, const struct closing *closing)
 {
     const struct file_table *own = table; /* whose locks go */
 
     table = table->descriptors;
     spin_lock(&table->lock);
-    for (uint32_t fd = first; fd <= last && fd < table->size; fd++) {
+    for (uint32_t fd = closing->first; fd <= closing->last && fd < table->size; fd++) {
         struct descriptor *slot = slot_locked(table, fd);
+        struct file *file;
 
-        if (slot != NULL && only_mark) {
+        if (slot == NULL || (closing->only_marked && (slot->flags & DESCRIPTOR_CLOEXEC) == 0))
+            continue;
+        if (closing->only_mark) {
             slot->flags |= DESCRIPTOR_CLOEXEC;
-        } else if (slot != NULL && (!only_marked || (slot->flags & DESCRIPTOR_CLOEXEC) != 0)) {
-            struct file *file = take_locked(table, fd);
-
-            spin_unlock(&table->lock);
-            let_go(own, file);
-            spin_lock(&table->lock);
+            continue;
         }
+        if (!closing->later && closing->gone != (int64_t)fd && table_has_locks(own, slot->file)) {
+            spin_unlock(&table->lock);
+            return fd;
+        }
+        file = take_locked(table, fd);
+        spin_unlock(&table->lock);
+        if (closing->later)
+            let_go(own, file);
+        else
+            file_close(file);
+        spin_lock(&table->lock);
     }
     spin_unlock(&table->lock);
+    return -1;
 }
 
-int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark)
+void table_close_all(struct file_table *table)
 {
+    close_some(table, &(struct closing){.last = TABLE_MAX, .later = true, .gone = -1});
+}
+
+int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark, int64_t gone,
+                          int64_t *stopped)
+{
+    struct closing closing = {.first = first, .last = last, .only_mark = only_mark, .gone = gone};
+
+    *stopped = -1;
     if (first > last)
         return -EINVAL;
-    close_some(table, first, last, only_mark, false);
+    *stopped = close_some(table, &closing);
     return 0;
 }
 
 void file_table_exec(struct file_table *table)
 {
-    close_some(table, 0, TABLE_MAX, false, true);
+    struct closing closing = {.last = TABLE_MAX, .only_marked = true, .gone = -1};
+    int64_t fd;
+
+    while ((fd = close_some(table, &closing)) >= 0) {
+        struct file *file = table_find(table, fd);
+
+        if (file != NULL) {
+            file_unlock(file->kernel, file->id, table->process);
+            file_unpin(file);
+        }
+        closing.first = (uint32_t)fd;
+        closing.gone = fd;
+    }
 }

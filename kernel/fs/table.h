@@ -34,7 +34,8 @@ struct file_table {
     struct file_table *folders;     /* the same of the working directory */
     uint32_t sharers;               /* [a] tables that have the one or the other from here */
     uint32_t holders;               /* [a] processes whose descriptors these are: the last one's end closes them */
-    bool left;                      /* its process has ended, or has another one */
+    uint16_t count;                 /* [i] of known.h: of its descriptors, others' tables have it from there */
+    bool left;                      /* [a] its process has ended, or has another one */
     uint32_t undo;                  /* [a] its process, once that has asked for semaphores to be undone at its end */
     uint32_t process;               /* [a] whose it is, once that has had locks on files; else 0 */
 };
@@ -57,7 +58,7 @@ bool table_has_locks(const struct file_table *table, const struct file *file);
 void file_table_unlock(struct file_table *table);
 /* Frees a table that is not to be used after all, and closes nothing. */
 void file_table_forget(struct file_table *table);
-/* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. */
+/* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. Tasks only; waits for the locks that go with them. */
 void file_table_exec(struct file_table *table);
 /* FILE, an open of which goes to the table, is the working directory from now on. */
 void file_table_set_folder(struct file_table *table, struct file *file);
@@ -80,15 +81,23 @@ int64_t table_add(struct file_table *table, struct file *file, int64_t least, ui
 int table_put(struct file_table *table, int64_t fd, struct file *file, uint32_t flags);
 /* Makes room for SIZE descriptors, at most TABLE_MAX. -ENOMEM. */
 int table_reserve(struct file_table *table, uint32_t size);
-/* These answer as close, dup, fcntl(F_DUPFD), dup3 (without its check for equal numbers), F_GETFD, F_SETFD, and
- * close_range. */
+/* These answer as close, dup, fcntl(F_DUPFD), dup3 (without its check for equal numbers), F_GETFD and F_SETFD. Of what
+ * they close the locks have gone before. */
 int64_t table_close(struct file_table *table, int64_t fd);
 int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uint32_t flags);
+/* FD is below what the process may have: what is below may be replaced, or made. */
+bool table_may_have(const struct file_table *table, int64_t fd);
 int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uint32_t flags);
 /* Writes descriptors that are open, from FROM on, ascending, to FDS (at most COUNT); returns how many. */
 uint32_t table_list(struct file_table *table, int64_t from, int32_t *fds, uint32_t count);
 int64_t table_get_flags(struct file_table *table, int64_t fd);
 int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags);
-int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark);
+/* As close_range; ONLY_MARK: with CLOSE_RANGE_CLOEXEC. Stops, with 0, at *STOPPED, a descriptor of a file on which
+ * there may be locks: they are to go before. They have of descriptor GONE, if that is not -1. *STOPPED is -1: all is
+ * done. */
+int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark, int64_t gone,
+                          int64_t *stopped);
+/* Closes all; locks go soon. */
+void table_close_all(struct file_table *table);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/fs/copy.h"
+#include "kernel/fs/known.h"
 #include "tasks/group.h"
 
 /* TABLE, the caller's, has WHAT of its own no more, but that of OWNER. */
@@ -26,17 +27,19 @@ static void leave(struct file_table *table, struct file_table **what)
 }
 
 /* The process of TABLE has its descriptors no more. Somebody else may have the folder from the same table: it must not
- * keep them open. */
+ * keep them open. What others know of them ends here, though they may stay as they are for other processes: the
+ * process may have new ones, and its id may be another's one day. */
 static void let_go(struct file_table *table)
 {
     struct file_table *owner = table->descriptors;
 
     if (table->left)
         return;
-    table->left = true;
+    __atomic_store_n(&table->left, true, __ATOMIC_RELEASE); /* who finds the new count finds this */
+    known_changed(owner->count);
     if (__atomic_sub_fetch(&owner->holders, 1, __ATOMIC_ACQ_REL) == 0 &&
         __atomic_load_n(&owner->users, __ATOMIC_ACQUIRE) > 1) /* else they are closed in a moment */
-        table_close_range(owner, 0, UINT32_MAX, false);
+        table_close_all(owner);
 }
 
 void file_table_leave(struct file_table *table)

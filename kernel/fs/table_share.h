@@ -13,7 +13,7 @@ struct group;
  * copies of those. -ENOMEM. Tasks only. */
 int file_table_share(struct group *parent, bool files, bool folder, struct file_table **out);
 /* GROUP, the current thread's, whose home this kernel is and which has one thread, gets descriptors of its own, if it
- * shares any: for exec. -ENOMEM. */
+ * shares any: for exec and close_range. -ENOMEM. */
 int file_table_unshare(struct group *group);
 /* The process of TABLE ends, or has another table: one user less. Any context without locks. */
 void file_table_leave(struct file_table *table);

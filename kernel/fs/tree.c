@@ -6,6 +6,7 @@
 #include "kernel/fs/fifo.h"
 #include "kernel/fs/inotify.h"
 #include "kernel/fs/share.h"
+#include "kernel/fs/shm.h"
 #include "kernel/fs/tree_internal.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -482,7 +483,11 @@ static int64_t find_mapped(uint64_t object, struct tree_result *result)
         return -ENOENT;
     result->text = heap_alloc_unset(PATH_MAX);
     if (result->text != NULL) {
-        if (tree_of(node) != NULL || !share_mapped(node, result->text, &result->facts)) {
+        if (node->segment != 0) {
+            shm_name(node, result->text, PATH_MAX);
+            tree_facts(node, &result->facts);
+            result->facts.inode = node->segment - 1;
+        } else if (tree_of(node) != NULL || !share_mapped(node, result->text, &result->facts)) {
             if (tree_of(node) == NULL || tree_name(node, NULL, result->text, PATH_MAX) < 0)
                 memcpy(result->text, "", 1);
             tree_facts(node, &result->facts);

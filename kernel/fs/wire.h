@@ -12,9 +12,10 @@
 /* What an operation is for; the first ones are for the descriptor table, the rest for one file. */
 enum file_operation {
     FILE_CLOSE = 1,      /* fd, extra: 1: whatever the answer would have said of locks */
-    FILE_CLOSE_RANGE,    /* fd: first, argument: last, extra: CLOSE_RANGE_CLOEXEC or 0 */
+    FILE_CLOSE_RANGE,    /* fd: first, argument: last, with a descriptor + 1 << 32 whose locks have gone, extra:
+                            CLOSE_RANGE_CLOEXEC or 0 */
     FILE_DUPLICATE,      /* fd, argument: least new one, extra: flags of the descriptor */
-    FILE_DUPLICATE_TO,   /* fd, argument: new one, extra: flags of the descriptor */
+    FILE_DUPLICATE_TO,   /* fd, argument: new one, extra: flags of the descriptor, DUPLICATE_UNLOCKED */
     FILE_GET_DESCRIPTOR, /* fd */
     FILE_SET_DESCRIPTOR, /* fd, argument: flags of the descriptor */
     FILE_PIPE,           /* argument: flags of open; result data: two int32_t */
@@ -23,11 +24,12 @@ enum file_operation {
     FILE_LOCATE,         /* data: int32_t descriptors; result data: struct file_place each, id 0: bad */
     FILE_SET_ROOT,       /* as FILE_SET_FOLDER with -1: the root */
     FILE_SET_FOLDER,     /* fd, or -1 and, as in FILE_INSTALL, argument: id, extra: kernel: the working directory */
-    FILE_NOTE_UNDO,      /* argument: the process: at its end kernel 0 is to undo what it did to semaphores */
-    FILE_GET_PROGRAM,    /* result data: the program's name */
-    FILE_LIST,           /* argument: first descriptor; result data: int32_t descriptors that are open */
-    FILE_NEW,            /* argument: flags of open, extra: enum anonymous; data: what that takes; result data: two
-                            int32_t, the second -1 if it makes one only */
+    FILE_NOTE_UNDO,   /* argument: the process: at its end kernel 0 is to undo what it did to semaphores; extra 1: what
+                         it closes may have locks, or other things, of it */
+    FILE_GET_PROGRAM, /* result data: the program's name */
+    FILE_LIST,        /* argument: first descriptor; result data: int32_t descriptors that are open */
+    FILE_NEW,         /* argument: flags of open, extra: enum anonymous; data: what that takes; result data: two
+                         int32_t, the second -1 if it makes one only */
     FILE_TABLE_LAST = FILE_NEW,
     FILE_READ,        /* fd, argument: bytes; result data */
     FILE_READ_AT,     /* fd, argument: offset; as many bytes as there is room for */
@@ -56,20 +58,23 @@ enum file_operation {
                        -EFBIG with FILE_LIMITED_SIZE */
     FILE_ATTRIBUTE, /* fd, extra, argument, data and result data: kernel/fs/attribute.h; value: bytes, or how many there
                        would be if there were room */
-    FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock */
+    FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock, whose range is absolute
+                       then */
     FILE_SEALS,     /* fd, extra: 1: add those of argument; the result is what it had */
     FILE_IPC,       /* of no group and no file: kernel/fs/ipc.h; SEEN: bytes of result data */
     FILE_NAMELESS,  /* of no group and no file: makes one without a name; argument: NAMELESS_*, extra: user, fd: group;
                        id: of the new one, an open of which is the caller's */
-    FILE_SESSION_ENDED,   /* of no group and no file; argument: a session whose leader has ended */
-    FILE_SESSION_TERMINAL /* the same; the result is its terminal: device << 32 | process group in the foreground, 0:
-                             none */
+    FILE_SESSION_ENDED,    /* of no group and no file; argument: a session whose leader has ended */
+    FILE_SESSION_TERMINAL, /* the same; the result is its terminal: device << 32 | process group in the foreground, 0:
+                              none */
+    FILE_LOCK_OVER         /* of no group and no file; argument: a task that waits for a lock no more */
 };
 
 #define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */
 #define FILE_FOLDER INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
 
 #define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
+#define DUPLICATE_UNLOCKED 2u /* of FILE_DUPLICATE_TO: as FILE_CLOSE's extra */
 
 struct file_request {
     uint16_t operation; /* enum file_operation */
@@ -90,7 +95,7 @@ struct file_limited {
     struct file_request request;
 };
 
-enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT, LOCK_GIVE_UP /* TASK waits no more */ };
+enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT };
 
 struct file_lock {
     uint32_t kind;    /* enum lock_kind of range_lock.h */
@@ -109,18 +114,24 @@ struct msg_file_call { /* FILE_CALL; data follows */
     struct file_request request;
 };
 
-#define FILE_ELSEWHERE 1u   /* nothing was done: ask KERNEL for file ID */
+#define FILE_ELSEWHERE 1u   /* nothing was done: ask KERNEL for file ID; with FILE_STAMPED: until SEEN changes */
 #define FILE_MAY_WAIT 2u    /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
 #define FILE_READ_ON 4u     /* more reads may be made for the same call */
 #define FILE_SETTLES 8u     /* programs still map what has gone: FILE_SETTLE with SEEN as the number, then go on */
 #define FILE_MAP_WRITES 16u /* of FILE_MAP: the mapping may write to the file, now or later */
 #define FILE_UNLOCKS                                                                                                   \
-    32u /* of FILE_CLOSE: nothing was done: the process may have locks on file ID of KERNEL, which go first */
+    32u /* of what closes: descriptor SEEN was not closed: the process may have locks on file ID of KERNEL, which go   \
+           first; close_range has closed those before */
 #define FILE_SIGNALS 64u /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
 #define FILE_LIMITED_SIZE 256u /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
 #define FILE_NOT_LENT 512u     /* nothing was done: send the data, or take them, for the file's kernel waits */
-#define FILE_TIMED 128u        /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
-#define FILE_SECONDS_SHIFT 9   /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
+#define FILE_YOURS                                                                                                     \
+    1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does it, to process SEEN, and only      \
+             while it runs the program that began at ID (proc_live.h) */
+#define FILE_STAMPED 2048u   /* with FILE_ELSEWHERE: SEEN is known_stamp of the descriptor (known.h) */
+#define FILE_NOTED 4096u     /* with FILE_STAMPED: the home knows that the process asks for locks */
+#define FILE_TIMED 128u      /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
+#define FILE_SECONDS_SHIFT 9 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
 
 /* A time limit in the flags of an answer. */
 static inline uint32_t file_tenths(uint64_t nanoseconds)
@@ -189,7 +200,15 @@ struct file_user { /* for whom something is done that is not root in the root of
 
 #define NAME_FOR_USER 0x80000000u /* in operation: struct file_user follows, before the names */
 
-struct msg_file_name {      /* FILE_NAME, to kernel 0; two names follow, the second perhaps empty, each with its NUL */
+/* FILE_NAME, to kernel 0. What is asked, SIZE bytes, lies FILE_NAME_AT bytes behind ADDRESS in memory of the asker, who
+ * lends ROOM bytes there: the answer's facts and text come to where they would be if they followed it at ADDRESS,
+ * unless they are sent. */
+struct msg_file_name_lent {
+    uint64_t address; /* physical */
+    uint32_t size, room;
+};
+
+struct msg_file_name {      /* what is asked; two names follow, the second perhaps empty, each with its NUL */
     uint32_t operation;     /* enum name_operation, and NAME_FOR_USER */
     uint32_t flags;         /* NAME_*, or as said there */
     uint64_t start, second; /* files of kernel 0 where names begin that are not absolute; 0: the root */
@@ -218,8 +237,10 @@ struct msg_file_named {
     uint32_t what;   /* enum named */
     uint32_t links;
     uint32_t facts; /* 1: struct file_facts follow, before the text */
-    uint32_t pad;
+    uint32_t text;  /* bytes of text, with its NUL */
 };
+
+#define FILE_NAME_AT (sizeof(struct msg_file_named) + sizeof(struct file_facts))
 
 struct file_space { /* FILE_SPACE */
     uint64_t type, block, blocks, free, files, files_free;
@@ -266,8 +287,11 @@ struct msg_file_drop { /* FILE_DROP */
 struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a struct poll_state for each */
     uint64_t cookie;   /* of the asker, never used again */
     uint32_t count;
-    uint32_t arm; /* 1: when none is ready, tell with FILE_READY once one may be */
+    uint32_t arm; /* POLL_ARM_* or 0 */
 };
+
+#define POLL_ARM_TELL 1u /* when none is ready, tell with FILE_READY once one may be */
+#define POLL_ARM_KEEP 2u /* the same; and when some are, events are counted all the same until FILE_POLL_END */
 
 struct poll_item {
     uint64_t id;

@@ -66,7 +66,7 @@ def test_bochs_boots_the_same_image(run):
 
 def test_boots_time_after_time():
     """Fifty in `make test-long`; the first failure shows everything."""
-    for count in range(50 if long_run() else 12):
+    for count in range(50 if long_run() else 6):
         done = kettle("--cpus", "8", "--nodes", "4", "--", "hello")
         assert done.status == 0 and done.stdout == b"hello, world\n", f"boot {count}: {done.explain()}"
 

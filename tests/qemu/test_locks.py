@@ -37,7 +37,7 @@ def passed(done):
     assert not problems and done.status == 0, "\n".join(problems) + "\n" + done.explain()
 
 
-@pytest.mark.parametrize("program, strategy, machine, held", in_parts(CASES, 6))
+@pytest.mark.parametrize("program, strategy, machine, held", in_parts(CASES, 4))
 def test_program(run, program, strategy, machine, held):
     inject = ("--inject", held.format(seed=TURN + 1)) if held else ()
     passed(run(*MACHINES[machine], *inject, "--append", strategy, "--", *program.format(seed=TURN).split(), timeout=TIMEOUT))

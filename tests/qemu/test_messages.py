@@ -8,7 +8,7 @@ import pytest
 from conftest import long_run
 
 SEED = int(time.time()) // 60 % 100000  # rotates; a failure shows it in the command
-MESSAGES = 10_000_000 if long_run() else 60_000
+MESSAGES = 10_000_000 if long_run() else 24_000
 MACHINES = {
     "8-kernels": "--cpus 8 --nodes 4",
     "per-node": "--cpus 8 --nodes 4 --kernels node",

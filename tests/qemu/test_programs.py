@@ -13,11 +13,11 @@ MACHINES = {
     "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
 }
 PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-descriptors", "test-pipes",
-            "test-registers", "test-migrate", "test-eventfd", "test-timerfd", "test-signalfd", "test-epoll", "test-sockets", "test-stop-sets",
-            "test-threads", "test-futex", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
-            "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock",
+            "test-registers", "test-migrate", "test-eventfd", "test-timerfd", "test-signalfd", "test-epoll", "test-epoll-far", "test-sockets", "test-socket-race", "test-stop-sets",
+            "test-threads", "test-futex", "test-pi", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
+            "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock", "test-lock-wait",
             "test-vdso", "test-timers", "test-limits", "test-tree", "test-names",
-            "test-reaper", "test-host", "test-users", "test-xattr", "test-policy", "test-pidfd", "test-clone-files", "test-lent", "test-inotify", "test-sysv", "test-mqueue", "test-pty"]
+            "test-reaper", "test-host", "test-users", "test-xattr", "test-policy", "test-pidfd", "test-clone-files", "test-lent", "test-known", "test-inotify", "test-sysv", "test-mqueue", "test-pty", "test-splice", "test-shm", "test-accounting", "test-machine", "test-partly"]
 CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
          for machine in in_turn(MACHINES, index)]
 if INJECT and not long_run():
@@ -45,6 +45,12 @@ def test_prefetch(run, runs):
 def test_unlock_comes_behind_the_end(run):
     """A space is not destroyed before word has come that its locks were given back, however late that is."""
     done = run("--cpus", "4", "--nodes", "2", "--inject", "seed=1,rate=60,delay=3000,type=SPACE_UNLOCK", "--", "test-exec", "coming")
+    assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
+
+
+def test_exec_between_the_question_and_the_writing(run):
+    """Who may write to a process's memory may not to that of the set-user-ID program it runs by then."""
+    done = run("--cpus", "4", "--nodes", "2", "--inject", "seed=1,rate=60,delay=3000,type=REACH", "--", "test-users")
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 

@@ -13,7 +13,7 @@ MACHINES = {
 OPTIONS = ["", "lock=lamport", "retrieve=chain prefetch=8", "ranges=off"]
 SEEDS = ["", "seed=8", "seed=7"]
 ALL = [(machine, option, seed) for machine in MACHINES for option in OPTIONS for seed in SEEDS]
-WORK = ("seconds=60",) if long_run() else ("batches=2", "pages=100")
+WORK = ("seconds=60",) if long_run() else ("batches=1", "pages=100")
 TIMEOUT = 3600 if long_run() else 600
 
 

@@ -23,7 +23,7 @@ MODES = ["all", "move", "push", "fork", "exec", "signal", "stop"]
 INJECTED = "4-kernels-2-nodes"
 STORM_SECONDS = 60 if long_run() else 5
 STORM_SEEDS = range(1, 7) if long_run() else (1,)  # times machines: half an hour
-LEAK_PROCESSES = 10000 if long_run() else 300
+LEAK_PROCESSES = 10000 if long_run() else 150
 TIMEOUT = 400
 
 

@@ -21,8 +21,8 @@ ALL = [(machine, option) for machine in MACHINES for option in OPTIONS]
 # Not every machine with every option each time: one of each half of the list, and together they come to all.
 CHOSEN = ALL if long_run() else [*in_turn(ALL[:18], 0), *in_turn(ALL[18:], 5)]
 HELD_BACK = [case for case in ALL if case[0] != "1-kernel"]
-WORK = ("seconds=60",) if long_run() else ("batches=6", "pages=640")
-PAGES = 1000000 if long_run() else 3000
+WORK = ("seconds=60",) if long_run() else ("batches=3", "pages=640")
+PAGES = 1000000 if long_run() else 1500
 TIMEOUT = 7200 if long_run() else 400
 
 

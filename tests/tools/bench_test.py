@@ -7,6 +7,7 @@ import json
 import os
 import re
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -61,7 +62,7 @@ RUN = Run("one", ("--cpus", "2"), ("msgbench", "--json"))
 def told(stdout="", **more):
     folder = f"{tempfile.gettempdir()}/kettle-ab_c"
     return json.dumps({"stdout": stdout, "seconds": 1.5, "problem": "", **more,
-                       "command": f"qemu -kernel {ROOT}/build/kettle.elf -initrd {folder}/initramfs"})
+                       "command": f"qemu -kernel {ROOT}/build/kettle.elf -initrd {folder}/initramfs -log {Path.home()}/log"})
 
 
 def test_a_run_gives_output_counts_and_commands():
@@ -71,7 +72,7 @@ def test_a_run_gives_output_counts_and_commands():
     result = bench.execute_run(RUN, lambda arguments: asked.append(arguments) or answer)
     assert asked == [["run", "--json", "--timeout", "1200", "--cpus", "2", "--", "msgbench", "--json"]]
     assert result["command"] == "tools/kettle run --json --timeout 1200 --cpus 2 -- msgbench --json"
-    assert result["qemu_command"] == "qemu -kernel build/kettle.elf -initrd FOLDER/initramfs"
+    assert result["qemu_command"] == "qemu -kernel build/kettle.elf -initrd FOLDER/initramfs -log ~/log"
     assert (result["output"], result["counts"], result["problem"]) == ([{"a": 1}], counts, "")
 
 

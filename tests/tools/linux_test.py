@@ -111,12 +111,12 @@ def test_output_is_complete_and_byte_for_byte(build, tmp_path):
 @pytest.mark.parametrize("slow", [[], ["wait"]])
 def test_input_is_complete_and_ends(build, tmp_path, slow):
     text = bytes(range(256)) * 64
-    done = linux(build, tmp_path, COPY, *slow, options=("--cpus", "1", "--timeout", "90"), stdin=text)
+    done = linux(build, tmp_path, COPY, *slow, options=("--cpus", "1", "--timeout", "300"), stdin=text)
     assert done.status == 0 and done.stdout == text
 
 
 def test_no_input_ends_at_once(build, tmp_path):
-    assert linux(build, tmp_path, COPY, options=("--cpus", "1", "--timeout", "60"), stdin=None).status == 0
+    assert linux(build, tmp_path, COPY, options=("--cpus", "1", "--timeout", "300"), stdin=None).status == 0
 
 
 def test_arguments_environment_and_files(build, tmp_path):

@@ -142,26 +142,26 @@ def test_output_waits_for_a_slow_reader(build):
 def test_a_reader_that_goes_away_ends_the_run(build):
     command = f"'{KETTLE}' run --cpus 1 --append fake=flood:9000000 -- inside | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, env=environment(build),
-                          timeout=30, check=True)
+                          timeout=120, check=True)
     assert done.stdout == b"141\n" and done.stderr == b""
 
 
 def test_input_passes_byte_for_byte_and_its_end_is_told(build):
     text = bytes(range(256)) * 40
-    done = fake(build, "echo", "--timeout", "60", stdin=text)
+    done = fake(build, "echo", "--timeout", "120", stdin=text)
     assert done.status == 0 and done.stdout == text
 
 
 def test_input_from_a_file(build, tmp_path):
     (tmp_path / "input").write_bytes(b"from a file\n")
     with open(tmp_path / "input", "rb") as file:
-        done = subprocess.run([str(KETTLE), "run", "--cpus", "1", "--append", "fake=echo", "--timeout", "30", "--", "inside"],
+        done = subprocess.run([str(KETTLE), "run", "--cpus", "1", "--append", "fake=echo", "--timeout", "120", "--", "inside"],
                               stdin=file, capture_output=True, env=environment(build), check=False)
     assert done.returncode == 0 and done.stdout == b"from a file\n"
 
 
 def test_no_input_ends_at_once(build):
-    done = fake(build, "echo", "--timeout", "30", stdin=None)
+    done = fake(build, "echo", "--timeout", "120", stdin=None)
     assert (done.status, done.stdout) == (0, b"")
 
 
@@ -171,12 +171,12 @@ def test_the_end_of_input_does_not_end_the_machine(build):
 
 def test_closed_standard_streams_do_no_harm(build):
     done = subprocess.run(["sh", "-c", f"exec '{KETTLE}' run --cpus 1 --append fake=exit:3 -- inside <&- >&- 2>&-"],
-                          env=environment(build), timeout=30, check=False)
+                          env=environment(build), timeout=120, check=False)
     assert done.returncode == 3
 
 
 def test_a_panic_is_125_and_its_text_on_standard_error(build):
-    done = fake(build, "panic", "--timeout", "60")
+    done = fake(build, "panic", "--timeout", "120")
     assert (done.status, done.stdout) == (125, b"")
     assert done.stderr == "kettle: fake: the invariant that nothing breaks\n"
 
@@ -335,14 +335,14 @@ def test_arguments_behind_the_program_are_its_own(build):
 
 
 def test_bochs_boots_the_same_image(build):
-    done = fake(build, f"flood:{20000}", "--emulator", "bochs", "--timeout", "100")
+    done = fake(build, f"flood:{20000}", "--emulator", "bochs", "--timeout", "300")
     assert done.status == 0 and done.stdout == flood(20000), done.stderr
 
 
 def test_bochs_passes_input_and_failures(build):
-    done = fake(build, "line", "--emulator", "bochs", "--timeout", "100", stdin=b"typed\nmore")
+    done = fake(build, "line", "--emulator", "bochs", "--timeout", "300", stdin=b"typed\nmore")
     assert done.status == 0 and done.stdout == b"typed\n", done.stderr
-    done = fake(build, "panic", "--emulator", "bochs", "--timeout", "100")
+    done = fake(build, "panic", "--emulator", "bochs", "--timeout", "300")
     assert done.status == 125 and done.stderr == "kettle: fake: the invariant that nothing breaks\n"
 
 

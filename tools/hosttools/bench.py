@@ -187,9 +187,10 @@ def _object(line: str) -> Json | None:
 
 
 def _neutral(command: str) -> str:
-    """COMMAND without the places of this tree and of the run's temporary folder."""
+    """COMMAND without the places of this tree, of the user's home and of the run's temporary folder."""
     command = command.replace(f"{ROOT}{os.sep}", "")
-    return re.sub(re.escape(tempfile.gettempdir()) + r"/kettle-[^/\s,]*", "FOLDER", command)
+    command = re.sub(re.escape(tempfile.gettempdir()) + r"/kettle-[^/\s,]*", "FOLDER", command)
+    return re.sub(rf"(?<=[\s=,]){re.escape(str(Path.home()))}/", "~/", command)
 
 
 def write_report(title: str, report: Report, data: Json, folder: Path) -> None:

@@ -76,6 +76,8 @@ static void hold_lock(struct member *member)
 {
     member->result = take(&lock, NULL);
     counter = 1;
+    while (*(volatile long *)&counter != 2)
+        sleep_ns(MILLISECOND);
     sleep_ns(50 * MILLISECOND);
     member->result += give(&lock);
 }
@@ -97,6 +99,7 @@ void test_pi_errors(void)
     EXPECT(futex(&lock, TRYLOCK_PI | PRIVATE, 0, NULL, NULL, 0) == -EAGAIN, "another's lock, tried");
     EXPECT(futex(&lock, UNLOCK_PI | PRIVATE, 0, NULL, NULL, 0) == -EPERM, "another's lock, unlocked");
     EXPECT(take(&lock, &past) == -ETIMEDOUT, "a deadline in the past");
+    counter = 2;
     EXPECT(take(&lock, NULL) == 0, "another's lock, waited for");
     EXPECT((lock & ~WAITERS) == own_id(), "the word is %x", lock);
     EXPECT(give(&lock) == 0 && lock == 0, "the word is %x", lock);

@@ -179,6 +179,9 @@ void pty_test_foreground_rules(void)
     if (!pty_make(true))
         return;
     EXPECT_CHILD(sets_foreground);
+    pty_go(3); /* a home that has not the terminal */
+    EXPECT_CHILD(sets_foreground);
+    pty_go(0);
     pty_unmake();
 }
 

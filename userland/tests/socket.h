@@ -32,5 +32,6 @@ void socket_test_connections(void);
 void socket_test_full_box(void);
 void socket_test_moved(void);
 void socket_test_rights_far(void);
+void socket_test_said_far(void);
 
 #endif

@@ -260,3 +260,63 @@ void socket_test_rights_far(void)
     close(back[0]);
     socket_unmake();
 }
+
+/* As sendmsg of one byte, from process ID. */
+static ssize_t say_as(pid_t id)
+{
+    char control[CMSG_SPACE(sizeof(struct ucred))] = {0}, byte = 's';
+    const struct ucred said = {id, 5, 6};
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_CREDENTIALS;
+    head->cmsg_len = CMSG_LEN(sizeof(said));
+    memcpy(CMSG_DATA(head), &said, sizeof(said));
+    return sendmsg(socket_pair[0], &message, 0);
+}
+
+static bool hear_from(pid_t id)
+{
+    char control[CMSG_SPACE(sizeof(struct ucred))] = {0}, byte;
+    struct ucred said = {0};
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+
+    if (recvmsg(socket_pair[1], &message, MSG_DONTWAIT) != 1 || CMSG_FIRSTHDR(&message) == NULL)
+        return false;
+    memcpy(&said, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(said));
+    return said.pid == id && said.uid == 5 && said.gid == 6;
+}
+
+void socket_test_said_far(void)
+{
+    int kernels[64], one = 1, ends[2] = {-1, -1};
+    int count = tap_kernels(kernels), home = thread_kernel();
+
+    if (!socket_make(SOCK_STREAM) || !EXPECT(pipe(ends) == 0, "%s", strerror(errno)))
+        return;
+    EXPECT(setsockopt(socket_pair[1], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) == 0, "%s", strerror(errno));
+    for (int i = 0; i < count; i++) {
+        char byte;
+        pid_t child;
+
+        EXPECT(thread_move(kernels[i]) == 0, "moved");
+        child = fork();
+        if (child == 0) {
+            close(ends[1]);
+            _exit((int)read(ends[0], &byte, 1));
+        }
+        EXPECT(thread_move(kernels[(i + 1) % count]) == 0, "moved");
+        EXPECT(say_as(child) == 1 && hear_from(child), "from %d: %s", child, strerror(errno));
+        EXPECT(write(ends[1], "", 1) == 1 && waitpid(child, NULL, 0) == child, "%s", strerror(errno));
+        EXPECT_ERROR(say_as(child), ESRCH);
+    }
+    EXPECT(thread_move(home) == 0, "back");
+    close(ends[0]);
+    close(ends[1]);
+    socket_unmake();
+}

@@ -53,6 +53,13 @@ static void run_spinner(struct thread *thread)
     }
 }
 
+static void run_waiter(struct thread *thread)
+{
+    atomic_store(&first[thread->index], thread_kernel());
+    while (!atomic_load(&over))
+        nap();
+}
+
 /* Starts one more and waits until it has its pages and only computes: a thread that waits for one needs no CPU. */
 static bool spinner_start(int i)
 {
@@ -107,6 +114,26 @@ static void test_spread(void)
     while (started < count && spinner_start(started))
         started++;
     EXPECT(different(first, started) == count, "%d busy threads began on %d kernels", started,
+           different(first, started));
+    for (int i = 0; i < started; i++)
+        EXPECT(atomic_load(&first[i]) != here, "thread %d began where another runs", i);
+    spinners_end(started);
+}
+
+/* As the threads of a team do that wait for the last one to be made. */
+static void test_waiters(void)
+{
+    int count = place_few(LIMIT) - 1, started = 0, here = thread_kernel();
+
+    for (; started < count; started++) {
+        atomic_store(&first[started], -1);
+        spinners[started].index = started;
+        if (!EXPECT(thread_start(&spinners[started], run_waiter), "%s", strerror(errno)))
+            break;
+        while (atomic_load(&first[started]) < 0)
+            nap();
+    }
+    EXPECT(different(first, started) == count, "%d threads that wait began on %d kernels", started,
            different(first, started));
     for (int i = 0; i < started; i++)
         EXPECT(atomic_load(&first[i]) != here, "thread %d began where another runs", i);
@@ -201,6 +228,7 @@ static void test_bound(void)
 
 static const struct tap_test spread[] = {
     {"as many threads as kernels run on all of them", test_spread},
+    {"so do threads that wait while the others are made", test_waiters},
     {"threads begin where their affinity lets them", test_allowed},
 };
 static const struct tap_test local[] = {{"threads begin, and stay, on the kernel of their parent", test_local}};

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@
 #include "userland/tests/spread.h"
 #include "userland/tests/tap.h"
 
+#define CLOSE_RANGE_UNSHARE 2u
+#define CLOSE_RANGE_CLOEXEC 4u
 #define END_MS 5000 /* a failure */
 
 /* A child with its own copy of memory that shares what FLAGS say; 0 in it. */
@@ -180,6 +183,40 @@ static void test_folder(void)
     spread_go(0);
 }
 
+/* What one sets both have; a child of fork has its own. */
+static void test_umask(void)
+{
+    mode_t before = umask(022);
+
+    for (int k = 0; k < spread_count(); k++) {
+        pid_t child;
+
+        spread_go(k);
+        umask(022);
+        child = share(CLONE_FS);
+        if (child == 0) {
+            spread_go(k + 1);
+            _exit(umask(027) == 022 ? 0 : 1);
+        }
+        EXPECT(status_of(child) == 0 && umask(027) == 027, "kernel %d: the umask is shared", k);
+        child = share(CLONE_FS);
+        if (child == 0) {
+            spread_go(k + 1);
+            child = fork();
+            if (child == 0)
+                _exit(umask(0) == 027 ? 0 : 1);
+            _exit(status_of(child) == 0 && umask(031) == 027 ? 0 : 1);
+        }
+        EXPECT(status_of(child) == 0 && umask(022) == 031, "kernel %d: that of a fork is its own", k);
+        child = share(CLONE_FILES);
+        if (child == 0)
+            _exit(umask(077) == 022 ? 0 : 1);
+        EXPECT(status_of(child) == 0 && umask(022) == 022, "kernel %d: now it is not shared", k);
+    }
+    umask(before);
+    spread_go(0);
+}
+
 /* exec has descriptors of its own: what it closes stays open here. */
 static void test_exec(const char *self)
 {
@@ -204,6 +241,76 @@ static void test_exec(const char *self)
     spread_go(0);
 }
 
+/* close_range takes the descriptors of who calls it only, when it says so. */
+static void test_unshare(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        int closed = dup(0), marked = dup(0), kept, ends[2];
+        char byte = 0;
+        pid_t child;
+
+        spread_go(k);
+        if (!EXPECT(pipe(ends) == 0, "pipe: %s", strerror(errno)))
+            return;
+        child = share(CLONE_FILES | CLONE_FS);
+        if (child == 0) {
+            spread_go(k + 1);
+            if (machine_call3(SYS_close_range, 1, 0, CLOSE_RANGE_UNSHARE) != -EINVAL || fcntl(closed, F_GETFD) != 0 ||
+                machine_call3(SYS_close_range, (unsigned)closed, (unsigned)closed, CLOSE_RANGE_UNSHARE) != 0 ||
+                fcntl(closed, F_GETFD) != -1 ||
+                machine_call3(SYS_close_range, (unsigned)marked, (unsigned)marked,
+                              CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC) != 0 ||
+                fcntl(marked, F_GETFD) != FD_CLOEXEC || dup(0) != closed || chdir("/proc") != 0)
+                _exit(1);
+            _exit(write(ends[1], "w", 1) == 1 ? 0 : 2); /* what was not closed is still here */
+        }
+        EXPECT(status_of(child) == 0, "kernel %d: the child", k);
+        EXPECT(fcntl(closed, F_GETFD) == 0 && fcntl(marked, F_GETFD) == 0, "kernel %d: %d %d", k,
+               fcntl(closed, F_GETFD), fcntl(marked, F_GETFD));
+        kept = dup(0);
+        EXPECT(kept > ends[1] && read(ends[0], &byte, 1) == 1 && byte == 'w', "kernel %d: %d", k, kept);
+        EXPECT(is_folder("/proc") && chdir("/") == 0, "kernel %d: the folder is still shared", k);
+        close(closed);
+        close(marked);
+        close(kept);
+        close(ends[1]);
+        EXPECT(read(ends[0], &byte, 1) == 0, "kernel %d: nobody else has the pipe", k);
+        close(ends[0]);
+    }
+    spread_go(0);
+}
+
+/* The same by who has them from nobody: the other keeps them. */
+static void test_unshare_owner(void)
+{
+    for (int k = 0; k < spread_count(); k++) {
+        int closed = dup(0), go[2], status;
+        pid_t middle;
+
+        spread_go(k);
+        if (!EXPECT(pipe(go) == 0, "pipe: %s", strerror(errno)))
+            return;
+        middle = fork();
+        if (middle == 0) {
+            pid_t child = share(CLONE_FILES);
+            char byte;
+
+            if (child == 0)
+                _exit(read(go[0], &byte, 1) == 1 && fcntl(closed, F_GETFD) == 0 ? 0 : 1);
+            if (machine_call3(SYS_close_range, (unsigned)closed, ~0u, CLOSE_RANGE_UNSHARE) != 0 ||
+                fcntl(closed, F_GETFD) != -1)
+                _exit(1);
+            _exit(status_of(child));
+        }
+        EXPECT(write(go[1], "g", 1) == 1 && waitpid(middle, &status, 0) == middle && status == 0, "kernel %d: %x", k,
+               (unsigned)status);
+        close(closed);
+        close(go[0]);
+        close(go[1]);
+    }
+    spread_go(0);
+}
+
 static void test_program(void)
 {
     test_exec(program);
@@ -216,7 +323,10 @@ int main(int argc, char **argv)
         {"they stay until the last process has ended", test_survivor},
         {"they are closed with the last process that has them", test_end},
         {"the working directory is shared, or not", test_folder},
+        {"the umask is shared with the working directory", test_umask},
         {"a program that begins has its own", test_program},
+        {"close_range gives who asks for it its own", test_unshare},
+        {"and leaves them to the other when they were the caller's", test_unshare_owner},
     };
 
     if (argc == 2) {

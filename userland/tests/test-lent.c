@@ -15,7 +15,8 @@
 #define MOST 130000l
 #define NAME "/tmp/lent"
 
-static const long sizes[] = {1, 16, 17, 511, 512, 513, 4095, 4096, 4097, 12289, 61439, 61440, 61441, MOST};
+static const long sizes[] = {1,   8,    9,    16,   17,    255,   256,   257,   511, 512,
+                             513, 4095, 4096, 4097, 12289, 61439, 61440, 61441, MOST};
 
 static uint8_t out[MOST + 1], in[MOST + 2];
 

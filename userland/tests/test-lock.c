@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,6 +138,18 @@ static int child_locks(void *context)
     return lock(c->fd, F_SETLK, F_WRLCK, 0, 0) == 0 ? 0 : 1;
 }
 
+/* FD is above what the process may have: it stays, and so do locks. */
+static void expect_no_dup2(int fd)
+{
+    struct rlimit all, few;
+
+    EXPECT(getrlimit(RLIMIT_NOFILE, &all) == 0, "%s", strerror(errno));
+    few = (struct rlimit){.rlim_cur = (rlim_t)fd, .rlim_max = all.rlim_max};
+    EXPECT(setrlimit(RLIMIT_NOFILE, &few) == 0, "%s", strerror(errno));
+    EXPECT_ERROR(dup2(0, fd), EBADF);
+    EXPECT(setrlimit(RLIMIT_NOFILE, &all) == 0, "%s", strerror(errno));
+}
+
 static void test_close(void)
 {
     for (int k = 0; k < spread_count(); k++) {
@@ -149,10 +163,18 @@ static void test_close(void)
         EXPECT(spread_child(child_free, &c) == 0, "any close gives back what the process has");
         EXPECT(spread_child(child_locks, &c) == 0 && lock(c.fd, F_SETLK, F_WRLCK, 0, 0) == 0,
                "an end gives back what the process had: %s", strerror(errno));
-        second = open("/dev/null", O_RDONLY);
-        EXPECT(dup2(second, c.fd) == c.fd, "%s", strerror(errno));
-        close(second);
-        close(c.fd);
+        second = fcntl(c.fd, F_DUPFD, 100);
+        EXPECT(second >= 100 && dup2(0, second) == second, "%s", strerror(errno));
+        EXPECT(spread_child(child_free, &c) == 0, "so does a dup2 over it");
+        EXPECT(lock(c.fd, F_SETLK, F_WRLCK, 0, 0) == 0 && dup2(c.fd, second) == second && dup(c.fd) >= 0, "%s",
+               strerror(errno));
+        expect_no_dup2(second);
+        EXPECT(spread_child(child_taken, &c) == 0, "a child has the lock again");
+        EXPECT(syscall(SYS_close_range, (unsigned)second, ~0u, 0) == 0, "%s", strerror(errno));
+        EXPECT(fcntl(second, F_GETFD) == -1 && fcntl(c.fd, F_GETFD) == 0, "close_range");
+        EXPECT(spread_child(child_free, &c) == 0, "and a close_range");
+        EXPECT(syscall(SYS_close_range, (unsigned)c.fd, ~0u, 0) == 0 && fcntl(c.fd, F_GETFD) == -1, "%s",
+               strerror(errno));
     }
     spread_go(0);
 }

@@ -43,6 +43,7 @@ static void test_order(void)
         EXPECT_ERROR(mq_send(queue, text, 1, 32768), EINVAL);
         spread_go(k + 1);
         other = mq_open(NAME, O_RDONLY);
+        EXPECT(fcntl(other, F_GETFD) == FD_CLOEXEC, "whatever was asked for");
         EXPECT(other >= 0 && mq_getattr(other, &attr) == 0 && attr.mq_curmsgs == 3 && attr.mq_maxmsg == 3 &&
                    attr.mq_msgsize == 16 && attr.mq_flags == 0,
                "%s", strerror(errno));
@@ -169,6 +170,52 @@ static void test_notify_after(void)
     }
 }
 
+/* Who has closed the queue, by whichever descriptor, or has ended, is not told of anything: another may be. */
+static void test_notify_ends(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    struct timespec limit = {.tv_sec = 20};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    for (int k = 0; k < spread_count(); k++) {
+        mqd_t queue = make(O_NONBLOCK, 2), other;
+        int status;
+        pid_t child;
+
+        spread_go(k);
+        for (int how = 0; how < 3; how++) {
+            child = fork();
+            if (child == 0) {
+                spread_go(k + 1 + how);
+                if (mq_notify(queue, &event) != 0)
+                    _exit(1);
+                if (how == 2)
+                    kill(getpid(), SIGKILL);
+                if (how == 1)
+                    _exit(0);
+                other = (mqd_t)dup((int)queue);
+                if (mq_close(other) != 0 || mq_notify(queue, &event) != 0 || dup2(0, (int)queue) != (int)queue)
+                    _exit(2);
+                _exit(0);
+            }
+            EXPECT(waitpid(child, &status, 0) == child && status == (how == 2 ? SIGKILL : 0), "status %x", status);
+            EXPECT(mq_notify(queue, &event) == 0, "%d: %s", how, strerror(errno));
+            EXPECT(mq_notify(queue, NULL) == 0, "%s", strerror(errno));
+        }
+        EXPECT(mq_notify(queue, &event) == 0, "%s", strerror(errno));
+        child = fork(); /* it closes what it never asked for */
+        if (child == 0)
+            _exit(mq_close(queue) == 0 ? 0 : 1);
+        EXPECT(waitpid(child, &status, 0) == child && status == 0, "status %x", status);
+        EXPECT_ERROR(mq_notify(queue, &event), EBUSY);
+        EXPECT(mq_send(queue, "a", 2, 0) == 0 && sigtimedwait(&set, NULL, &limit) == SIGUSR1, "%s", strerror(errno));
+        EXPECT(mq_unlink(NAME) == 0 && mq_close(queue) == 0, "%s", strerror(errno));
+    }
+}
+
 static void test_names(void)
 {
     EXPECT_ERROR(mq_open("/.", O_RDWR | O_CREAT, 0600, NULL), EACCES);
@@ -182,6 +229,7 @@ static const struct tap_test tests[] = {
     {"a wait ends with its time", test_time},
     {"the first message of an empty queue is told by a signal", test_notify},
     {"it is told when a receiver has given up", test_notify_after},
+    {"who has closed the queue, or ended, is not told", test_notify_ends},
     {"names that no queue has", test_names},
 };
 

@@ -514,6 +514,54 @@ static int child_waits(int argc, char **argv)
         pause();
 }
 
+/* cmdline is what STRING of SIZE bytes holds. */
+static bool shows(const char *string, size_t size)
+{
+    size_t length;
+    const char *text = read_text("/proc/self/cmdline", &length);
+
+    return text != NULL && length == size && memcmp(text, string, size) == 0;
+}
+
+/* @title PLACE WORD...: changes its own arguments; the status is the number of the look that saw something else, or 0.
+ */
+static int child_title(int argc, char **argv)
+{
+    char *begin = argv[0];
+    size_t size = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - begin);
+
+    place_go(atoi(argv[2]));
+    if (!shows(begin, size))
+        return 1;
+    begin[0] = '!';
+    if (!shows(begin, size))
+        return 2;
+    memset(begin, 't', size); /* a title: one string, which goes on behind the arguments */
+    if (!shows(begin, strlen(begin) + 1))
+        return 3;
+    strcpy(begin, "title");
+    return shows("title", sizeof("title")) ? 0 : 4;
+}
+
+static void case_titled(void)
+{
+    char word[1001];
+
+    memset(word, 'w', sizeof(word) - 1);
+    word[sizeof(word) - 1] = '\0';
+    for (int i = 0; i < place_few(4); i++) {
+        char number[16];
+        pid_t child = FORK();
+
+        snprintf(number, sizeof(number), "%d", i + 1);
+        if (child == 0) {
+            place_go(i);
+            case_exec("title", number, word);
+        }
+        CHECK(case_wait(child) == 0, "place %d", i);
+    }
+}
+
 static void case_executed(void)
 {
     static const char *const last = "a  word";
@@ -630,12 +678,13 @@ static const struct case_entry cases[] = {
     {"moving", "threads that move are in every list once", case_moving},
     {"name", "prctl's name is the one shown", case_name},
     {"exec", "exe, cmdline and comm are those of the new program", case_executed},
+    {"title", "cmdline is what the program has made of its arguments, of any length", case_titled},
     {"descriptors", "fd lists the descriptors of any process", case_descriptors},
     {"limits", "limits, umask and sysinfo make sense", case_limits},
     {"kettle", "Kettle's own file says where the threads are", case_kettle},
 };
 
-static const struct case_child children[] = {{"waits", child_waits}};
+static const struct case_child children[] = {{"waits", child_waits}, {"title", child_title}};
 
 static const struct case_set set = {"test-proc", cases, CASE_COUNT(cases), children, CASE_COUNT(children)};
 

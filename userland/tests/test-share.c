@@ -205,12 +205,25 @@ static void test_locks(void)
     spread_go(0);
 }
 
+/* A line of the file NAME has WANTED. */
+static bool is_in_lines(const char *name, const char *wanted)
+{
+    char line[PATH_MAX + 80];
+    FILE *lines = fopen(name, "r");
+    bool found = false;
+
+    while (lines != NULL && fgets(line, sizeof(line), lines) != NULL)
+        found |= strstr(line, wanted) != NULL;
+    if (lines != NULL)
+        fclose(lines);
+    return found;
+}
+
 static void test_share(void)
 {
-    char line[PATH_MAX + 80], wanted[PATH_MAX + 8];
+    char wanted[PATH_MAX + 40];
     struct statfs space;
-    bool found = false;
-    FILE *mounts;
+    struct stat status;
 
     if (!is_share()) {
         tap_skip("this folder is no share");
@@ -220,14 +233,11 @@ static void test_share(void)
         spread_go(k);
         EXPECT(statfs(".", &space) == 0 && space.f_type == V9FS && space.f_blocks > 0 && space.f_bsize > 0, "%s",
                strerror(errno));
-        mounts = fopen("/proc/mounts", "r");
         snprintf(wanted, sizeof(wanted), " %s 9p rw,", folder);
-        found = false;
-        while (mounts != NULL && fgets(line, sizeof(line), mounts) != NULL)
-            found |= strstr(line, wanted) != NULL;
-        EXPECT(found, "no '%s' in /proc/mounts on kernel %d", wanted, k);
-        if (mounts != NULL)
-            fclose(mounts);
+        EXPECT(is_in_lines("/proc/mounts", wanted), "no '%s' in /proc/mounts on kernel %d", wanted, k);
+        EXPECT(stat(".", &status) == 0, "%s", strerror(errno));
+        snprintf(wanted, sizeof(wanted), " %u:%u / %s rw,", major(status.st_dev), minor(status.st_dev), folder);
+        EXPECT(is_in_lines("/proc/self/mountinfo", wanted), "no '%s' in mountinfo on kernel %d", wanted, k);
     }
     EXPECT_ERROR(rmdir(folder), EBUSY);
     EXPECT_ERROR(rename(folder, "/elsewhere"), EBUSY);
@@ -255,7 +265,7 @@ static const struct tap_test tests[] = {
     {"a program is run from the folder on every kernel", test_program},
     {"a user who is not root makes no devices, and becomes nobody else by a program", test_user},
     {"locks exclude each other", test_locks},
-    {"a share is one to statfs and in /proc/mounts, and stays where it is", test_share},
+    {"a share is one to statfs, in /proc/mounts and mountinfo, and stays where it is", test_share},
 };
 
 int main(int argc, char **argv)

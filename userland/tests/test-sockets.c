@@ -494,6 +494,48 @@ static void test_rights(void)
     close(got[0]);
 }
 
+/* Receives up to SIZE bytes with FLAGS; returns how many came, and whether one descriptor did, which is closed. */
+static ssize_t receive_with_file(char *bytes, size_t size, int flags, bool *with)
+{
+    char control[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {bytes, size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    ssize_t count = recvmsg(socket_pair[1], &message, flags);
+    struct cmsghdr *head = count >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    int fd = -1;
+
+    if (head != NULL)
+        memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+    *with = fd >= 0 && close(fd) == 0;
+    return count;
+}
+
+/* unix(7): descriptors end what is received at once, and come with what was sent before. */
+static void test_rights_behind(void)
+{
+    static char bytes[100000];
+    bool with;
+
+    if (!socket_make(SOCK_STREAM))
+        return;
+    for (int flags = 0; flags <= MSG_WAITALL; flags += MSG_WAITALL) {
+        EXPECT(write(socket_pair[0], "four", 4) == 4 && socket_send_files(socket_pair[0], socket_pair, 1) == 1 &&
+                   write(socket_pair[0], "rest", 4) == 4,
+               "%s", strerror(errno));
+        EXPECT(receive_with_file(bytes, 20, MSG_PEEK, &with) == 5, "peeked at");
+        EXPECT(receive_with_file(bytes, 20, flags, &with) == 5 && with, "the byte that has the file ends it");
+        EXPECT(receive_with_file(bytes, 4, flags, &with) == 4 && !with, "what is behind comes without");
+    }
+    /* More than one operation moves. */
+    EXPECT(write(socket_pair[0], bytes, sizeof(bytes) - 1) == (ssize_t)sizeof(bytes) - 1 &&
+               socket_send_files(socket_pair[0], socket_pair, 1) == 1,
+           "%s", strerror(errno));
+    EXPECT(receive_with_file(bytes, sizeof(bytes), MSG_WAITALL, &with) == (ssize_t)sizeof(bytes) && with, "%s",
+           strerror(errno));
+    socket_unmake();
+}
+
 static void test_credentials(void)
 {
     char control[CMSG_SPACE(sizeof(struct ucred))], byte;
@@ -559,6 +601,7 @@ static const struct tap_test tests[] = {
     {"what cannot be is refused as Linux does", test_refused},
     {"options say and change what the socket is", test_options},
     {"descriptors go with a message, and are closed with it", test_rights},
+    {"descriptors come with the bytes of a stream before them, and end them", test_rights_behind},
     {"credentials say who has sent a message", test_credentials},
     {"several messages go with one call", test_many},
     {"a stream between threads on any kernels loses nothing", socket_test_stream_far},
@@ -566,6 +609,7 @@ static const struct tap_test tests[] = {
     {"who waits for a message may be moved", socket_test_moved},
     {"who sends to a full box waits until there is room", socket_test_full_box},
     {"descriptors go to a child at home on another kernel, and back", socket_test_rights_far},
+    {"root sends as any process that there is, on whichever kernel", socket_test_said_far},
     {"nothing is left open", left_test},
 };
 

@@ -1,6 +1,7 @@
 /* test-sysv: System V semaphores and message queues (sysvipc(7)) between processes on all kernels. */
 #include <errno.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,62 @@ static void test_undo(void)
     EXPECT(remove_set() == 0, "%s", strerror(errno));
 }
 
+/* A child on kernel K that does COUNT STEPS, and exits with 0 if they were done. */
+static pid_t waiter(int k, struct sembuf *steps, size_t count)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        spread_go(k);
+        _exit(semop(set, steps, count) == 0 ? 0 : 1);
+    }
+    return child;
+}
+
+static void await_count(int number, int command, int goal)
+{
+    while (semctl(set, number, command) != goal && errno == 0)
+        sched_yield();
+}
+
+/* Who waits for a semaphore is counted, until it waits no more for whatever reason. */
+static void test_waiters(void)
+{
+    struct sembuf take = {0, -2, 0}, zero = {1, 0, 0}, both[2] = {{1, 1, 0}, {0, -3, 0}};
+
+    errno = 0;
+    for (int k = 0; k < spread_count(); k++) {
+        pid_t children[4];
+        int status;
+
+        spread_go(k);
+        begin_set(2);
+        EXPECT(semctl(set, 1, SETVAL, 1) == 0 && semctl(set, 0, GETNCNT) == 0 && semctl(set, 1, GETZCNT) == 0, "%s",
+               strerror(errno));
+        children[0] = waiter(k + 1, &take, 1);
+        children[1] = waiter(k + 2, &take, 1);
+        children[2] = waiter(k + 3, &zero, 1);
+        children[3] = waiter(k, both, 2);
+        await_count(0, GETNCNT, 3);
+        await_count(1, GETZCNT, 1);
+        EXPECT(semctl(set, 0, GETZCNT) == 0 && semctl(set, 1, GETNCNT) == 0, "%s", strerror(errno));
+        EXPECT_ERROR(semctl(set, 2, GETNCNT), EINVAL);
+        errno = 0;
+        EXPECT(kill(children[0], SIGKILL) == 0 && waitpid(children[0], &status, 0) == children[0] &&
+                   semctl(set, 0, GETNCNT) == 2,
+               "after one was killed: %d", semctl(set, 0, GETNCNT));
+        EXPECT(step(0, 1, 0) == 0 && semctl(set, 0, GETNCNT) == 2, "%d", semctl(set, 0, GETNCNT));
+        EXPECT(step(0, 1, 0) == 0 && waitpid(children[1], &status, 0) == children[1] && status == 0 &&
+                   semctl(set, 0, GETNCNT) == 1,
+               "after one went on: %d", semctl(set, 0, GETNCNT));
+        EXPECT(step(1, -1, 0) == 0 && waitpid(children[2], &status, 0) == children[2] && status == 0 &&
+                   semctl(set, 1, GETZCNT) == 0,
+               "%d", semctl(set, 1, GETZCNT));
+        EXPECT(remove_set() == 0 && waitpid(children[3], &status, 0) == children[3] && WEXITSTATUS(status) == 1,
+               "status %x", status);
+    }
+}
+
 /* What is to be undone is bounded as values are. */
 static void test_undo_range(void)
 {
@@ -293,14 +350,37 @@ static void test_full_queue(void)
 
 static int as_user(void *context)
 {
+    unsigned short values[1] = {7};
+
     (void)context;
     if (setresuid(1000, 1000, 1000) != 0)
         return 1;
-    if (semctl(set, 0, GETVAL) != -1 || errno != EACCES)
+    if (semctl(set, 0, GETVAL) != -1 || errno != EACCES || semctl(set, 0, GETALL, values) != -1 || errno != EACCES)
         return 2;
     if (step(0, 1, 0) != -1 || errno != EACCES)
         return 3;
+    if (semctl(set, 0, SETALL, values) != -1 || errno != EACCES)
+        return 5;
     return semctl(set, 0, IPC_RMID) == -1 && errno == EPERM ? 0 : 4;
+}
+
+/* KEY's set may be read and written by all, SET only written. */
+static int as_writer(void *context)
+{
+    unsigned short values[1] = {7};
+
+    (void)context;
+    if (setresuid(1000, 1000, 1000) != 0)
+        return 1;
+    if (semctl(set, 0, SETALL, values) != 0)
+        return 2;
+    if (semctl(set, 0, GETALL, values) != -1 || errno != EACCES)
+        return 3;
+    if (semctl(set, 9, SETVAL, 40000) != -1 || errno != ERANGE)
+        return 4;
+    if (semget(KEY, 0, 0666) < 0)
+        return 5;
+    return semget(KEY, 0, 0777) == -1 && errno == EACCES ? 0 : 6;
 }
 
 /* A user in the group CONTEXT; 0 if it may read. */
@@ -339,16 +419,40 @@ static void test_user(void)
     EXPECT(remove_set() == 0, "%s", strerror(errno));
 }
 
+static void test_writer(void)
+{
+    int other = semget(KEY, 1, IPC_CREAT | IPC_EXCL | 0666), status;
+    struct semid_ds facts;
+
+    EXPECT(other >= 0 && semget(KEY, 0, 0777) == other, "%s", strerror(errno));
+    set = semget(IPC_PRIVATE, 1, 0622);
+    EXPECT(set >= 0, "%s", strerror(errno));
+    for (int k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        status = spread_child(as_writer, NULL);
+        EXPECT(status == 0, "status %d", status);
+        EXPECT(value(0) == 7 && semctl(set, 0, IPC_STAT, &facts) == 0, "%s", strerror(errno));
+        facts.sem_perm.uid = (uid_t)-1;
+        EXPECT_ERROR(semctl(set, 0, IPC_SET, &facts), EINVAL);
+        facts.sem_perm.uid = 0;
+        facts.sem_perm.gid = (gid_t)-1;
+        EXPECT_ERROR(semctl(set, 0, IPC_SET, &facts), EINVAL);
+    }
+    EXPECT(remove_set() == 0 && semctl(other, 0, IPC_RMID) == 0, "%s", strerror(errno));
+}
+
 static const struct tap_test tests[] = {
     {"sets have keys and ids, the same from every kernel", test_get},
     {"steps are all done or none; values are set and told", test_steps},
     {"processes on all kernels take turns", test_turns},
     {"what a process asked to be undone is undone at its end", test_undo},
+    {"who waits for a semaphore is counted", test_waiters},
     {"what is undone is in the range of values", test_undo_range},
     {"a wait ends with time, a signal, and the set", test_waits_end},
     {"messages are received by type", test_queue},
     {"a full queue makes the writer wait", test_full_queue},
     {"who is not the owner is held to permissions", test_user},
+    {"who may only write sets values; nobody is no owner", test_writer},
     {"who is in a group has what that group has", test_groups},
 };
 

@@ -457,6 +457,24 @@ static void test_folders(void)
     EXPECT(S_ISDIR(facts_of("child").st_mode), "what a child made");
 }
 
+static void test_late_times(void)
+{
+    const int64_t seconds[] = {1ll << 34, 18446744073, 18446744074, 1ll << 35, INT64_MAX / 2, INT64_MAX};
+    struct timespec times[2] = {{0, 0}, {0, 0}};
+    int64_t last = 0;
+
+    begin();
+    GIVES(make("f", "") ? 0 : -1, 0);
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+        times[0].tv_sec = times[1].tv_sec = seconds[i];
+        GIVES(utimensat(AT_FDCWD, "f", times, 0), 0);
+        EXPECT(facts_of("f").st_mtim.tv_sec >= last && facts_of("f").st_atim.tv_sec >= last, "%ld s became %ld",
+               (long)seconds[i], (long)facts_of("f").st_mtim.tv_sec);
+        last = facts_of("f").st_mtim.tv_sec;
+    }
+    EXPECT(last >= 18446744073, "the last is %ld s", (long)last);
+}
+
 static void test_facts(void)
 {
     struct timespec times[2] = {{1000000000, 5}, {0, UTIME_OMIT}};
@@ -705,6 +723,7 @@ static const struct tap_test tests[] = {
     {"renaming, and changing places", test_rename},
     {"working directories and directories by descriptor", test_folders},
     {"permissions, owners and times", test_facts},
+    {"a time later than a file can have is the last that it can have", test_late_times},
     {"a listing goes on while names are removed", test_listing},
     {"files without names, and O_PATH", test_nameless},
     {"FIFOs wait for the other end", test_fifo},

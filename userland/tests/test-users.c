@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,42 +16,28 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libc/kettle.h"
 #include "userland/tests/machine.h"
 #include "userland/tests/spread.h"
 #include "userland/tests/tap.h"
-
-#define USER 1000
-#define OTHER 1001
-#define GROUP 100
-#define OTHER_GROUP 101
+#include "userland/tests/users.h"
 
 static char folder[] = "/tmp/test-users-XXXXXX";
 
-/* Does BODY in a child; it holds what BODY says. */
-static void in_child(int (*body)(void *), void *context)
+void users_in_child(int (*body)(void *), void *context)
 {
     EXPECT(spread_child(body, context) == 0, "the child says why");
 }
 
-/* In a child: WHAT must hold. */
-#define HOLDS(what)                                                                                                    \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            printf("# line %d: %s (errno %d)\n", __LINE__, #what, errno);                                              \
-            fflush(stdout);                                                                                            \
-            return 1;                                                                                                  \
-        }                                                                                                              \
-    } while (0)
-#define FAILS(call, error) HOLDS((call) == -1 && errno == (error))
-
-static int become(uid_t user, gid_t group)
+int users_become(uid_t user, gid_t group)
 {
     HOLDS(setgroups(0, NULL) == 0 && setresgid(group, group, group) == 0 && setresuid(user, user, user) == 0);
     return 0;
@@ -90,7 +79,7 @@ static int ids(void *context)
 
 static void test_ids(void)
 {
-    in_child(ids, NULL);
+    users_in_child(ids, NULL);
 }
 
 static int groups(void *context)
@@ -109,7 +98,7 @@ static int groups(void *context)
 
 static void test_groups(void)
 {
-    in_child(groups, NULL);
+    users_in_child(groups, NULL);
 }
 
 /* A thread's users are its own, and go along. */
@@ -143,7 +132,7 @@ static int threads(void *context)
 
 static void test_threads(void)
 {
-    in_child(threads, NULL);
+    users_in_child(threads, NULL);
 }
 
 static int open_close(const char *name, int flags)
@@ -213,13 +202,12 @@ static int clean(void *context)
 static void test_permissions(void)
 {
     for (long k = 0; k < spread_count(); k++) {
-        in_child(permissions, (void *)k);
-        in_child(clean, NULL);
+        users_in_child(permissions, (void *)k);
+        users_in_child(clean, NULL);
     }
 }
 
-/* Copies this program to NAME. */
-static int copy_self(const char *name)
+int users_copy_self(const char *name)
 {
     char bytes[16384];
     int from = open("/proc/self/exe", O_RDONLY), to = open(name, O_CREAT | O_WRONLY, 0700);
@@ -240,7 +228,7 @@ static int changes(void *context)
     int fd, program;
 
     HOLDS(make("own", 0644) == 0 && chown("own", USER, OTHER_GROUP) == 0);
-    HOLDS(copy_self("roots-program") == 0 && (program = open("roots-program", O_RDONLY)) >= 0);
+    HOLDS(users_copy_self("roots-program") == 0 && (program = open("roots-program", O_RDONLY)) >= 0);
     HOLDS(unlink("roots-program") == 0);
     HOLDS(make("roots", 0666) == 0 && make("program", 06755) == 0);
     fd = open("roots", O_RDWR);
@@ -272,7 +260,7 @@ static int changes(void *context)
 static void test_changes(void)
 {
     for (long k = 0; k < spread_count(); k++) {
-        in_child(changes, (void *)k);
+        users_in_child(changes, (void *)k);
         EXPECT(unlink("own") == 0 && unlink("roots") == 0 && unlink("program") == 0, "%s", strerror(errno));
     }
 }
@@ -280,7 +268,7 @@ static void test_changes(void)
 static int sticky(void *context)
 {
     (void)context;
-    HOLDS(become(OTHER, GROUP) == 0);
+    HOLDS(users_become(OTHER, GROUP) == 0);
     FAILS(unlink("sticky/theirs"), EPERM);
     FAILS(rename("sticky/theirs", "sticky/x"), EPERM);
     HOLDS(make("sticky/ours", 0600) == 0);
@@ -295,7 +283,7 @@ static int inherits(void *context)
     int fd;
 
     (void)context;
-    HOLDS(become(USER, GROUP) == 0);
+    HOLDS(users_become(USER, GROUP) == 0);
     HOLDS(mkdir("grouped/sub", 0755) == 0 && stat("grouped/sub", &facts) == 0);
     HOLDS(facts.st_gid == OTHER_GROUP && (facts.st_mode & S_ISGID) != 0 && facts.st_uid == USER);
     HOLDS(make("grouped/sub/file", 0644) == 0 && stat("grouped/sub/file", &facts) == 0);
@@ -312,11 +300,11 @@ static void test_folders(void)
 {
     EXPECT(mkdir("sticky", 0777) == 0 && chmod("sticky", 01777) == 0, "%s", strerror(errno));
     EXPECT(make("sticky/theirs", 0666) == 0 && chown("sticky/theirs", USER, GROUP) == 0, "%s", strerror(errno));
-    in_child(sticky, NULL);
+    users_in_child(sticky, NULL);
     EXPECT(unlink("sticky/theirs") == 0 && rmdir("sticky") == 0, "%s", strerror(errno));
     EXPECT(mkdir("grouped", 0777) == 0 && chown("grouped", 0, OTHER_GROUP) == 0 && chmod("grouped", 02777) == 0, "%s",
            strerror(errno));
-    in_child(inherits, NULL);
+    users_in_child(inherits, NULL);
     EXPECT(unlink("grouped/sub/file") == 0 && rmdir("grouped/sub") == 0 && rmdir("grouped") == 0, "%s",
            strerror(errno));
 }
@@ -339,7 +327,7 @@ static int accessing(void *context)
 
 static void test_access(void)
 {
-    in_child(accessing, NULL);
+    users_in_child(accessing, NULL);
 }
 
 static int tell_ids(void)
@@ -364,7 +352,7 @@ static int runs(void *context)
     pid_t child;
 
     HOLDS(chown("program", OTHER, OTHER_GROUP) == 0 && chmod("program", want->mode) == 0);
-    HOLDS(pipe(ends) == 0 && become(USER, GROUP) == 0);
+    HOLDS(pipe(ends) == 0 && users_become(USER, GROUP) == 0);
     child = fork();
     if (child == 0) {
         dup2(ends[1], 1);
@@ -387,14 +375,13 @@ static void test_exec(void)
                                  {02755, "1000 1000 100 101 1\n", false}, {02745, "1000 1000 100 100 0\n", false},
                                  {06755, "1000 1001 100 101 1\n", false}, {06755, "1000 1000 100 100 0\n", true}};
 
-    EXPECT(copy_self("program") == 0, "a copy");
+    EXPECT(users_copy_self("program") == 0, "a copy");
     for (size_t i = 0; i < TAP_COUNT(want); i++)
-        in_child(runs, &want[i]);
+        users_in_child(runs, &want[i]);
     EXPECT(unlink("program") == 0, "%s", strerror(errno));
 }
 
-/* A child of another user, on kernel NUMBER, that sleeps. */
-static pid_t sleeper(long number, uid_t user)
+pid_t users_sleeper(long number, uid_t user)
 {
     int ends[2];
     char byte;
@@ -436,11 +423,11 @@ static int kills(void *context)
 static void test_kill(void)
 {
     for (long k = 0; k < spread_count(); k++) {
-        pid_t children[2] = {sleeper(k, OTHER), sleeper(k, USER)};
+        pid_t children[2] = {users_sleeper(k, OTHER), users_sleeper(k, USER)};
         int status;
 
         EXPECT(children[0] > 0 && children[1] > 0, "%s", strerror(errno));
-        in_child(kills, children);
+        users_in_child(kills, children);
         EXPECT(waitpid(children[1], &status, 0) == children[1] && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM,
                "status %x", status);
         EXPECT(waitpid(children[0], &status, WNOHANG) == 0, "it lives");
@@ -449,76 +436,170 @@ static void test_kill(void)
     }
 }
 
-/* A descriptor of process ID, or -1. */
-static long reach(pid_t id)
-{
-    long fd = -1, process = syscall(SYS_pidfd_open, id, 0);
-
-    if (process >= 0)
-        fd = syscall(SYS_pidfd_getfd, process, 1, 0);
-    if (fd >= 0)
-        close((int)fd);
-    if (process >= 0) {
-        int error = errno;
-
-        close((int)process);
-        errno = error;
-    }
-    return fd;
-}
-
-/* Opens and reads it. */
-static int open_read(const char *name)
-{
-    char bytes[16];
-    int fd = open(name, O_RDONLY), count = -1;
-
-    if (fd >= 0) {
-        count = (int)read(fd, bytes, sizeof(bytes));
-        close(fd);
-    }
-    return count;
-}
-
-static int reaches(void *context)
+static int schedules(void *context)
 {
     const pid_t *ids = context;
-    struct rlimit limit;
-    char byte = 1, name[64];
-    struct iovec own = {&byte, 1}, theirs = {&byte, 1};
-    pid_t child;
+    struct sched_param none = {.sched_priority = 0}, real = {.sched_priority = 5};
+    struct {
+        unsigned size, policy;
+        unsigned long long flags;
+        int nice;
+        unsigned priority;
+        unsigned long long rest[3];
+    } attr = {.size = 48};
+    unsigned long cpus[16];
+    long size = syscall(SYS_sched_getaffinity, 0, sizeof(cpus), cpus);
 
-    HOLDS(setresuid(USER, USER, USER) == 0 && prctl(PR_GET_DUMPABLE) == 0);
-    FAILS(reach(ids[0]), EPERM);
-    FAILS(process_vm_readv(ids[0], &own, 1, &theirs, 1, 0), EPERM);
-    FAILS(syscall(SYS_move_pages, ids[0], 0, NULL, NULL, NULL, 0), EPERM);
-    FAILS(prlimit(ids[0], RLIMIT_NOFILE, NULL, &limit), EPERM);
-    snprintf(name, sizeof(name), "/proc/%d/environ", (int)ids[0]);
-    FAILS(open_read(name), EACCES);
-    FAILS(reach(ids[1]), EPERM); /* it has been somebody else */
-    HOLDS(prlimit(ids[1], RLIMIT_NOFILE, NULL, &limit) == 0);
-    HOLDS(prctl(PR_SET_DUMPABLE, 1) == 0);
-    child = fork();
-    if (child == 0) {
-        for (;;)
-            pause();
-    }
-    HOLDS(reach(child) >= 0 && process_vm_readv(child, &own, 1, &theirs, 1, 0) == 1);
-    HOLDS(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+    HOLDS(size > 0 && setresuid(OTHER, USER, USER) == 0);
+    FAILS(syscall(SYS_sched_setscheduler, ids[0], SCHED_BATCH, &none), EPERM);
+    FAILS(syscall(SYS_sched_setscheduler, ids[0], 77, &none), EINVAL);
+    FAILS(syscall(SYS_sched_setparam, ids[0], &none), EPERM);
+    FAILS(syscall(SYS_sched_setattr, ids[0], &attr, 0), EPERM);
+    FAILS(syscall(SYS_sched_setaffinity, ids[0], size, cpus), EPERM);
+    FAILS(setpriority(PRIO_PROCESS, (id_t)ids[0], 5), EPERM);
+    FAILS(syscall(SYS_sched_setscheduler, ids[1], SCHED_FIFO, &real), EPERM);
+    FAILS(syscall(SYS_sched_setscheduler, 0, SCHED_RR, &real), EPERM);
+    FAILS(setpriority(PRIO_PROCESS, (id_t)ids[1], -1), EACCES);
+    HOLDS(setpriority(PRIO_PROCESS, (id_t)ids[1], 5) == 0 && setpriority(PRIO_PROCESS, (id_t)ids[1], 5) == 0);
+    FAILS(setpriority(PRIO_PROCESS, (id_t)ids[1], 4), EACCES);
+    attr.nice = 4;
+    FAILS(syscall(SYS_sched_setattr, ids[1], &attr, 0), EPERM);
+    attr.nice = 6;
+    attr.flags = 1; /* SCHED_FLAG_RESET_ON_FORK */
+    HOLDS(syscall(SYS_sched_setattr, ids[1], &attr, 0) == 0);
+    FAILS(syscall(SYS_sched_setscheduler, ids[1], SCHED_BATCH, &none), EPERM); /* it would be reset no more */
+    HOLDS(syscall(SYS_sched_setscheduler, ids[1], SCHED_BATCH | 0x40000000, &none) == 0);
+    HOLDS(syscall(SYS_sched_setaffinity, ids[1], size, cpus) == 0);
+    HOLDS(syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &none) == 0 &&
+          syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &none) == 0);
+    FAILS(syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none), EPERM);
     return 0;
 }
 
-static void test_reach(void)
+static void test_schedule(void)
 {
+    struct sched_param real = {.sched_priority = 5}, none = {.sched_priority = 0};
+
     for (long k = 0; k < spread_count(); k++) {
-        pid_t children[2] = {sleeper(k, OTHER), sleeper(k, USER)};
+        pid_t children[2] = {users_sleeper(k, OTHER), users_sleeper(k, USER)};
 
         EXPECT(children[0] > 0 && children[1] > 0, "%s", strerror(errno));
-        in_child(reaches, children);
+        users_in_child(schedules, children);
+        EXPECT(syscall(SYS_sched_setscheduler, children[1], SCHED_FIFO, &real) == 0 &&
+                   syscall(SYS_sched_setscheduler, children[1], SCHED_OTHER, &none) == 0 &&
+                   setpriority(PRIO_PROCESS, (id_t)children[1], -3) == 0,
+               "root may: %s", strerror(errno));
         for (int i = 0; i < 2; i++)
             EXPECT(kill(children[i], SIGKILL) == 0 && waitpid(children[i], NULL, 0) == children[i], "%s",
                    strerror(errno));
     }
+}
+
+/* Kettle's own calls on other processes. */
+static int looks_after(void *context)
+{
+    const pid_t *ids = context;
+    char text[4096];
+
+    HOLDS(setresgid(0, 0, 0) == 0 && setresuid(USER, USER, USER) == 0);
+    FAILS(kettle_audit(ids[0], text, sizeof(text)), EPERM);
+    FAILS(kettle_retrieve(ids[0], "members"), EPERM);
+    FAILS(kettle_audit(-1, text, sizeof(text)), EPERM);
+    FAILS(kettle_retrieve(ids[0], "none"), EPERM);
+    HOLDS(kettle_audit(ids[1], text, sizeof(text)) == 0 && kettle_audit(0, text, sizeof(text)) == 0);
+    HOLDS(kettle_retrieve(ids[1], "members") == 0 && kettle_retrieve(getpid(), "home") == 0);
+    return 0;
+}
+
+static void test_look_after(void)
+{
+    if (!tap_on_kettle()) {
+        tap_skip("they are Kettle's");
+        return;
+    }
+    for (long k = 0; k < spread_count(); k++) {
+        pid_t children[2] = {users_sleeper(k, OTHER), users_sleeper(k, USER)};
+
+        EXPECT(children[0] > 0 && children[1] > 0, "%s", strerror(errno));
+        users_in_child(looks_after, children);
+        for (int i = 0; i < 2; i++)
+            EXPECT(kill(children[i], SIGKILL) == 0 && waitpid(children[i], NULL, 0) == children[i], "%s",
+                   strerror(errno));
+    }
+}
+
+static bool peer_is(int fd, pid_t pid, uid_t uid, gid_t gid)
+{
+    struct ucred peer = {.pid = 0};
+    socklen_t size = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid && peer.uid == uid &&
+        peer.gid == gid)
+        return true;
+    printf("# process %d, user %u, group %u\n", peer.pid, peer.uid, peer.gid);
+    return false;
+}
+
+static int talks(void *context)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0), pair[2], fd, status;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 6);
+    pid_t self = getpid(), child;
+
+    memcpy(name.sun_path, "\0users", 6);
+    HOLDS(peer_is(listener, 0, (uid_t)-1, (gid_t)-1));
+    HOLDS(bind(listener, (struct sockaddr *)&name, size) == 0 && setresgid(1, GROUP, GROUP) == 0 &&
+          setresuid(OTHER, USER, 0) == 0);
+    spread_go((long)context + 1);
+    HOLDS(listen(listener, 5) == 0 && peer_is(listener, self, USER, GROUP));
+    HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 && peer_is(pair[0], self, USER, GROUP) &&
+          peer_is(pair[1], self, USER, GROUP));
+    HOLDS(seteuid(0) == 0 && peer_is(pair[1], self, USER, GROUP));
+    child = fork();
+    if (child == 0) {
+        spread_go((long)context + 2);
+        fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        if (users_become(OTHER, OTHER_GROUP) != 0 || connect(fd, (struct sockaddr *)&name, size) != 0)
+            _exit(1);
+        _exit(peer_is(fd, self, USER, GROUP) && peer_is(pair[0], self, USER, GROUP) ? 0 : 2);
+    }
+    fd = accept(listener, NULL, NULL);
+    HOLDS(fd >= 0 && peer_is(fd, child, OTHER, OTHER_GROUP));
+    HOLDS(waitpid(child, &status, 0) == child && status == 0);
+    return 0;
+}
+
+static void test_peers(void)
+{
+    for (long k = 0; k < spread_count(); k++) {
+        spread_go(k);
+        users_in_child(talks, (void *)k);
+    }
+}
+
+/* A program that is open runs, though no name leads to it any more. */
+static int runs_open(void *context)
+{
+    static char *argv[] = {"test-users", "run", NULL}, *envp[] = {NULL};
+    int fd = open("/proc/self/exe", O_RDONLY);
+
+    spread_go((long)context);
+    HOLDS(fd >= 0 && chroot(folder) == 0 && chdir("/") == 0);
+    FAILS(open("/proc/self/exe", O_RDONLY), ENOENT);
+    for (int directory = -1; directory > -300; directory--) /* no number is a way out */
+        FAILS(openat(directory, "/proc/self/exe", O_RDONLY), ENOENT);
+    FAILS(openat(INT_MIN, "/proc/self/exe", O_RDONLY), ENOENT);
+    FAILS(syscall(SYS_execveat, fd + 1, "", argv, envp, AT_EMPTY_PATH), EBADF);
+    syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH);
+    HOLDS(false);
+    return 0;
+}
+
+static void test_open_program(void)
+{
+    for (long k = 0; k < spread_count(); k++)
+        EXPECT(spread_child(runs_open, (void *)k) == 42, "the program has not run");
 }
 
 static const struct tap_test tests[] = {
@@ -531,7 +612,12 @@ static const struct tap_test tests[] = {
     {"access asks for the real user, open for that of files", test_access},
     {"a program may run as its owner or group, and is told so", test_exec},
     {"signals go to processes of the same user, on every kernel", test_kill},
-    {"nobody reaches into processes of others", test_reach},
+    {"nobody reaches into processes of others", users_test_reach},
+    {"memory that is looked at or written to is not that of the program that comes next", users_test_memory},
+    {"nobody schedules threads of others, or gets more of a CPU than there was", test_schedule},
+    {"only root and their users audit processes, and change how their pages are found", test_look_after},
+    {"a socket knows who its peer was", test_peers},
+    {"a program that is open runs in another root", test_open_program},
 };
 
 int main(int argc, char **argv)
@@ -540,6 +626,12 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "ids") == 0)
         return tell_ids();
+    if (argc == 2 && strcmp(argv[1], "memory") == 0)
+        return users_tell_memory();
+    if (argc == 2 && strcmp(argv[1], "run") == 0)
+        return 42;
+    if (argc == 2 && strcmp(argv[1], "victim") == 0)
+        return users_tell_victim();
     spread_begin();
     umask(0);
     if (mkdtemp(folder) == NULL || chdir(folder) != 0 || chmod(folder, 0755) != 0) {

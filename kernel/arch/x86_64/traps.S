@@ -203,6 +203,20 @@ user_copy_start:
     xorl %eax, %eax
     jmp 3f
 
+/* uint64_t user_probe(uint8_t *at) */
+    .globl user_probe
+    .balign 16
+user_probe:
+    xorl %eax, %eax
+    cmpb $0, smap_enabled(%rip)
+    jne 5f
+    lock orb $0, (%rdi)             /* what is there stays, whoever else writes it */
+    ret
+5:  stac
+    lock orb $0, (%rdi)
+    clac
+    ret
+
 /* uint64_t user_copy(void *to, const void *from, uint64_t size) */
     .globl user_copy
     .balign 16

@@ -85,6 +85,8 @@ uint64_t user_copy(void *to, const void *from, uint64_t size);
 /* Puts VALUE at user address WORD if *EXPECTED is there, atomically, and what was there into *EXPECTED. Returns 0, or 1
  * as user_copy does. The handler knows it as part of user_copy. */
 uint64_t user_swap(uint32_t *word, uint32_t *expected, uint32_t value);
+/* Returns 0 when the byte AT can be written, and changes nothing; or 1 as user_copy does. Part of it likewise. */
+uint64_t user_probe(uint8_t *at);
 extern const char user_copy_start[], user_copy_end[], user_copy_fault[];
 
 #endif

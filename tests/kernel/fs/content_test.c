@@ -164,16 +164,16 @@ TEST(content_sparse, "a file of many TiB costs the pages that it has, and no hol
     uint8_t byte = 1;
 
     begin();
-    CHECK_EQ(content_write(&content, 1ull << 50, "a", 1), 1);
+    CHECK_EQ(content_write(&content, 1ull << 49, "a", 1), 1);
     CHECK_EQ(content_write(&content, 5, "b", 1), 1);
     CHECK_EQ(content.pages, 2);
     CHECK_EQ(frames_used(), 2);
     CHECK_EQ(content_read(&content, 1ull << 40, &byte, 1), 1);
     CHECK_EQ(byte, 0);
-    CHECK_EQ(content_seek_data(&content, PAGE_SIZE), 1ll << 50);
+    CHECK_EQ(content_seek_data(&content, PAGE_SIZE), 1ll << 49);
     CHECK_EQ(content_seek_hole(&content, 0), PAGE_SIZE);
-    CHECK_EQ(content_seek_hole(&content, 1ull << 50), (1ll << 50) + 1);
-    CHECK_EQ(content_seek_data(&content, (1ull << 50) + 1), -ENXIO);
+    CHECK_EQ(content_seek_hole(&content, 1ull << 49), (1ll << 49) + 1);
+    CHECK_EQ(content_seek_data(&content, (1ull << 49) + 1), -ENXIO);
     CHECK_EQ(content_write(&content, CONTENT_MAX, "c", 1), -EFBIG);
     CHECK_EQ(content_write(&content, CONTENT_MAX - 1, "cd", 2), 1);
     resize(&content, 6);

@@ -167,3 +167,137 @@ TEST(buffer_resize, "another size keeps what is there, wherever in the ring it l
         CHECK_EQ(parts, 0);
     }
 }
+
+TEST(buffer_look, "what is looked at stays, and as much of it as was moved is skipped")
+{
+    for (size_t start = 0; start < 2 * PIPE_PART; start += 501) {
+        struct pipe_buffer buffer = {.taken = start, .written = start};
+
+        CHECK_EQ(pipe_buffer_put(&buffer, "x", 1, 1), 1);
+        buffer.taken = buffer.written = start; /* as if nothing had begun again */
+        CHECK_EQ(pipe_buffer_look(&buffer, back, 9), 0);
+        for (size_t i = 0; i < PIPE_SIZE; i++)
+            bytes[i] = (uint8_t)(i * 11 >> 2);
+        for (size_t i = 0; i < PIPE_SIZE; i += 1024)
+            CHECK_EQ(pipe_buffer_put(&buffer, bytes + i, 1024, 1), 1024);
+        for (size_t at = 0, step = 1; at < PIPE_SIZE; at += step, step = step * 3 % 5003 + 1) {
+            size_t count = step < PIPE_SIZE - at ? step : PIPE_SIZE - at;
+
+            CHECK_EQ(pipe_buffer_look(&buffer, back, PIPE_SIZE), PIPE_SIZE - at);
+            CHECK(memcmp(back, bytes + at, PIPE_SIZE - at) == 0);
+            pipe_buffer_skip(&buffer, count);
+            CHECK_EQ(pipe_buffer_used(&buffer), PIPE_SIZE - at - count);
+        }
+        pipe_buffer_free(&buffer);
+        CHECK_EQ(parts, 0);
+    }
+}
+
+TEST(buffer_look_packets, "a packet that is skipped in part keeps the rest, and bytes go on behind it")
+{
+    struct pipe_buffer buffer = {0};
+
+    CHECK_EQ(pipe_buffer_put(&buffer, "bytes", 5, 1), 5);
+    CHECK_EQ(pipe_buffer_put_packets(&buffer, "packet", 6), 6);
+    CHECK_EQ(pipe_buffer_put(&buffer, "on", 2, 1), 2);
+    CHECK_EQ(pipe_buffer_look(&buffer, back, 100), 13);
+    CHECK(memcmp(back, "bytespacketon", 13) == 0);
+    pipe_buffer_skip(&buffer, 7);
+    CHECK_EQ(pipe_buffer_used(&buffer), 6);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 4);
+    CHECK(memcmp(back, "cket", 4) == 0);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 2);
+    CHECK_EQ(pipe_buffer_room(&buffer), PIPE_SIZE);
+    pipe_buffer_free(&buffer);
+    CHECK_EQ(parts, 0);
+}
+
+TEST(buffer_reserve, "room that is reserved has memory, whatever happens until it is filled")
+{
+    for (int change = 0; change < 4; change++) {
+        struct pipe_buffer buffer = {0};
+
+        CHECK_EQ(pipe_buffer_put(&buffer, bytes, PIPE_SIZE - 5000, 1), PIPE_SIZE - 5000);
+        CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 100);
+        CHECK_EQ(pipe_buffer_reserve(&buffer, PIPE_SIZE), 5100);
+        switch (change) {
+        case 1:
+            CHECK_EQ(pipe_buffer_take(&buffer, back, PIPE_SIZE), PIPE_SIZE - 5100);
+            break;
+        case 2:
+            CHECK_EQ(pipe_buffer_resize(&buffer, 2 * PIPE_SIZE), 2 * PIPE_SIZE);
+            break;
+        case 3:
+            CHECK_EQ(pipe_buffer_take(&buffer, back, PIPE_SIZE - 6000), PIPE_SIZE - 6000);
+            CHECK_EQ(pipe_buffer_resize(&buffer, PIPE_PART), -EBUSY);
+            CHECK_EQ(pipe_buffer_resize(&buffer, 2 * PIPE_PART), 2 * PIPE_PART);
+            break;
+        default:
+            break;
+        }
+        refused = 1000;
+        for (size_t i = 0; i < 5100; i++)
+            bytes[i] = (uint8_t)(i * 13 >> 3);
+        pipe_buffer_fill(&buffer, bytes, 5100);
+        refused = 0;
+        CHECK(pipe_buffer_look(&buffer, back, sizeof(back)) >= 5100);
+        pipe_buffer_skip(&buffer, pipe_buffer_used(&buffer) - 5100);
+        CHECK_EQ(pipe_buffer_take(&buffer, back, sizeof(back)), 5100);
+        CHECK(memcmp(back, bytes, 5100) == 0);
+        CHECK_EQ(pipe_buffer_reserve(&buffer, 0), 0);
+        pipe_buffer_free(&buffer);
+        CHECK_EQ(parts, 0);
+    }
+}
+
+TEST(buffer_reserve_refused, "room without memory is not promised")
+{
+    struct pipe_buffer buffer = {0};
+
+    refused = 1;
+    CHECK_EQ(pipe_buffer_reserve(&buffer, 10), -ENOMEM);
+    refused = 0;
+    CHECK_EQ(buffer.reserved, 0);
+    CHECK_EQ(pipe_buffer_reserve(&buffer, 10), 10);
+    pipe_buffer_fill(&buffer, bytes, 0);
+    CHECK_EQ(buffer.reserved, 0);
+    CHECK_EQ(pipe_buffer_used(&buffer), 0);
+    pipe_buffer_free(&buffer);
+    CHECK_EQ(parts, 0);
+}
+
+TEST(buffer_fit, "of what does not fit there are whole parts, counted from where the parts begin")
+{
+    struct pipe_buffer buffer = {0};
+
+    CHECK_EQ(pipe_buffer_fit(&buffer, 100, 0), 0);
+    CHECK_EQ(pipe_buffer_put(&buffer, bytes, 3 * PIPE_PART, 0), 3 * PIPE_PART);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 100, 100), 100);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 100, 99), 0);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 4 * PIPE_PART, 3 * PIPE_PART), 3 * PIPE_PART);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 4 * PIPE_PART, 3 * PIPE_PART - 1), 2 * PIPE_PART);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 1000), 1000);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 4 * PIPE_PART, PIPE_PART - 1001), 0);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 4 * PIPE_PART, PIPE_PART), PIPE_PART - 1000);
+    pipe_buffer_free(&buffer);
+    CHECK_EQ(parts, 0);
+}
+
+TEST(buffer_fit_packets, "a packet fits as a whole or not at all")
+{
+    struct pipe_buffer buffer = {0};
+
+    CHECK_EQ(pipe_buffer_put(&buffer, bytes, 50, 0), 50);
+    CHECK_EQ(pipe_buffer_put_packets(&buffer, bytes, 300), 300);
+    CHECK_EQ(pipe_buffer_put_packets(&buffer, bytes, 200), 200);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 1000, 340), 50);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 50), 50);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 1000, 299), 0);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 1000, 300), 300);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 100, 100), 100);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 300), 300);
+    CHECK_EQ(pipe_buffer_fit(&buffer, 1000, 199), 0);
+    CHECK_EQ(pipe_buffer_take(&buffer, back, 1000), 200);
+    pipe_buffer_free(&buffer);
+    CHECK_EQ(parts, 0);
+}

@@ -132,7 +132,7 @@ static void end(void)
 
 static int64_t send_with(const void *data, uint32_t size, const struct file_place *places, uint32_t count, uint32_t pid)
 {
-    struct socket_call call = {.files = count, .pid = pid};
+    struct socket_call call = {.files = count, .user = {.pid = pid, .uid = pid + 1, .gid = pid + 2}};
     struct socket *full = NULL;
     struct list told;
     int64_t result;
@@ -228,7 +228,7 @@ TEST(packet_bounds, "packets keep their bounds, and what has no room is cut off 
     CHECK_EQ(send("sixsix", 6), 6);
     CHECK_EQ(receive(text, 2, 0, MESSAGE_PEEK), 2);
     CHECK_EQ(receive(text, 2, 0, 0), 2);
-    CHECK(got.length == 3 && (got.flags & MESSAGE_CUT) != 0 && got.pid == 7);
+    CHECK(got.length == 3 && (got.flags & MESSAGE_CUT) != 0 && got.user.pid == 7);
     CHECK_EQ(receive(text, 16, 0, 0), 0);
     CHECK_EQ(receive(text, 16, 0, 0), 6);
     CHECK(got.length == 6 && (got.flags & MESSAGE_CUT) == 0);
@@ -237,7 +237,7 @@ TEST(packet_bounds, "packets keep their bounds, and what has no room is cut off 
     end();
 }
 
-TEST(files_given, "files come with the first byte of what they were sent with, each once")
+TEST(files_given, "files come with the first byte of what they were sent with, each once, and nothing comes behind it")
 {
     struct file_place two[2] = {{.id = 50, .kernel = ELSEWHERE}, {.id = 60, .kernel = ELSEWHERE}};
     char text[16];
@@ -247,9 +247,10 @@ TEST(files_given, "files come with the first byte of what they were sent with, e
     CHECK_EQ(send_with("with", 4, two, 2, 7), 4);
     CHECK_EQ(send("after", 5), 5);
     CHECK_EQ(proxies, 2);
-    CHECK_EQ(receive(text, 16, 4, 0), 6); /* not further */
+    CHECK_EQ(receive(text, 4, 4, 0), 4);
     CHECK_EQ(got.files, 0);
-    CHECK_EQ(receive(text, 2, 4, 0), 2);
+    CHECK_EQ(receive(text, 16, 4, MESSAGE_PEEK), 6);
+    CHECK_EQ(receive(text, 4, 4, 0), 4); /* the last two of the first, and of what has them */
     CHECK(got.files == 2 && places[0].id == 50 && places[1].id == 60 && places[1].kernel == ELSEWHERE);
     CHECK_EQ(proxies, 0); /* their opens are the receiver's */
     CHECK_EQ(receive(text, 16, 4, 0), 7);
@@ -308,9 +309,9 @@ TEST(credentials, "who asks for credentials gets bytes of one sender at a time")
     CHECK_EQ(send_with("aa", 2, NULL, 0, 7), 2);
     CHECK_EQ(send_with("bb", 2, NULL, 0, 8), 2);
     CHECK_EQ(receive(text, 16, 0, 0), 2);
-    CHECK(got.pid == 7 && (got.flags & MESSAGE_CREDENTIALS) != 0);
+    CHECK(got.user.pid == 7 && got.user.uid == 8 && got.user.gid == 9 && (got.flags & MESSAGE_CREDENTIALS) != 0);
     CHECK_EQ(receive(text, 16, 0, 0), 2);
-    CHECK_EQ(got.pid, 8);
+    CHECK_EQ(got.user.pid, 8);
     end();
 }
 

@@ -22,9 +22,14 @@ bool msg_peer_started(uint32_t kernel)
     return started;
 }
 
-void report_machine_of(uint32_t kernel, struct report_machine *out)
+const struct proc_directory sys_cache; /* the host's CPUs' affair, too */
+
+int64_t report_node(uint32_t node, struct report_node *out)
 {
-    *out = (struct report_machine){.free = kernel == 0 ? 1000 : 50};
+    *out = (struct report_node){.node = node,
+                                .free = node == 0 ? 1000 : 38,
+                                .counts = {.hit = 1, .miss = 2, .foreign = 3, .interleave = 4, .local = 5, .other = 6}};
+    return 0;
 }
 
 int64_t proc_text(struct text *text, size_t size)
@@ -148,13 +153,17 @@ TEST(sys_masks, "masks are in groups of 32 bits, as wide as the machine")
     CHECK(says(NODE "node2/cpumap", "00,00000000\n"));
 }
 
-TEST(sys_memory, "a node's memory is what kernels own there, and its free part theirs by size")
+TEST(sys_memory, "a node's memory is what kernels own there; what is free of it, and what was made there, they tell")
 {
     begin(true);
     CHECK(says(NODE "node0/meminfo", "Node 0 MemTotal:           8192 kB\nNode 0 MemFree:            4000 kB\n"
                                      "Node 0 MemUsed:            4192 kB\n"));
-    CHECK(says(NODE "node2/meminfo", "Node 2 MemTotal:          12288 kB\nNode 2 MemFree:             150 kB\n"
-                                     "Node 2 MemUsed:           12138 kB\n"));
+    CHECK(says(NODE "node2/meminfo", "Node 2 MemTotal:          12288 kB\nNode 2 MemFree:             152 kB\n"
+                                     "Node 2 MemUsed:           12136 kB\n"));
+    CHECK(says(NODE "node1/numastat", "numa_hit 1\nnuma_miss 2\nnuma_foreign 3\ninterleave_hit 4\nlocal_node 5\n"
+                                      "other_node 6\n"));
+    CHECK(says(NODE "node1/vmstat", "nr_free_pages 38\nnuma_hit 1\nnuma_miss 2\nnuma_foreign 3\nnuma_interleave 4\n"
+                                    "numa_local 5\nnuma_other 6\n"));
 }
 
 TEST(sys_links, "CPUs and nodes lead to each other")

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/fs/known.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/wire.h"
 #include "tests/test.h"
@@ -13,6 +14,7 @@ const struct file_kind file_regular_kind;
 
 static int objects; /* of the heap */
 static bool no_memory;
+static int changes; /* of what others know of descriptors */
 
 void *heap_alloc(size_t size)
 {
@@ -56,6 +58,17 @@ struct file *terminal_open(uint32_t flags)
     return &files[0];
 }
 
+uint16_t known_count_new(void)
+{
+    return 7;
+}
+
+void known_changed(uint16_t count)
+{
+    CHECK_EQ(count, 7);
+    changes++;
+}
+
 void file_table_part(struct file_table *part)
 {
     (void)part; /* nothing is shared here */
@@ -94,12 +107,15 @@ static struct file *at(int64_t fd)
     return file;
 }
 
+static int unlocked; /* calls */
+
 void file_unlock(uint32_t kernel, uint64_t id, uint32_t process)
 {
-    (void)kernel;
-    (void)id;
-    (void)process;
-    CHECK(false); /* nobody locks anything here */
+    unlocked++;
+    CHECK_EQ(kernel, 0);
+    CHECK_EQ(id, 5);
+    CHECK_EQ(process, 7);
+    CHECK_EQ(files[1].opens, 1); /* it is still open */
 }
 
 void file_undo_semaphores(uint32_t process)
@@ -193,6 +209,25 @@ TEST(table_replaces, "a duplicate to a number closes what was there, and to its 
     end();
 }
 
+TEST(table_changes, "what others know of descriptors is over when one is closed or replaced, and only then")
+{
+    int before;
+
+    begin();
+    before = changes;
+    add(0);
+    add(1);
+    CHECK_EQ(table_duplicate(table, 0, 5, 0), 5);
+    CHECK_EQ(table_set_flags(table, 0, DESCRIPTOR_CLOEXEC), 0);
+    CHECK_EQ(table_duplicate_to(table, 0, 0, 0), 0);
+    CHECK_EQ(changes, before);
+    CHECK_EQ(table_duplicate_to(table, 0, 1, 0), 1);
+    CHECK_EQ(changes, before + 1);
+    file_table_exec(table);
+    CHECK_EQ(changes, before + 2);
+    end();
+}
+
 TEST(table_exec, "exec closes what is marked and nothing else")
 {
     begin();
@@ -209,15 +244,52 @@ TEST(table_exec, "exec closes what is marked and nothing else")
 
 TEST(table_range, "a range is closed or marked, also to the highest number there is")
 {
+    int64_t stopped;
+
     begin();
     for (int i = 0; i < 10; i++)
         add(0);
-    CHECK_EQ(table_close_range(table, 3, 4, true), 0);
+    CHECK_EQ(table_close_range(table, 3, 4, true, -1, &stopped), 0);
     CHECK_EQ(table_get_flags(table, 3), DESCRIPTOR_CLOEXEC);
     CHECK_EQ(table_get_flags(table, 5), 0);
-    CHECK_EQ(table_close_range(table, 8, UINT32_MAX, false), 0);
+    CHECK_EQ(table_close_range(table, 8, UINT32_MAX, false, -1, &stopped), 0);
+    CHECK_EQ(stopped, -1);
     CHECK(at(7) != NULL && at(8) == NULL && at(9) == NULL);
-    CHECK_EQ(table_close_range(table, 2, 1, false), -EINVAL);
+    CHECK_EQ(table_close_range(table, 2, 1, false, -1, &stopped), -EINVAL);
+    end();
+}
+
+TEST(table_locks, "what has locks stays open until they have gone")
+{
+    int64_t stopped;
+
+    begin();
+    files[1].kind = &file_regular_kind;
+    files[1].id = 5;
+    files[0].kernel = files[2].kernel = 3; /* what stands for files of other kernels than 0, which have none */
+    for (int i = 0; i < 3; i++)
+        add(i);
+    CHECK_EQ(table_close_range(table, 0, 9, false, -1, &stopped), 0);
+    CHECK_EQ(stopped, -1); /* nobody locks anything yet */
+    for (int i = 0; i < 3; i++)
+        add(i);
+    table->process = 7;
+    CHECK_EQ(table_close_range(table, 0, 9, true, -1, &stopped), 0);
+    CHECK_EQ(stopped, -1);
+    CHECK_EQ(table_close_range(table, 0, 9, false, -1, &stopped), 0);
+    CHECK_EQ(stopped, 1);
+    CHECK(at(0) == NULL && at(1) == &files[1] && at(2) == &files[2]);
+    CHECK_EQ(table_close_range(table, 1, 9, false, 1, &stopped), 0);
+    CHECK_EQ(stopped, -1);
+    CHECK(at(1) == NULL && at(2) == NULL);
+    for (int i = 0; i < 3; i++) {
+        add(i);
+        table_set_flags(table, i, DESCRIPTOR_CLOEXEC);
+    }
+    unlocked = 0;
+    file_table_exec(table);
+    CHECK_EQ(unlocked, 1);
+    CHECK(at(0) == NULL && at(1) == NULL && at(2) == NULL);
     end();
 }
 

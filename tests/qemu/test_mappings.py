@@ -37,7 +37,7 @@ HUGE = {
     "4-kernels-2-nodes": (("--cpus", "4", "--nodes", "2"), ("test-huge",)),
     "late-answers-always": (("--cpus", "4", "--nodes", "2", "--append", "huge=always", "--inject", "seed=13"), ("test-huge",)),
     "2-cpus-a-kernel": (("--cpus", "8", "--nodes", "4", "--kernels", "4", "--append", "lock=lamport"), ("test-huge",)),
-    "audited": (("--cpus", "4", "--nodes", "2", "--append", "huge=always"), ("test-audit", "under", "test-huge")),
+    "audited": (("--cpus", "4", "--nodes", "2", "--append", "huge=always"), ("test-audit", "under", "test-huge", "locked")),
     "chain": (("--cpus", "2", "--append", "retrieve=chain"), ("test-huge", "alone")),
     "linux": (("--os", "linux", "--cpus", "2"), ("test-huge",)),
 }

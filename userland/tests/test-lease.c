@@ -16,7 +16,7 @@
 #include "userland/tests/thread.h"
 
 #define PAGES 40l
-#define ROUNDS 50
+#define ROUNDS 20
 #define CREW SPREAD_MAX
 #define LINE 512
 

@@ -25,7 +25,7 @@
 #define LOCAL_SIZE (4 * PAGE)
 #define AREA_SIZE (GUARD_SIZE + STACK_SIZE + LOCAL_SIZE)
 #define DESCRIPTOR_SIZE 1024ul
-#define PATIENCE_NS 60000000000l
+#define PATIENCE_NS 300000000000l
 
 /* What pthread_create asks for; 0x400000 has had no meaning for long and is still passed. */
 #define THREAD_FLAGS                                                                                                   \

@@ -50,6 +50,7 @@ struct member {
     struct crew *crew;
     int index;
     pthread_t thread;
+    word tid;           /* while it runs, or 0 */
     uint64_t random;    /* its own sequence: tap_random */
     atomic_long result; /* what it leaves; crew_run adds them up */
 };
@@ -68,9 +69,11 @@ bool crew_start(struct crew *crew, int count, void (*run)(struct member *member)
 /* Waits until all have ended. When they do not within PATIENCE, says so and ends the program. Returns the sum of their
  * results. */
 long crew_end(struct crew *crew);
-/* Waits until *COUNTER is at least GOAL, and then as long as it takes threads to fall asleep. Ends the program when
- * that takes too long. */
+/* Waits until *COUNTER is at least GOAL. Ends the program when that takes too long. */
 void wait_for(word *counter, uint32_t goal);
+/* As wait_for, and then until every thread of CREW that has not ended sleeps in a call that a signal would end, as a
+ * wait for a futex is: of whoever does, the kernel has the place in its queue. */
+void wait_asleep(struct crew *crew, word *counter, uint32_t goal);
 
 /* The tests of futex_pthread.c, futex_owner.c, futex_signal.c, futex_shared.c, futex_several.c and
  * futex_priority.c. */

@@ -10,8 +10,6 @@
 #include "userland/tests/futex.h"
 #include "userland/tests/machine.h"
 
-#define ASLEEP (20 * MILLISECOND) /* in which a thread that is about to wait does */
-
 long futex(word *address, int operation, uint32_t value, const void *timeout, word *second, uint32_t value3)
 {
     return machine_call(SYS_futex, (long)address, operation, (long)value, (long)timeout, (long)second, (long)value3);
@@ -64,7 +62,9 @@ static void *run_member(void *argument)
 
     if (tap_on_kettle() && kettle_migrate(kernels[member->index % count]) != 0)
         abort();
+    member->tid = (uint32_t)machine_call0(SYS_gettid);
     crew->run(member);
+    member->tid = 0;
     if (atomic_fetch_sub(&crew->left, 1) == 1)
         futex_wake(&crew->left, 1);
     return NULL;
@@ -123,5 +123,20 @@ void wait_for(word *counter, uint32_t goal)
             stuck("threads have not come", (long)goal - (long)*counter);
         sleep_ns(MILLISECOND);
     }
-    sleep_ns(ASLEEP);
+}
+
+void wait_asleep(struct crew *crew, word *counter, uint32_t goal)
+{
+    long end = now(CLOCK_MONOTONIC) + PATIENCE * SECOND;
+
+    wait_for(counter, goal);
+    for (int i = 0; i < crew->count; i++) {
+        uint32_t tid;
+
+        while ((tid = crew->members[i].tid) != 0 && !tap_sleeps(0, tid)) {
+            if (now(CLOCK_MONOTONIC) > end)
+                stuck("thread does not fall asleep", 1);
+            sleep_ns(MILLISECOND);
+        }
+    }
 }

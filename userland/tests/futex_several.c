@@ -104,7 +104,7 @@ void test_several_errors(void)
     memset(words, 0, sizeof(words));
     count_word = 0;
     crew_start(&crew, 1, wait_for_last);
-    wait_for(&count_word, 1);
+    wait_asleep(&crew, &count_word, 1);
     EXPECT(futex_wake(&words[2], 1) == 1, "one waits for the third word");
     EXPECT(crew_end(&crew) == 2, "and says so");
     EXPECT(waitv(list, 2, &past) == -ETIMEDOUT && waitv(list, 2, &soon) == -ETIMEDOUT, "deadlines");
@@ -157,7 +157,7 @@ void test_requeue_pi(void)
     pi = count_word = 0;
     atomic_store(&counter, 0);
     crew_start(&crew, count, wait_then_lock);
-    wait_for(&count_word, (uint32_t)count);
+    wait_asleep(&crew, &count_word, (uint32_t)count);
     EXPECT(futex(&pi, LOCK_PI | PRIVATE, 0, NULL, NULL, 0) == 0, "the lock");
     EXPECT(futex(&words[0], CMP_REQUEUE_PI | PRIVATE, 1, (void *)INT32_MAX, &pi, 7) == -EAGAIN, "another value");
     words[0]++;
@@ -209,11 +209,13 @@ static void tell_id(struct member *member)
 void test_owners(void)
 {
     void *list = NULL;
-    long gone;
+    long gone, limit = now(CLOCK_MONOTONIC) + PATIENCE * SECOND;
 
     crew_start(&crew, 1, end_at_once);
     gone = crew_end(&crew);
-    sleep_ns(50 * MILLISECOND); /* it has told of its end a moment before */
+    /* it has told of its end a moment before */
+    while (machine_call3(SYS_tgkill, getpid(), gone, 0) == 0 && now(CLOCK_MONOTONIC) < limit)
+        sleep_ns(MILLISECOND);
     pi = (uint32_t)gone;
     EXPECT(futex(&pi, LOCK_PI | PRIVATE, 0, NULL, NULL, 0) == -ESRCH, "a lock of a thread that is over");
     EXPECT(futex(&pi, TRYLOCK_PI | PRIVATE, 0, NULL, NULL, 0) == -ESRCH, "tried");

@@ -18,12 +18,12 @@
 static struct crew crew;
 static word value;
 static atomic_long woken;
-static word waiting; /* waiters that are not done */
-static word over;
+static word waiting;      /* waiters that are not done */
+static word over, wakers; /* that have come */
 static bool disturbed;
 static word ids[CREW_MAX];
 static cpu_set_t cpus; /* all that there are */
-static atomic_long handled;
+static word handled;
 
 static uint32_t own_id(void)
 {
@@ -112,13 +112,16 @@ static void disturb(struct member *member)
 static void wait_or_wake(struct member *member)
 {
     if (member->index % 2 == 0) {
+        wait_for(&wakers, 1);
         waiting++;
         ids[member->index] = own_id();
         wait_often(member);
         ids[member->index] = 0;
         waiting--;
+        over = 1;
         return;
     }
+    wakers++;
     while (waiting == 0 && over == 0) {
     }
     if (disturbed && member->index == 1)
@@ -133,7 +136,7 @@ static void count_wakes(void)
     long told;
 
     woken = 0;
-    over = waiting = 0;
+    over = waiting = wakers = 0;
     crew_start(&crew, crew_size(), wait_or_wake);
     told = crew_end(&crew);
     EXPECT(told == woken, "%ld waits were woken, wakers counted %ld", told, (long)woken);
@@ -155,6 +158,18 @@ void test_disturbed(void)
     EXPECT(handled > 0, "no signal was handled");
 }
 
+/* Wakes who waits for the value, until COUNT have been: who is being moved comes back to its wait. */
+static long wake_all(long count)
+{
+    long wakes = 0, limit = now(CLOCK_MONOTONIC) + PATIENCE / 2 * SECOND;
+
+    while (wakes < count && now(CLOCK_MONOTONIC) < limit) {
+        wakes += futex_wake(&value, 1000);
+        sleep_ns(MILLISECOND);
+    }
+    return wakes;
+}
+
 static word stage;
 
 /* Stage by stage: a wait that a handler ends, one that goes on, one with a time. */
@@ -172,10 +187,10 @@ static void wait_interrupted(struct member *member)
     if (futex_wait(&value, 0) == 0)
         member->result |= 2;
     stage = 3;
-    if (futex(&value, WAIT, 0, &later, NULL, 0) == -EINTR)
+    if (futex(&value, WAIT | PRIVATE, 0, &later, NULL, 0) == -EINTR)
         member->result |= 4;
     stage = 4;
-    if (futex(&value, WAIT, 0, &later, NULL, 0) == 0)
+    if (futex(&value, WAIT | PRIVATE, 0, &later, NULL, 0) == 0)
         member->result |= 8;
 }
 
@@ -186,22 +201,21 @@ void test_interrupted(void)
     set_handlers();
     value = stage = 0;
     crew_start(&crew, 2, wait_interrupted);
-    wait_for(&stage, 1);
+    wait_asleep(&crew, &stage, 1);
     EXPECT(send(ids[1], ENDS) == 0, "kill");
-    wait_for(&stage, 2);
+    wait_asleep(&crew, &stage, 2);
     EXPECT(send(ids[1], RESTARTS) == 0, "kill");
-    sleep_ns(50 * MILLISECOND);
+    wait_asleep(&crew, &handled, 2);
     EXPECT(stage == 2, "a handler with SA_RESTART has ended the wait");
     EXPECT(futex_wake(&value, 10) == 1, "the wait has not begun again");
-    wait_for(&stage, 3);
+    wait_asleep(&crew, &stage, 3);
     EXPECT(send(ids[1], RESTARTS) == 0, "kill");
-    wait_for(&stage, 4);
+    wait_asleep(&crew, &stage, 4);
     EXPECT(bind_to(ids[1], 0) == 0, "it cannot be moved");
-    sleep_ns(50 * MILLISECOND);
-    EXPECT(futex_wake(&value, 10) == 1, "a wait with a time has not gone on");
+    EXPECT(wake_all(1) == 1, "a wait with a time has not gone on");
     result = crew_end(&crew);
     EXPECT(result == 15, "waits as they should be: %lx", result);
-    EXPECT(handled == 3, "%ld signals", (long)handled);
+    EXPECT(handled == 3, "%u signals", handled);
 }
 
 static void wait_moved(struct member *member)
@@ -219,14 +233,13 @@ void test_moved(void)
     set_handlers();
     value = stage = 0;
     crew_start(&crew, count, wait_moved);
-    wait_for(&stage, (uint32_t)count);
+    wait_asleep(&crew, &stage, (uint32_t)count);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < count; i++)
             EXPECT(bind_to(ids[i], (i + round) % CPU_COUNT(&cpus)) == 0, "thread %d cannot be moved", i);
-        sleep_ns(5 * MILLISECOND);
+        sleep_ns(5 * MILLISECOND); /* they are on their way, or there */
     }
-    sleep_ns(50 * MILLISECOND);
-    wakes = futex_wake(&value, 1000);
+    wakes = wake_all(count);
     EXPECT(wakes == count, "%ld of %d", wakes, count);
     EXPECT(crew_end(&crew) == count, "not all were woken");
 }

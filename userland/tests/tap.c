@@ -2,6 +2,7 @@
 #include "userland/tests/tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,6 +132,26 @@ uint64_t tap_random(uint64_t *state)
     value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
     return value ^ value >> 31;
+}
+
+bool tap_sleeps(pid_t process, long thread)
+{
+    char path[64], text[512];
+    const char *name_end;
+    ssize_t size = -1;
+    int file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%ld/stat", process != 0 ? process : getpid(), thread);
+    file = open(path, O_RDONLY);
+    if (file >= 0) {
+        size = read(file, text, sizeof(text) - 1);
+        close(file);
+    }
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    name_end = strrchr(text, ')');
+    return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'S';
 }
 
 pid_t tap_spawn(const char *first, const char *second)

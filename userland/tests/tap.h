@@ -64,6 +64,10 @@ int tap_kernels(int kernels[64]);
 /* The next number of the SplitMix64 sequence at *STATE, which it advances. Any start will do. */
 uint64_t tap_random(uint64_t *state);
 
+/* True when THREAD of PROCESS (0: the caller's) sleeps in a call that a signal would end: a wait for others, not a
+ * kernel's own way there. Any thread may ask. */
+bool tap_sleeps(pid_t process, long thread);
+
 /* Starts this very program again with one or two arguments (SECOND may be NULL) and no test run of its own.
  * Returns the process id, or -1 with errno set. */
 pid_t tap_spawn(const char *first, const char *second);

@@ -75,7 +75,7 @@ static void test_wake_some(void)
 
     here = go = 0;
     crew_start(&crew, count, wait_once);
-    wait_for(&here, (uint32_t)count);
+    wait_asleep(&crew, &here, (uint32_t)count);
     first = futex_wake(&go, 1);
     rest = futex_wake(&go, 1000);
     EXPECT(first == 1 && rest == count - 1, "%ld and %ld of %d", first, rest, count);
@@ -96,7 +96,7 @@ static void test_bitset(void)
 
     here = go = 0;
     crew_start(&crew, count, wait_with_bit);
-    wait_for(&here, (uint32_t)count);
+    wait_asleep(&crew, &here, (uint32_t)count);
     EXPECT(futex(&go, WAKE_BITSET | PRIVATE, 100, NULL, NULL, 1u << count) == 0, "a bit of nobody");
     for (int i = count - 1; i > 0; i--)
         each += futex(&go, WAKE_BITSET | PRIVATE, 100, NULL, NULL, 1u << i);
@@ -116,7 +116,7 @@ static void test_requeue(void)
 
     here = go = target = 0;
     crew_start(&crew, count, wait_once);
-    wait_for(&here, (uint32_t)count);
+    wait_asleep(&crew, &here, (uint32_t)count);
     EXPECT(futex(&go, CMP_REQUEUE | PRIVATE, 1, (void *)1000, &target, 7) == -EAGAIN, "another value");
     EXPECT(futex(&go, CMP_REQUEUE | PRIVATE, (uint32_t)-1, (void *)1, &target, 0) == -EINVAL, "a negative count");
     moved = futex(&go, CMP_REQUEUE | PRIVATE, 1, (void *)1, &target, 0);
@@ -146,7 +146,7 @@ static void test_wake_op(void)
 
     here = go = target = 0;
     crew_start(&crew, 2, wait_for_two);
-    wait_for(&here, 2);
+    wait_asleep(&crew, &here, 2);
     result = futex(&go, WAKE_OP | PRIVATE, 1, (void *)1, &target, op(1, 5, 0, 1)); /* += 5, if it was 1 */
     EXPECT(result == 1 && target == 5, "%ld woken, the word is %u", result, target);
     result = futex(&go, WAKE_OP | PRIVATE, 1, (void *)1, &target, op(8 | 2, 4, 5, 0xfff)); /* |= 16, if >= -1 */
@@ -232,7 +232,7 @@ static int sleepers(void)
 {
     go = 0;
     crew_start(&crew, crew_size(), sleep_for_ever);
-    wait_for(&here, (uint32_t)crew_size());
+    wait_asleep(&crew, &here, (uint32_t)crew_size());
     return CHILD_STATUS;
 }
 

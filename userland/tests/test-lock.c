@@ -325,7 +325,8 @@ static int child_circle(void *context)
 static void test_deadlock(void)
 {
     struct child_look c = {make(), getpid()};
-    int status = 0, tries = 0, result = 0;
+    int status = 0, result = 0;
+    siginfo_t info = {.si_pid = 0};
     pid_t child;
     char byte = 0;
 
@@ -333,7 +334,7 @@ static void test_deadlock(void)
     child = fork();
     if (child == 0)
         _exit(child_circle(&c));
-    while (byte != 'r' && tries++ < 100000) {
+    while (byte != 'r' && waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != child) {
         sched_yield();
         EXPECT(pread(c.fd, &byte, 1, 50) == 1, "%s", strerror(errno));
     }

@@ -71,6 +71,16 @@ def run_json(run):
     return call
 
 
+def run_until(run, has_come, *arguments):
+    """Runs a program that does not end by itself, for as long as it takes until what the run leaves HAS_COME: a busy machine
+    may not even have booted in the time that is enough for another."""
+    for seconds in (5, 20, 80, 240):
+        done = run("--timeout", str(seconds), *arguments)
+        if has_come(done):
+            break
+    return done
+
+
 def tap_failures(text: str) -> list[str]:
     """What is wrong with TAP output: failed checks with the comments before them, a plan not kept, no checks at all."""
     problems, comments, seen = [], [], 0

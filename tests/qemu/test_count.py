@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, run_until
 
 COLUMNS = ("user", "kernel", "idle")
 ROUNDS = 5
@@ -206,7 +206,8 @@ def test_a_region_may_be_known_only_at_run_time(run_json, musl):
 
 def test_a_program_that_is_ended_leaves_its_counts(musl, run, tmp_path):
     text = '#include "userland/mark.h"\nint main(void) { mark_begin(1); for (;;) __asm__ volatile("pause"); }'
-    done = run("--cpus", "2", "--timeout", "2", "--count", "--", musl("stays", text, f"-I{ROOT}", "-O2"))
+    done = run_until(run, lambda done: "kettle: region 1: " in done.stderr, "--cpus", "2", "--count", "--",
+                     musl("stays", text, f"-I{ROOT}", "-O2"))
     assert done.status == 124 and "kettle: region 1: never ended; counted to the machine's end\n" in done.stderr
     row = done.stderr.split("region  entries")[1].splitlines()[1].split()
     assert row[:3] == ["1", "1", "0"] and int(row[3]) > 1000

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import in_turn, long_run, tap_failures
+from conftest import in_turn, long_run, run_until, tap_failures
 
 BINARY = """
 #include <unistd.h>
@@ -131,7 +131,7 @@ def test_unmodified_linux_programs(run, musl, compiler, flags):
 
 
 def test_timeout_says_who_waits_for_what(run):
-    done = run("--cpus", "2", "--timeout", "8", "--", "spin")
+    done = run_until(run, lambda done: "spin in its program" in done.stderr, "--cpus", "2", "--", "spin")
     assert done.status == 124, done.explain()
     assert "kernel 0 cpu 0 runs thread 0:2 spin in its program, rip 4" in done.stderr, done.explain()
     assert re.search("kernel 1 cpu 1 runs thread 0:0 idle in .*sched_idle < ", done.stderr), done.explain()
@@ -154,7 +154,8 @@ def test_timeout_says_what_kernels_have_asked_and_keep(run, musl):
         return read(ends[0], &byte, 1) != 1;
     }
     """
-    done = run("--cpus", "2", "--timeout", "8", "--", musl("asker", text, "-D_GNU_SOURCE"))
+    done = run_until(run, lambda done: "kernel 1 has asked kernel 0" in done.stderr, "--cpus", "2", "--",
+                     musl("asker", text, "-D_GNU_SOURCE"))
     assert done.status == 124, done.explain()
     asked = re.search(r"kernel 1 has asked kernel 0 (\w+), which is kept there", done.stderr)
     assert asked and f"kernel 0 keeps {asked[1]} of kernel 1" in done.stderr, done.explain()

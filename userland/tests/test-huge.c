@@ -191,7 +191,8 @@ static void test_does_not_come(void)
     area[PAGE] = 1;
     EXPECT(madvise(area, HUGE, MADV_HUGEPAGE) == 0, "%s", strerror(errno));
     spread_fill(area, 0, ALL, 3);
-    changed_by(before, 0); /* it was in use */
+    if (tap_on_kettle()) /* elsewhere pages in use may be put together at any time */
+        changed_by(before, 0);
     EXPECT(spread_holds(area, 0, ALL, 3), "contents");
     unmap(area);
 }

@@ -45,7 +45,7 @@ def test_program_with_messages_held_back(run, program):
 
 def test_exec_wins_over_threads_that_have_not_heard_of_it(run):
     """With the word of their end held back they see that others have died, and fault, or end the process."""
-    done = run(*MACHINES[INJECTED], "--inject", "seed=1,rate=100,delay=20000,type=GROUP_KILL", "--", "test-exec", "astray",
+    done = run(*MACHINES[INJECTED], "--inject", "seed=1,rate=100,delay=200000,type=GROUP_KILL", "--", "test-exec", "astray",
                timeout=TIMEOUT)
     passed(done)
     astray = re.search(r"in (\d+) of (\d+) rounds the other thread went astray", done.stdout.decode(errors="replace"))

@@ -89,9 +89,9 @@ int case_main(int argc, char **argv, const struct case_set *set);
 #define EXITS(pid, status) case_ends((pid), (status), false, __FILE__, __LINE__)
 #define DIES(pid, signal) case_ends((pid), (signal), true, __FILE__, __LINE__)
 
-#define CASE_PATIENCE (INT64_C(60) * 1000000000) /* ns that one wait may take; a whole case has twice as long */
-extern int64_t case_extra;                       /* ns that a whole case may take besides; set before case_main */
-#define CASE_FAILED 71                           /* exit status of a process that case_stop ended */
+#define CASE_PATIENCE (INT64_C(120) * 1000000000) /* ns that one wait may take; a whole case has twice as long */
+extern int64_t case_extra;                        /* ns that a whole case may take besides; set before case_main */
+#define CASE_FAILED 71                            /* exit status of a process that case_stop ended */
 #define CASE_SKIPPED 72
 #define CASE_MAX 64 /* cases of one program */
 

@@ -7,7 +7,7 @@
 
 #include "userland/tests/tap.h"
 
-#define TRIES 200
+#define TRIES 6000
 #define PAUSE 10000 /* us */
 
 struct left {

@@ -18,7 +18,7 @@
 
 #define CLOSE_RANGE_UNSHARE 2u
 #define CLOSE_RANGE_CLOEXEC 4u
-#define END_MS 5000 /* a failure */
+#define END_MS 60000 /* a failure */
 
 /* A child with its own copy of memory that shares what FLAGS say; 0 in it. */
 static pid_t share(int flags)

@@ -574,7 +574,7 @@ static void test_clocks(void)
     static struct thread clocked[2];
     struct timespec resolution = {.tv_sec = 1};
     long process = clock_ns(CLOCK_PROCESS_CPUTIME_ID), own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    long others = 0, before, slept = 0, used;
+    long others = 0, slept = 0, used;
 
     EXPECT(process >= own && own > 0, "the process has used %ld ns, its thread %ld", process, own);
     EXPECT(machine_call3(SYS_clock_getres, CLOCK_THREAD_CPUTIME_ID, (long)&resolution, 0) == 0 &&
@@ -590,12 +590,17 @@ static void test_clocks(void)
     used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     EXPECT(used >= process + others, "the process has used %ld ns, two of its threads alone %ld", used - process,
            others);
-    own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    before = thread_time();
-    for (int i = 0; i < 20; i++)
-        nap();
-    slept = thread_time() - before;
-    used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own;
+    for (int attempt = 0; attempt < 10; attempt++) { /* for the same reason as in expect_ratio */
+        long before = thread_time();
+
+        own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        for (int i = 0; i < 20; i++)
+            nap();
+        used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own;
+        slept = thread_time() - before;
+        if (used < slept / 2)
+            break;
+    }
     EXPECT(used < slept / 2, "%ld ns used in %ld ns of sleep", used, slept);
 }
 

@@ -36,7 +36,7 @@ struct actor {
     int index;
     pthread_t thread;
     int tid;
-    word told, done; /* how often */
+    word told, begun, done; /* how often */
     enum act act;
     word *at;
     long value;
@@ -123,6 +123,7 @@ static void *play(void *argument)
         seen++;
         if (self->act == LEAVE || self->act == EXIT)
             break;
+        self->begun = seen;
         self->result = act(self);
     }
     return NULL;
@@ -208,13 +209,13 @@ static bool comes_to(const struct actor *actor, long wanted, const char *when)
     return EXPECT(is == wanted, "actor %d runs with %ld, not %ld, %s", actor->index, is, wanted, when);
 }
 
-/* Waits until the actor sleeps in what it was told to do. */
+/* Waits until the actor sleeps in what it was told to do; before it has begun it sleeps until it hears of that. */
 static void sleeps(const struct actor *actor)
 {
     long end = now(CLOCK_MONOTONIC) + PATIENCE * SECOND;
     char state = 0;
 
-    while (runs_with(actor, &state), state != 'S' || is_done(actor)) {
+    while (actor->begun != actor->told || (runs_with(actor, &state), state != 'S') || is_done(actor)) {
         if (now(CLOCK_MONOTONIC) > end)
             stuck("an actor does not sleep", actor->index);
         sleep_ns(MILLISECOND);

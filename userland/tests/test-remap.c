@@ -362,6 +362,10 @@ static void test_leak(void)
     for (int i = 0; i < 4; i++)
         EXPECT(spread_child(cycle, NULL) == 0, "again");
     after = free_memory();
+    for (int i = 0; i < 200 && tap_on_kettle() && after <= before - 1024; i++) { /* other kernels are not waited for */
+        usleep(20000);
+        after = free_memory();
+    }
     tap_note("free before %ld KiB, after %ld KiB", before, after);
     EXPECT(!tap_on_kettle() || after > before - 1024, "memory is lost");
 }

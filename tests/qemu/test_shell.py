@@ -116,7 +116,8 @@ def spread():
 
 def state_is(shell, pattern: str) -> str:
     """Asks for the jobs until they are as PATTERN says."""
-    for _ in range(200):
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
         jobs = shell.do("jobs")
         if re.search(pattern, jobs):
             return jobs

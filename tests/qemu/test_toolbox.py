@@ -87,7 +87,7 @@ RUNS = {  # name: command and what its output has on both: values differ
     "uptime": ("uptime", r"up .*load average: "), "ps": ("ps -o pid,ppid,stat,args", r"\d+ +\d+ +R"),
     "top": ("top -b -n 1", r"(?s)Mem: \d+K used.*CPU: .*usr.*Load average.*PID"), "mount": ("mount", r" on /proc type proc "),
     "uname": ("uname -s -m", r"^Linux x86_64$"), "dmesg": ("dmesg | head -n 2; echo done", r"done"),
-    "date now": ("date +%Y", r"^20\d\d$"), "pidof": ("sleep 100 & pidof sleep; kill $!", r"^\d+$"),
+    "date now": ("date +%Y", r"^20\d\d$"), "pidof": ("sleep 100 & until pidof sleep; do :; done; kill $!; wait $!", r"^\d+$"),
     "hostname": ("hostname; echo $?", r"0$"), "cpuinfo": ("grep -c ^processor /proc/cpuinfo", r"^4$"),
     "killall": ("killall sleep; echo $?", r"1$"),
 }

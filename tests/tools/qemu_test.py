@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hosttools import linux
+from hosttools import linux, streams
 from hosttools.qemu import PROGRAM, Boot, Pace, QemuMachine, topology_arguments
 from hosttools.topology import make_topology
 
@@ -70,7 +70,9 @@ def test_linux_gets_input_no_faster_than_it_reads(tmp_path):
         sending = asyncio.create_task(machine.send_input(bytes(7000)))
         seen = []
         for _ in range(3):
-            await asyncio.sleep(0.05)
+            while min(streams.pending(line), streams.pending(control)) == 0:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)  # in which more could come
             seen.append((len(os.read(line, 10000)), os.read(control, 100)))
             assert not sending.done()
             machine.input_was_read(1)  # of an earlier piece

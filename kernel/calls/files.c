@@ -63,22 +63,21 @@ bool files_interrupted(void)
     return (thread->due & THREAD_DUE_INTERRUPTS) != 0 || thread_dying(thread);
 }
 
-/* Reads a file in memory of this kernel without another copy. False: FD is none, or there may not be room for all. */
+/* Reads a file in memory of this kernel without another copy, as far as there is room. False: FD is none. */
 static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *result)
 {
     struct file *file = file_near(thread_current()->group, fd);
     bool done = file != NULL && file->kind->seekable && (file->flags & (OPEN_ACCESS | OPEN_PATH)) == 0;
+    const struct spans begin = *spans;
+    uint64_t offset = (uint64_t)at;
     const void *from;
 
-    if (done) {
-        uint64_t most = spans->total < file->facts.size ? spans->total : file->facts.size;
-
-        done = spans_reach(spans, most) == most;
-    }
-    if (done) {
-        *result = file_take(file, spans->total, at, &from);
-        if (spans_move(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true) != 0)
-            *result = -EFAULT;
+    while (done) {
+        *spans = begin;
+        *result = file_peek(file, spans->total, at, &offset, &from);
+        *result = spans_move_some(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true);
+        if (at >= 0 || *result <= 0 || file_advance(file, offset, (uint64_t)*result))
+            break; /* else somebody else has read, or sought, meanwhile */
     }
     if (file != NULL)
         file_unpin(file);

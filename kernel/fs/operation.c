@@ -17,29 +17,37 @@
 #define FIONBIO 0x5421u
 #define ENTRY_LENGTH_AT 16 /* offset of d_reclen in an entry of getdents64 */
 
-int64_t file_take(struct file *file, size_t size, int64_t at, const void **from)
+int64_t file_peek(struct file *file, size_t size, int64_t at, uint64_t *offset, const void **from)
 {
-    uint64_t offset = (uint64_t)at;
     uint64_t length;
 
-    if (at < 0)
-        spin_lock(&file->lock);
-    if (at < 0)
-        offset = file->offset;
-    length = offset < file->facts.size ? file->facts.size - offset : 0;
-    if (length > size)
-        length = size;
+    *offset = (uint64_t)at;
     if (at < 0) {
-        file->offset += length;
+        spin_lock(&file->lock);
+        *offset = file->offset;
         spin_unlock(&file->lock);
     }
-    *from = (const uint8_t *)file->data + offset;
-    return (int64_t)length;
+    length = *offset < file->facts.size ? file->facts.size - *offset : 0;
+    *from = (const uint8_t *)file->data + *offset;
+    return (int64_t)(length < size ? length : size);
+}
+
+bool file_advance(struct file *file, uint64_t offset, uint64_t count)
+{
+    bool same;
+
+    spin_lock(&file->lock);
+    same = file->offset == offset;
+    if (same)
+        file->offset = offset + count;
+    spin_unlock(&file->lock);
+    return same;
 }
 
 static int64_t read_file(struct file *file, void *result, size_t size, int64_t at)
 {
     const void *from;
+    uint64_t offset;
     int64_t count;
 
     if ((file->flags & OPEN_ACCESS) == 1 || (file->flags & OPEN_PATH) != 0)
@@ -47,8 +55,10 @@ static int64_t read_file(struct file *file, void *result, size_t size, int64_t a
     if (file->kind->directory)
         return -EISDIR;
     if (file->kind->seekable) {
-        count = file_take(file, size, at, &from);
-        memcpy(result, from, (size_t)count);
+        do {
+            count = file_peek(file, size, at, &offset, &from);
+            memcpy(result, from, (size_t)count);
+        } while (at < 0 && !file_advance(file, offset, (uint64_t)count));
         return count;
     }
     if (file->kind->read == NULL)

@@ -41,9 +41,11 @@ size_t file_result_size(const struct file_request *request, const struct file_an
 
 /* The file of FD, with a pin, when both the descriptor table of GROUP and the file are here; else NULL. */
 struct file *file_near(struct group *group, int64_t fd);
-/* Takes SIZE bytes at FILE's offset (or at AT, when that is not negative) of a kind that is seekable: sets *FROM to
- * them, moves the offset, and returns how many there are. */
-int64_t file_take(struct file *file, size_t size, int64_t at, const void **from);
+/* SIZE bytes at FILE's offset (or at AT, when that is not negative) of a kind that is seekable: sets *FROM to them, and
+ * *OFFSET to where they are, and returns how many there are. */
+int64_t file_peek(struct file *file, size_t size, int64_t at, uint64_t *offset, const void **from);
+/* COUNT bytes at FILE's offset have been read, if that still is OFFSET: it moves on. False: it is another by now. */
+bool file_advance(struct file *file, uint64_t offset, uint64_t count);
 
 /* Asks kernel 0: kernel/fs/ipc.h. Tasks only; waits for the answer. */
 int64_t file_call_ipc(const void *data, size_t size, void *result, size_t room, struct file_answer *answer);

@@ -82,6 +82,34 @@ static void test_file(void)
     close(fd);
 }
 
+/* The bytes of such a file are made when it is opened, and stay what they are. */
+static void test_made(void)
+{
+    char whole[PAGE];
+
+    if (!begin())
+        return;
+    for (int kernel = 0; kernel < spread_count(); kernel++) {
+        ssize_t size, count;
+        int fd;
+
+        spread_go(kernel);
+        fd = open("/proc/self/status", O_RDONLY);
+        size = pread(fd, whole, sizeof(whole), 0);
+        EXPECT(size > 300, "%ld: %s", (long)size, strerror(errno));
+        count = read(fd, end - 100, 2 * PAGE);
+        EXPECT(count == 100 && memcmp(end - 100, whole, 100) == 0, "%ld read", (long)count);
+        EXPECT(lseek(fd, 0, SEEK_CUR) == 100, "at %ld", (long)lseek(fd, 0, SEEK_CUR));
+        EXPECT_ERROR(read(fd, end, 1), EFAULT);
+        EXPECT(lseek(fd, 0, SEEK_CUR) == 100, "at %ld", (long)lseek(fd, 0, SEEK_CUR));
+        count = pread(fd, end - 50, 51, 60);
+        EXPECT(count == 50 && memcmp(end - 50, whole + 60, 50) == 0, "%ld read", (long)count);
+        EXPECT(pread(fd, end, 1, 3 * PAGE) == 0, "not the end");
+        close(fd);
+    }
+    spread_go(0);
+}
+
 static void test_pipe(void)
 {
     char bytes[2 * PAGE], back[3 * PAGE];
@@ -235,6 +263,7 @@ static void test_socket_stream(void)
 
 static const struct tap_test tests[] = {
     {"a file gives and takes what there is memory for, and its offset says how much", test_file},
+    {"so does a file of /proc give", test_made},
     {"a pipe gives and takes whole pages, and keeps what it cannot give", test_pipe},
     {"a stream keeps what was sent at once and does not fit, and a message is lost", test_sockets},
     {"nothing is lost or doubled of what goes through a pipe to memory that ends", test_pipe_stream},

@@ -138,6 +138,16 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
     }
 }
 
+static bool is_socket(int64_t fd)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_facts facts;
+    struct file_answer answer;
+
+    return file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts), &answer) >= 0 &&
+           (facts.mode & FILE_TYPE_MASK) == FILE_SOCKET;
+}
+
 void files_signal_broken_pipe(void)
 {
     struct thread *thread = thread_current();
@@ -194,7 +204,7 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
             if (count == 1)
                 count = -EAGAIN;
         }
-        if (count == -EPIPE)
+        if (count == -EPIPE && (done == 0 || !is_socket(fd))) /* a socket says first how much has gone */
             files_signal_broken_pipe();
         if (done == 0)
             file_limit_tell(count, &answer);

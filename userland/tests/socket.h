@@ -34,4 +34,8 @@ void socket_test_moved(void);
 void socket_test_rights_far(void);
 void socket_test_said_far(void);
 
+/* --- who has sent what: socket_user.c --- */
+
+void socket_test_broken_later(void);
+
 #endif

@@ -335,15 +335,20 @@ static int64_t put_files(struct control *control, const struct socket_result *re
     return most > 0 ? put_piece(control, SCM_RIGHTS, fds, most * sizeof(int32_t)) : 0;
 }
 
-/* Receives what comes first, to RESULT, places and data. */
-static int64_t receive_some(struct transfer *t, struct socket_result *result, size_t room, uint32_t files,
-                            uint32_t bytes, uint32_t flags)
+/* Receives what comes first, to RESULT, places and data; behind FIRST, of which there was some, only what is from the
+ * same sender, if the receiver is told who that is. */
+static int64_t receive_some(struct transfer *t, const struct socket_result *first, struct socket_result *result,
+                            size_t room, uint32_t files, uint32_t bytes, uint32_t flags)
 {
     struct socket_call call = {
         .operation = SOCKET_RECEIVE, .flags = flags & (MESSAGE_PEEK | MESSAGE_CUT), .a = bytes, .b = files};
     uint64_t good = spans_reach(&t->spans, bytes);
     struct file_answer answer;
 
+    if (t->done > 0 && (first->flags & MESSAGE_CREDENTIALS) != 0) {
+        call.flags |= MESSAGE_CREDENTIALS;
+        call.user = first->user;
+    }
     if (good < bytes) {
         call.flags |= MESSAGE_FIT;
         call.a = (uint32_t)good;
@@ -377,7 +382,7 @@ static int64_t receive_all(struct transfer *t, struct control *control, uint32_t
         uint64_t part = t->total - t->done < chunk ? t->total - t->done : chunk;
         const struct file_place *places = (const struct file_place *)(result + 1);
 
-        error = receive_some(t, result, head + chunk, files, (uint32_t)part, flags);
+        error = receive_some(t, first, result, head + chunk, files, (uint32_t)part, flags);
         if (error != 0)
             break;
         if (t->done == 0)

@@ -224,7 +224,7 @@ static int64_t socket_read(struct file *file, void *data, size_t size)
 
     list_init(&told);
     spin_lock(&socket_lock);
-    count = socket_receive_locked(file->state, 0, data, (uint32_t)size, NULL, 0, &result, &told);
+    count = socket_receive_locked(file->state, 0, NULL, data, (uint32_t)size, NULL, 0, &result, &told);
     spin_unlock(&socket_lock);
     socket_tell(&told);
     socket_sweep();
@@ -333,8 +333,9 @@ static int64_t receive(struct operation *o)
     if (count < 0)
         return count;
     /* The data comes behind as many places as there are; it is put behind all, and moved. */
-    count = socket_receive_locked(o->socket, o->call.flags, (uint8_t *)(places + o->call.b), (uint32_t)count, places,
-                                  o->call.b, o->result, &o->told);
+    count = socket_receive_locked(
+        o->socket, o->call.flags, (o->call.flags & MESSAGE_CREDENTIALS) != 0 ? &o->call.user : NULL,
+        (uint8_t *)(places + o->call.b), (uint32_t)count, places, o->call.b, o->result, &o->told);
     if (count == -EAGAIN)
         o->answer->flags |= file_tenths(o->socket->timeouts[0]);
     if (count < 0)

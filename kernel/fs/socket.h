@@ -23,7 +23,8 @@
 #define MESSAGE_CUT 0x20u    /* MSG_TRUNC */
 #define MESSAGE_FIT 0x40000u /* ours, of a call: ASKED bytes are to be received, with room for A only */
 #define MESSAGE_CREDENTIALS                                                                                            \
-    0x10000u                   /* of a result: the receiver wants PID; of SOCKET_SEND: USER is as the sender says */
+    0x10000u                   /* of a result: the receiver wants PID; of SOCKET_SEND: USER is as the sender says; of  \
+                                  SOCKET_RECEIVE: only what USER has sent, of a stream; else nothing: 0 bytes */
 #define MESSAGE_NAMED 0x20000u /* of a result: NAME_SIZE is that of a name, perhaps none */
 
 #define SOCKET_NAMES_KERNEL 0u

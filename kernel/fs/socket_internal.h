@@ -67,9 +67,10 @@ bool socket_writable_locked(const struct socket *socket, const struct socket *ta
 /* Of ASKED bytes to be received, with room for SIZE only: how many there are in packets that fit as a whole. -EFAULT:
  * the first does not; unless it is of a stream or FLAGS have MESSAGE_PEEK it is lost, and its senders go on. */
 int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *told);
-/* Receives at most SIZE bytes to DATA and FILES files to PLACES. RESULT is told the rest. */
-int64_t socket_receive_locked(struct socket *socket, uint32_t flags, uint8_t *data, uint32_t size,
-                              struct file_place *places, uint32_t files, struct socket_result *result,
+/* Receives at most SIZE bytes to DATA and FILES files to PLACES. FROM: of a stream only what that one has sent, NULL:
+ * anybody. RESULT is told the rest. */
+int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
+                              uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result,
                               struct list *told);
 /* Writes OPTION to DATA and returns its size. -ENOPROTOOPT. */
 int64_t socket_get_option_locked(struct socket *socket, uint32_t option, uint8_t *data, uint32_t room);

@@ -283,19 +283,21 @@ static void describe(const struct socket *socket, const struct packet *packet, s
     memcpy(result->name, packet->name, packet->name_size);
 }
 
-static int64_t receive_stream(struct socket *socket, uint32_t flags, uint8_t *data, uint32_t size,
-                              struct file_place *places, uint32_t files, struct socket_result *result)
+static int64_t receive_stream(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
+                              uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result)
 {
     struct list *node = socket->queue.next;
     uint32_t done = 0;
 
     describe(socket, first_of(socket), result);
+    if (from == NULL && socket->credentials)
+        from = &result->user;
     while (node != &socket->queue && done < size) {
         struct packet *packet = container_of(node, struct packet, node);
         uint32_t part = packet->size - packet->taken;
 
         node = node->next;
-        if (done > 0 && socket->credentials && !same_user(&packet->user, &result->user))
+        if (from != NULL && !same_user(&packet->user, from))
             break;
         if (part > size - done)
             part = size - done;
@@ -343,8 +345,8 @@ int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked,
     return -EFAULT;
 }
 
-int64_t socket_receive_locked(struct socket *socket, uint32_t flags, uint8_t *data, uint32_t size,
-                              struct file_place *places, uint32_t files, struct socket_result *result,
+int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
+                              uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result,
                               struct list *told)
 {
     struct packet *packet = first_of(socket);
@@ -357,7 +359,7 @@ int64_t socket_receive_locked(struct socket *socket, uint32_t flags, uint8_t *da
     if (packet == NULL)
         return nothing_there(socket);
     if (socket->type == SOCKET_STREAM) {
-        part = (uint32_t)receive_stream(socket, flags, data, size, places, files, result);
+        part = (uint32_t)receive_stream(socket, flags, from, data, size, places, files, result);
         if ((flags & MESSAGE_PEEK) == 0)
             note_senders_locked(socket, told);
         return part;

@@ -12,6 +12,53 @@
 
 static char bytes[BIG];
 
+/* Receives up to SIZE bytes, and who has sent them; FROM all zeros: not told. */
+static ssize_t hear(int fd, void *to, size_t size, int flags, struct ucred *from)
+{
+    char control[CMSG_SPACE(sizeof(*from))];
+    struct iovec part = {to, size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    ssize_t count = recvmsg(fd, &message, flags);
+
+    *from = (struct ucred){0};
+    if (count >= 0 && CMSG_FIRSTHDR(&message) != NULL)
+        memcpy(from, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(*from));
+    return count;
+}
+
+static bool asks(int fd)
+{
+    int one = 1;
+
+    return EXPECT(setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) == 0, "%s", strerror(errno));
+}
+
+void socket_test_senders_apart(void)
+{
+    struct ucred from;
+    ssize_t count;
+    pid_t child;
+    int status;
+
+    if (!socket_make(SOCK_STREAM) || !asks(socket_pair[1]))
+        return;
+    EXPECT(send(socket_pair[0], "abc", 3, 0) == 3, "%s", strerror(errno));
+    child = fork();
+    if (child == 0)
+        _exit(send(socket_pair[0], "de", 2, 0) == 2 ? 0 : 1);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
+    EXPECT(send(socket_pair[0], "f", 1, 0) == 1, "%s", strerror(errno));
+    count = hear(socket_pair[1], bytes, 5, MSG_WAITALL | MSG_DONTWAIT, &from);
+    EXPECT(count == 3 && memcmp(bytes, "abc", 3) == 0 && from.pid == getpid(), "%ld of %d", (long)count, from.pid);
+    count = hear(socket_pair[1], bytes, 3, MSG_WAITALL | MSG_DONTWAIT, &from);
+    EXPECT(count == 2 && memcmp(bytes, "de", 2) == 0 && from.pid == child, "%ld of %d", (long)count, from.pid);
+    EXPECT(send(socket_pair[0], "gh", 2, 0) == 2, "%s", strerror(errno));
+    count = hear(socket_pair[1], bytes, 3, MSG_WAITALL | MSG_DONTWAIT, &from);
+    EXPECT(count == 3 && memcmp(bytes, "fgh", 3) == 0 && from.pid == getpid(), "%ld of %d", (long)count, from.pid);
+    socket_unmake();
+}
+
 static volatile sig_atomic_t broken;
 
 static void note_broken(int signal)

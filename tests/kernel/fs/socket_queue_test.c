@@ -152,17 +152,22 @@ static int64_t send(const void *data, uint32_t size)
 static struct socket_result got;
 static struct file_place places[4];
 
-static int64_t receive(void *data, uint32_t size, uint32_t room, uint32_t flags)
+static int64_t receive_from(const struct socket_user *from, void *data, uint32_t size, uint32_t room, uint32_t flags)
 {
     struct list told;
     int64_t result;
 
     list_init(&told);
     got = (struct socket_result){.flags = 0};
-    result = socket_receive_locked(&ends[1], flags, data, size, places, room, &got, &told);
+    result = socket_receive_locked(&ends[1], flags, from, data, size, places, room, &got, &told);
     socket_tell(&told);
     socket_sweep();
     return result;
+}
+
+static int64_t receive(void *data, uint32_t size, uint32_t room, uint32_t flags)
+{
+    return receive_from(NULL, data, size, room, flags);
 }
 
 TEST(stream_random, "a stream gives what was sent in order, whatever the sizes")
@@ -310,7 +315,9 @@ TEST(credentials, "who asks for credentials gets bytes of one sender at a time")
     CHECK_EQ(send_with("bb", 2, NULL, 0, 8), 2);
     CHECK_EQ(receive(text, 16, 0, 0), 2);
     CHECK(got.user.pid == 7 && got.user.uid == 8 && got.user.gid == 9 && (got.flags & MESSAGE_CREDENTIALS) != 0);
-    CHECK_EQ(receive(text, 16, 0, 0), 2);
+    CHECK_EQ(receive_from(&(struct socket_user){7, 8, 9}, text, 16, 0, 0), 0);
+    CHECK_EQ(receive_from(&(struct socket_user){8, 9, 10}, text, 1, 0, 0), 1);
+    CHECK_EQ(receive(text, 16, 0, 0), 1);
     CHECK_EQ(got.user.pid, 8);
     end();
 }

@@ -271,7 +271,7 @@ static bool transfer_near(int64_t fd, const struct span *span, bool reading, int
     }
     if (file != NULL)
         file_unpin(file);
-    return done && *result != -EAGAIN && *result != -EPIPE;
+    return done && *result != -EAGAIN && *result != -EPIPE && *result != -FILE_WHO;
 }
 
 static int64_t transfer_one(const struct call *c, int64_t at, bool reading)

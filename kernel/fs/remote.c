@@ -11,6 +11,7 @@
 #include "kernel/fs/lent.h"
 #include "kernel/fs/node_lock.h"
 #include "kernel/fs/regular.h"
+#include "kernel/fs/socket_write.h"
 #include "kernel/fs/table.h"
 #include "kernel/fs/tty.h"
 #include "kernel/lib/string.h"
@@ -504,7 +505,9 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
                   size_t room, struct file_answer *answer)
 {
-    return call_process(group->files, group->id, request, data, size, result, room, answer);
+    int64_t value = call_process(group->files, group->id, request, data, size, result, room, answer);
+
+    return __builtin_expect(value == -FILE_WHO, 0) ? socket_write_as(group, request->fd, data, size, answer) : value;
 }
 
 int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,

@@ -231,6 +231,12 @@ static int64_t socket_read(struct file *file, void *data, size_t size)
     return count;
 }
 
+/* What is sent from SOCKET says by whom: as on Linux also if it wants that of others itself. */
+static bool names_sender_locked(const struct socket *socket)
+{
+    return socket->credentials || (socket->peer != NULL && socket->peer->credentials);
+}
+
 static int64_t socket_write(struct file *file, const void *data, size_t size, uint32_t flags)
 {
     struct socket *socket = file->state;
@@ -244,7 +250,10 @@ static int64_t socket_write(struct file *file, const void *data, size_t size, ui
         return -EMSGSIZE; /* there may be more of it */
     list_init(&told);
     spin_lock(&socket_lock);
-    count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &told);
+    if (names_sender_locked(socket))
+        count = -FILE_WHO;
+    else
+        count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &told);
     spin_unlock(&socket_lock);
     socket_tell(&told);
     return count;

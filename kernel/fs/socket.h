@@ -25,6 +25,7 @@
 #define MESSAGE_CREDENTIALS                                                                                            \
     0x10000u                   /* of a result: the receiver wants PID; of SOCKET_SEND: USER is as the sender says; of  \
                                   SOCKET_RECEIVE: only what USER has sent, of a stream; else nothing: 0 bytes */
+#define MESSAGE_PART 0x80000u  /* ours, of SOCKET_SEND: there is more, which only a stream takes */
 #define MESSAGE_NAMED 0x20000u /* of a result: NAME_SIZE is that of a name, perhaps none */
 
 #define SOCKET_NAMES_KERNEL 0u

@@ -198,6 +198,8 @@ int64_t socket_send_locked(struct socket *socket, const struct socket_call *call
         return -EPIPE;
     if (size == 0 && socket->type == SOCKET_STREAM)
         return 0;
+    if ((call->flags & MESSAGE_PART) != 0 && socket->type != SOCKET_STREAM)
+        return -EMSGSIZE;
     count = room_for(socket, target, size);
     if (count < 0) {
         socket->file->wanted |= count == -EAGAIN;

@@ -130,6 +130,7 @@ struct msg_file_call { /* FILE_CALL; data follows */
              while it runs the program that began at ID (proc_live.h) */
 #define FILE_STAMPED 2048u   /* with FILE_ELSEWHERE: SEEN is known_stamp of the descriptor (known.h) */
 #define FILE_NOTED 4096u     /* with FILE_STAMPED: the home knows that the process asks for locks */
+#define FILE_WHO 601         /* as an error of a write: nothing was done: say who writes (socket_write.h) */
 #define FILE_TIMED 128u      /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
 #define FILE_SECONDS_SHIFT 9 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
 

@@ -36,6 +36,8 @@ void socket_test_said_far(void);
 
 /* --- who has sent what: socket_user.c --- */
 
+void socket_test_written_far(void);
+void socket_test_written_much(void);
 void socket_test_senders_apart(void);
 void socket_test_broken_later(void);
 

@@ -1,12 +1,16 @@
 /* Who has sent what, of test-sockets: SO_PASSCRED on streams and on what is written without a message. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "userland/tests/socket.h"
 #include "userland/tests/tap.h"
+#include "userland/tests/thread.h"
 
 #define BIG 1000000u /* bytes, more than a socket takes */
 
@@ -32,6 +36,86 @@ static bool asks(int fd)
     int one = 1;
 
     return EXPECT(setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) == 0, "%s", strerror(errno));
+}
+
+/* One way to write a byte to the socket FD. */
+static int write_byte(int fd, int way)
+{
+    int ends[2], file;
+
+    switch (way) {
+    case 0:
+        return write(fd, "w", 1) == 1 ? 0 : 1;
+    case 1:
+        if (pipe(ends) != 0 || write(ends[1], "w", 1) != 1)
+            return 2;
+        return splice(ends[0], NULL, fd, NULL, 1, 0) == 1 ? 0 : 3;
+    default:
+        file = memfd_create("socket-user", 0);
+        if (file < 0 || pwrite(file, "w", 1, 0) != 1)
+            return 4;
+        return sendfile(fd, file, NULL, 1) == 1 ? 0 : 5;
+    }
+}
+
+void socket_test_written_far(void)
+{
+    static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
+    int kernels[64];
+    int count = tap_kernels(kernels), home = thread_kernel();
+
+    for (int i = 0; i < 3 * count; i++) {
+        if (!socket_make(types[i % 3]) || !asks(socket_pair[1]))
+            return;
+        for (int way = 0; way < 3; way++) {
+            struct ucred from;
+            pid_t child;
+            char byte;
+            int status;
+
+            EXPECT(thread_move(kernels[i / 3]) == 0, "moved");
+            child = fork();
+            if (child == 0)
+                _exit(setgid(6) == 0 && setuid(5) == 0 ? write_byte(socket_pair[0], way) : 9);
+            EXPECT(thread_move(home) == 0, "back");
+            EXPECT(waitpid(child, &status, 0) == child && status == 0, "way %d: %#x", way, status);
+            EXPECT(hear(socket_pair[1], &byte, 1, MSG_DONTWAIT, &from) == 1 && byte == 'w', "%s", strerror(errno));
+            EXPECT(from.pid == child && from.uid == 5 && from.gid == 6, "way %d: %d %u %u, not %d", way, from.pid,
+                   from.uid, from.gid, child);
+        }
+        socket_unmake();
+    }
+}
+
+void socket_test_written_much(void)
+{
+    struct ucred from;
+    size_t done = 0;
+    int status;
+    pid_t child;
+
+    if (!socket_make(SOCK_STREAM) || !asks(socket_pair[1]))
+        return;
+    child = fork();
+    if (child == 0) {
+        close(socket_pair[1]);
+        for (size_t i = 0; i < BIG; i++)
+            bytes[i] = (char)(i * 7 >> 3);
+        _exit(write(socket_pair[0], bytes, BIG) == BIG ? 0 : 1);
+    }
+    while (done < BIG) {
+        ssize_t count = hear(socket_pair[1], bytes + done, BIG - done, 0, &from);
+
+        if (!EXPECT(count > 0 && from.pid == child, "%ld of %d", (long)count, from.pid))
+            break;
+        done += (size_t)count;
+    }
+    for (size_t i = 0; i < done; i++) {
+        if (!EXPECT(bytes[i] == (char)(i * 7 >> 3), "at %zu", i))
+            break;
+    }
+    socket_unmake();
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
 }
 
 void socket_test_senders_apart(void)

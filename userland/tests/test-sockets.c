@@ -610,6 +610,8 @@ static const struct tap_test tests[] = {
     {"who sends to a full box waits until there is room", socket_test_full_box},
     {"descriptors go to a child at home on another kernel, and back", socket_test_rights_far},
     {"root sends as any process that there is, on whichever kernel", socket_test_said_far},
+    {"what is written without a message says who wrote it", socket_test_written_far},
+    {"a long write says who wrote it, in each part", socket_test_written_much},
     {"bytes of different senders do not come with one call", socket_test_senders_apart},
     {"a write to a socket that breaks on the way says how much has gone", socket_test_broken_later},
     {"nothing is left open", left_test},

@@ -87,7 +87,8 @@ static int64_t operate_locked(struct thread *thread, const struct msg_thread_cal
             return -EINVAL;
         if (!policy_same_owner(thread, (uint32_t)call->words[1]))
             return -EPERM;
-        if (call->words[1] != 0 && (int)call->words[0] - 20 < thread->context.nice)
+        if (call->words[1] != 0 && (int)call->words[0] - 20 < thread->context.nice &&
+            !policy_may_nice((int)call->words[0] - 20, call->words[2]))
             return -EACCES;
         thread->context.nice = (int16_t)((int)call->words[0] - 20);
         pi_share_changed_locked(thread);

@@ -15,7 +15,8 @@ enum thread_operation {
                             1: the thread is on its way to a CPU of it; words[0]: events of its group's moves here;
                             -EPERM; -EINVAL: no CPU of it runs */
     THREAD_SETTLED,      /* is it where it may be? -> value 1: not yet; words[0] as above */
-    THREAD_SET_NICE,     /* words[0]: nice + 20; words[1]: who asks. -EPERM; -EACCES: less than it has */
+    THREAD_SET_NICE,     /* words[0]: nice + 20; words[1]: who asks; words[2]: RLIMIT_NICE, as struct policy_wish
+                            has it. -EPERM; -EACCES: less than it has, and than that allows */
     THREAD_SET_POLICY,   /* words: struct policy_wish. -EINVAL; -EPERM */
     THREAD_GET_POLICY,   /* -> words: struct policy_facts */
     THREAD_GROUP,        /* -> group */

@@ -27,15 +27,23 @@ bool policy_same_owner(const struct thread *thread, uint32_t user)
     return user == 0 || user == to->euid || user == to->uid;
 }
 
-/* What one who is not root may make of a thread: nothing that gets it more of the CPU (RLIMIT_NICE and RLIMIT_RTPRIO
- * are taken to be 0), and nothing of another's. */
+bool policy_may_nice(int32_t nice, uint64_t limit)
+{
+    return FAIR_NICE_MAX + 1 - nice <= (int64_t)(limit < FAIR_PRIORITY_MAX ? limit : FAIR_PRIORITY_MAX);
+}
+
+/* What one who is not root may make of a thread: nothing that gets it more of the CPU than its limits say, and nothing
+ * of another's. */
 static bool may_set(const struct thread *thread, const struct policy_wish *wish, bool reset)
 {
-    if (!is_real(wish->policy) && !wish->keep_nice && wish->nice < thread->context.nice)
+    if (!is_real(wish->policy) && !wish->keep_nice && wish->nice < thread->context.nice &&
+        !policy_may_nice(wish->nice, wish->nice_limit))
         return false;
-    if (is_real(wish->policy) && (wish->policy != kind_of(thread) || wish->priority > priority_of(thread)))
+    if (is_real(wish->policy) && ((wish->policy != kind_of(thread) && wish->real_limit == 0) ||
+                                  (wish->priority > priority_of(thread) && wish->priority > wish->real_limit)))
         return false;
-    if (kind_of(thread) == POLICY_IDLE && wish->policy != POLICY_IDLE)
+    if (kind_of(thread) == POLICY_IDLE && wish->policy != POLICY_IDLE &&
+        !policy_may_nice(thread->context.nice, wish->nice_limit))
         return false;
     return policy_same_owner(thread, wish->user) && (reset || (thread->context.policy & POLICY_RESET_ON_FORK) == 0);
 }

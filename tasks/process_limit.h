@@ -1,5 +1,5 @@
 /* Resource limits of a process (getrlimit(2)), at its home; children inherit them and exec keeps them. Those that
- * limit: CPU, STACK, DATA, AS, NOFILE; the others are kept and told. */
+ * limit: CPU, FSIZE, STACK, DATA, AS, NOFILE, MSGQUEUE, NICE, RTPRIO; the others are kept and told. */
 #ifndef TASKS_PROCESS_LIMIT_H
 #define TASKS_PROCESS_LIMIT_H
 

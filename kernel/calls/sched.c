@@ -14,6 +14,7 @@
 #include "tasks/group.h"
 #include "tasks/locate.h"
 #include "tasks/policy.h"
+#include "tasks/process.h"
 #include "tasks/thread.h"
 #include "tasks/usage.h"
 #include "tasks/wire.h"
@@ -46,15 +47,38 @@ static int64_t with_thread(uint32_t tid, struct msg_thread_call *call, struct ms
     return (int32_t)tid < 0 ? -ESRCH : thread_call(call, result, NULL);
 }
 
+/* What the process of thread TID, 0 for the caller, has as soft limit WHICH; 0: none. */
+static uint32_t limit_of(uint32_t tid, uint32_t which)
+{
+    struct msg_thread_call find = {.operation = THREAD_GROUP};
+    struct msg_process_call call = {.operation = PROCESS_LIMIT, .a = which};
+    struct msg_thread_result found;
+    struct msg_process_result result;
+    int64_t group = with_thread(tid, &find, &found);
+
+    call.id = (uint32_t)group;
+    if (group <= 0 || process_call(&call, &result) != 0)
+        return 0;
+    return result.limit.soft < FAIR_PRIORITY_MAX ? (uint32_t)result.limit.soft : FAIR_PRIORITY_MAX;
+}
+
+/* Limits are asked for when what is wanted would be refused without any. */
 static int64_t set_policy(uint32_t tid, const struct policy_wish *wish)
 {
     struct policy_wish from = *wish;
     struct msg_thread_call call = {.operation = THREAD_SET_POLICY};
     struct msg_thread_result result;
+    int64_t error;
 
     from.user = thread_current()->context.credentials.euid;
     memcpy(call.words, &from, sizeof(from));
-    return with_thread(tid, &call, &result);
+    error = with_thread(tid, &call, &result);
+    if (error != -EPERM)
+        return error;
+    from.nice_limit = limit_of(tid, LIMIT_NICE);
+    from.real_limit = limit_of(tid, LIMIT_RTPRIO);
+    memcpy(call.words, &from, sizeof(from));
+    return (from.nice_limit | from.real_limit) != 0 ? with_thread(tid, &call, &result) : error;
 }
 
 static int64_t get_policy(uint32_t tid, struct policy_facts *facts)
@@ -252,6 +276,7 @@ int64_t call_setpriority(struct call *c)
     struct msg_thread_call call = {.operation = THREAD_SET_NICE};
     struct msg_thread_result result;
     int32_t nice = (int32_t)c->a[2];
+    int64_t error;
 
     if (c->a[0] > PRIO_USER)
         return -EINVAL;
@@ -263,7 +288,11 @@ int64_t call_setpriority(struct call *c)
         nice = FAIR_NICE_MAX;
     call.words[0] = (uint32_t)(nice + 20);
     call.words[1] = thread_current()->context.credentials.euid;
-    return with_thread((uint32_t)c->a[1], &call, &result);
+    error = with_thread((uint32_t)c->a[1], &call, &result);
+    if (error != -EACCES)
+        return error;
+    call.words[2] = limit_of((uint32_t)c->a[1], LIMIT_NICE);
+    return call.words[2] != 0 ? with_thread((uint32_t)c->a[1], &call, &result) : error;
 }
 
 int64_t call_getpriority(struct call *c)

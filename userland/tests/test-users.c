@@ -495,6 +495,41 @@ static void test_schedule(void)
     }
 }
 
+/* The limits that count are those of the process that is scheduled: CONTEXT's, of which the caller's are none. */
+static int schedules_within(void *context)
+{
+    pid_t id = *(const pid_t *)context;
+    struct sched_param none = {.sched_priority = 0}, some = {.sched_priority = 3}, more = {.sched_priority = 4};
+
+    HOLDS(users_become(USER, GROUP) == 0 && setpriority(PRIO_PROCESS, (id_t)id, -5) == 0);
+    FAILS(setpriority(PRIO_PROCESS, (id_t)id, -6), EACCES);
+    FAILS(setpriority(PRIO_PROCESS, 0, -1), EACCES);
+    HOLDS(setpriority(PRIO_PROCESS, (id_t)id, 10) == 0 && setpriority(PRIO_PROCESS, (id_t)id, 0) == 0);
+    HOLDS(syscall(SYS_sched_setscheduler, id, SCHED_IDLE, &none) == 0 &&
+          syscall(SYS_sched_setscheduler, id, SCHED_OTHER, &none) == 0);
+    FAILS(syscall(SYS_sched_setscheduler, id, SCHED_FIFO, &more), EPERM);
+    HOLDS(syscall(SYS_sched_setscheduler, id, SCHED_FIFO, &some) == 0);
+    FAILS(syscall(SYS_sched_setparam, id, &more), EPERM);
+    FAILS(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &some), EPERM);
+    HOLDS(syscall(SYS_sched_setscheduler, id, SCHED_RR, &some) == 0);
+    HOLDS(syscall(SYS_sched_setscheduler, id, SCHED_OTHER, &none) == 0);
+    return 0;
+}
+
+static void test_limits(void)
+{
+    for (long k = 0; k < spread_count(); k++) {
+        const struct rlimit nice = {25, 25}, real = {3, 3};
+        pid_t child = users_sleeper(k, USER);
+
+        EXPECT(child > 0 && prlimit(child, RLIMIT_NICE, &nice, NULL) == 0 &&
+                   prlimit(child, RLIMIT_RTPRIO, &real, NULL) == 0,
+               "%s", strerror(errno));
+        users_in_child(schedules_within, &child);
+        EXPECT(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child, "%s", strerror(errno));
+    }
+}
+
 /* Kettle's own calls on other processes. */
 static int looks_after(void *context)
 {
@@ -615,6 +650,7 @@ static const struct tap_test tests[] = {
     {"nobody reaches into processes of others", users_test_reach},
     {"memory that is looked at or written to is not that of the program that comes next", users_test_memory},
     {"nobody schedules threads of others, or gets more of a CPU than there was", test_schedule},
+    {"but as much as RLIMIT_NICE and RLIMIT_RTPRIO of that process say", test_limits},
     {"only root and their users audit processes, and change how their pages are found", test_look_after},
     {"a socket knows who its peer was", test_peers},
     {"a program that is open runs in another root", test_open_program},

@@ -79,15 +79,20 @@ int64_t credentials_may_reach(uint32_t id, bool inside)
     return process_call(&call, &result);
 }
 
+bool process_may_reach_locked(const struct process *process, uint32_t uid, uint32_t gid, bool inside)
+{
+    const struct credentials *to = &process->credentials;
+
+    return uid == to->uid && uid == to->euid && uid == to->suid && gid == to->gid && gid == to->egid &&
+           gid == to->sgid && (!inside || process->attributes[ATTRIBUTE_DUMPABLE] == 1);
+}
+
 int64_t process_may_reach(struct group *group, const struct msg_process_call *call)
 {
-    uint32_t uid = (uint32_t)call->a, gid = (uint32_t)(call->a >> 32);
-    const struct credentials *to = &group->process->credentials;
     bool may;
 
     spin_lock(&group->lock);
-    may = uid == to->uid && uid == to->euid && uid == to->suid && gid == to->gid && gid == to->egid &&
-          gid == to->sgid && (call->b == 0 || group->process->attributes[ATTRIBUTE_DUMPABLE] == 1);
+    may = process_may_reach_locked(group->process, (uint32_t)call->a, (uint32_t)(call->a >> 32), call->b != 0);
     spin_unlock(&group->lock);
     return may ? 0 : -EPERM;
 }

@@ -89,6 +89,9 @@ uint32_t process_home(uint32_t id);
 struct msg_process_state;
 int process_create(struct group *group, const struct msg_process_state *inherit);
 void process_free(struct process *process);
+/* May who has the real ids UID and GID see the limits of PROCESS and, if INSIDE, its memory and descriptors? Its lock
+ * is held. */
+bool process_may_reach_locked(const struct process *process, uint32_t uid, uint32_t gid, bool inside);
 /* PROCESS, which has not begun, has the umask of OTHER: what one sets the other has. */
 void process_share_umask(struct process *process, const struct process *other);
 static inline uint32_t process_umask_of(const struct process *process)

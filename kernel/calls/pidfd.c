@@ -66,8 +66,9 @@ int64_t call_pidfd_send_signal(struct call *c)
 
 int64_t call_pidfd_getfd(struct call *c)
 {
-    struct file_request locate = {.operation = FILE_LOCATE};
-    int32_t fd = (int32_t)c->a[1];
+    const struct thread *self = thread_current();
+    const struct credentials *own = &self->context.credentials;
+    struct pidfd_asker asker = {(int32_t)c->a[1], own->uid, own->gid, credentials_root(own) ? 1 : 0};
     struct file_place place;
     struct pidfd_facts facts;
     struct file_answer answer;
@@ -76,17 +77,14 @@ int64_t call_pidfd_getfd(struct call *c)
     if ((uint32_t)c->a[2] != 0)
         return -EINVAL;
     result = pidfd_find((int32_t)c->a[0], &facts);
-    if (result == 0 && facts.gone != 0)
-        result = -ESRCH;
-    if (result == 0)
-        result = credentials_may_reach(facts.process, true);
     if (result != 0)
         return result;
-    result = file_call_process(facts.process, &locate, &fd, sizeof(fd), &place, sizeof(place), &answer);
-    if (result < 0)
-        return result;
-    if (place.id == 0)
-        return -EBADF;
+    if (facts.process == self->group->id && facts.gone == 0)
+        asker.any = 1;
+    result = anonymous_call((int32_t)c->a[0], SPECIAL_PROCESS_FILE, 0, &asker, sizeof(asker), &place, sizeof(place),
+                            &answer);
+    if (result != sizeof(place))
+        return result == -ENXIO ? -ESRCH : result < 0 ? result : -EBADF;
     result = file_share_at(&place);
     return result != 0 ? result : files_install(&place, DESCRIPTOR_CLOEXEC);
 }

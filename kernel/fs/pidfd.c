@@ -4,6 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/fs/anonymous.h"
+#include "kernel/fs/table.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "tasks/process.h"
@@ -57,11 +58,37 @@ static int send(struct group *group, const struct signal_info *info)
     return is_known(group) ? (int)process_call(&call, &result) : -ENXIO;
 }
 
+/* Which file descriptor ASKER->fd is. Under the lock, as whoever may not be reached is so, at its home, before it opens
+ * anything as such: exec and setuid(2). */
+static int64_t find_file(struct group *group, const struct pidfd_asker *asker, void *result)
+{
+    struct file_place place = {.id = 0};
+    struct file *file = NULL;
+    int64_t error = -EBADF;
+
+    spin_lock(&group->lock);
+    if (group->process->over || group->files == NULL)
+        error = -ENXIO;
+    else if (asker->any == 0 && !process_may_reach_locked(group->process, asker->uid, asker->gid, true))
+        error = -EPERM;
+    else
+        file = table_find(group->files, asker->fd);
+    spin_unlock(&group->lock);
+    if (file == NULL)
+        return error;
+    place.id = file->id;
+    place.kernel = file->kernel;
+    file_unpin(file);
+    memcpy(result, &place, sizeof(place));
+    return sizeof(place);
+}
+
 static int64_t pidfd_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                              void *result, size_t room, struct file_answer *answer)
 {
     const struct pidfd *pidfd = file->state;
     struct pidfd_facts facts = {pidfd->group->id, file->flags & OPEN_NONBLOCK, !is_known(pidfd->group)};
+    struct pidfd_asker asker;
     struct signal_info info;
 
     (void)answer;
@@ -70,6 +97,12 @@ static int64_t pidfd_operate(struct file *file, const struct file_request *reque
             return -EPROTO;
         memcpy(&info, data, sizeof(info));
         return send(pidfd->group, &info);
+    }
+    if (request->extra == SPECIAL_PROCESS_FILE) {
+        if (size != sizeof(asker) || room < sizeof(struct file_place))
+            return -EPROTO;
+        memcpy(&asker, data, sizeof(asker));
+        return asker.fd >= 0 ? find_file(pidfd->group, &asker, result) : -EBADF;
     }
     if (request->extra != SPECIAL_PROCESS)
         return -EINVAL;

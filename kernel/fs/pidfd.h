@@ -15,6 +15,13 @@ struct pidfd_facts {
     uint32_t gone;     /* it was waited for: its id may be another one's by now */
 };
 
+/* What SPECIAL_PROCESS_FILE is asked for, and by whom: real user and group; any: that may do all. */
+struct pidfd_asker {
+    int32_t fd;
+    uint32_t uid, gid;
+    uint32_t any;
+};
+
 /* For process ID, whose home this kernel is. -ESRCH; -EINVAL: it is a thread, and no process; -ENOMEM. */
 int pidfd_create(uint32_t flags, uint32_t id, struct file **out);
 /* For one that is being made. NULL without memory. */

@@ -649,6 +649,7 @@ static const struct tap_test tests[] = {
     {"signals go to processes of the same user, on every kernel", test_kill},
     {"nobody reaches into processes of others", users_test_reach},
     {"memory that is looked at or written to is not that of the program that comes next", users_test_memory},
+    {"descriptors that are taken are not those of the program that comes next", users_test_take},
     {"nobody schedules threads of others, or gets more of a CPU than there was", test_schedule},
     {"but as much as RLIMIT_NICE and RLIMIT_RTPRIO of that process say", test_limits},
     {"only root and their users audit processes, and change how their pages are found", test_look_after},
@@ -668,6 +669,8 @@ int main(int argc, char **argv)
         return 42;
     if (argc == 2 && strcmp(argv[1], "victim") == 0)
         return users_tell_victim();
+    if (argc == 2 && strcmp(argv[1], "secret") == 0)
+        return users_tell_secret();
     spread_begin();
     umask(0);
     if (mkdtemp(folder) == NULL || chdir(folder) != 0 || chmod(folder, 0755) != 0) {

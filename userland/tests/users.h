@@ -34,7 +34,9 @@ pid_t users_sleeper(long number, uid_t user);
 /* users_reach.c: into the memory and the descriptors of others; and what the program says that is run for that. */
 void users_test_reach(void);
 void users_test_memory(void);
+void users_test_take(void);
 int users_tell_memory(void);
 int users_tell_victim(void);
+int users_tell_secret(void);
 
 #endif

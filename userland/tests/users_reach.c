@@ -179,6 +179,55 @@ static int writes_on(void *context)
     return 0;
 }
 
+#define SECRET_FD 9
+
+int users_tell_secret(void)
+{
+    char byte;
+    int fd = open("secret", O_RDONLY);
+
+    return fd >= 0 && dup2(fd, SECRET_FD) == SECRET_FD && read(0, &byte, 1) == 0 ? 0 : 1;
+}
+
+/* Takes a descriptor of a child all the time, that becomes another user's meanwhile, and has it only then. */
+static int takes_on(void *context)
+{
+    int ends[2], status, taken;
+    long process;
+    pid_t child;
+
+    HOLDS(chown("program", OTHER, OTHER_GROUP) == 0 && chmod("program", 04755) == 0);
+    HOLDS(pipe(ends) == 0 && users_become(USER, GROUP) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0);
+    spread_go((long)context);
+    child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        dup2(ends[0], 0);
+        execl("program", "program", "secret", NULL);
+        _exit(9);
+    }
+    process = syscall(SYS_pidfd_open, child, 0);
+    HOLDS(process >= 0 && process < SECRET_FD && ends[1] < SECRET_FD);
+    spread_go((long)context + 1);
+    do
+        taken = (int)syscall(SYS_pidfd_getfd, process, SECRET_FD, 0);
+    while (taken < 0 && errno == EBADF);
+    HOLDS(taken < 0 && errno == EPERM);
+    HOLDS(close(ends[1]) == 0 && waitpid(child, &status, 0) == child && status == 0);
+    return 0;
+}
+
+void users_test_take(void)
+{
+    int fd = open("secret", O_RDWR | O_CREAT, 0600);
+
+    EXPECT(users_copy_self("program") == 0 && fd >= 0 && fchown(fd, OTHER, OTHER_GROUP) == 0 && close(fd) == 0,
+           "what is there: %s", strerror(errno));
+    for (long k = 0; k < 4 * spread_count(); k++)
+        users_in_child(takes_on, (void *)k);
+    EXPECT(unlink("program") == 0 && unlink("secret") == 0, "%s", strerror(errno));
+}
+
 void users_test_memory(void)
 {
     EXPECT(users_copy_self("program") == 0, "a copy");

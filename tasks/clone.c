@@ -255,6 +255,7 @@ static int64_t clone_process(const struct trap_frame *frame, const struct clone_
         return error;
     group = thread->group;
     copy_state(thread, frame, arguments);
+    group_hooks.begin_root(group->files, &thread->context.credentials);
     thread->child_tid = (arguments->flags & CLONE_CHILD_SETTID) != 0 ? arguments->child_tid : 0;
     completion_init(&done);
     if (waits)

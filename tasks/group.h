@@ -70,6 +70,8 @@ struct group_hooks {
     /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is; or
      * PARENT's, at home here, are shared: descriptors (FILES), working directory (FOLDER). Waits. */
     int (*fork_files)(struct group *parent, bool files, bool folder, void **out);
+    /* CREDENTIALS, of the first thread of a child with FILES, have the root of those from now on. */
+    void (*begin_root)(void *files, struct credentials *credentials);
     /* A descriptor of CHILD, which is being made, for the current process: its number goes to user address ADDRESS.
      * Waits. On an error there is none. */
     int (*open_process)(struct group *child, uint64_t address);

@@ -9,6 +9,7 @@
 #include "kernel/fs/path.h"
 #include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/root.h"
 #include "kernel/fs/script.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/printf.h"
@@ -301,6 +302,7 @@ static int64_t spawn_here(const struct msg_spawn *message)
         result = file_table_pick_at(process_home(message->parent), message->parent, all ? NULL : descriptors, listed,
                                     &files);
     if (result == 0) {
+        root_begin(files, &credentials);
         if (all)
             file_table_exec(files);
         result = file_table_set_program(files, loaded.path);
@@ -354,17 +356,13 @@ void exec_init(void)
 /* PATH from the root on: behind the working directory of the caller unless it is absolute. */
 static int64_t absolute(const char *path, char out[PATH_SIZE])
 {
-    struct file_request request = {.operation = FILE_PATH, .fd = FILE_FOLDER};
-    struct file_answer answer;
     size_t used = 0;
+    int64_t length = path[0] == '\0' ? -ENOENT : root_look(); /* it goes along with the credentials */
 
-    if (path[0] == '\0')
-        return -ENOENT;
+    if (length != 0)
+        return length;
     if (path[0] != '/') {
-        int64_t length;
-
-        request.argument = (int64_t)thread_current()->context.credentials.root;
-        length = file_call(thread_current()->group, &request, NULL, 0, out, PATH_SIZE - 1, &answer);
+        length = root_to_folder(out, PATH_SIZE - 1);
 
         if (length < 0 && length != -EBADF) /* none was set: the root */
             return length;
@@ -405,11 +403,11 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
     message->attributes.signal_mask = self->context.signal_mask;
     message->attributes.nice = self->context.nice;
     message->attributes.flags = self->context.flags & CONTEXT_NO_NEW_PRIVILEGES;
-    message->attributes.credentials = self->context.credentials;
     at = (uint8_t *)(message + 1) + listed * 4;
     result = listed > 0 && user_read(message + 1, descriptors, listed * 4ull) != 0 ? -EFAULT
                                                                                    : absolute(given->path, (char *)at);
     if (result > 0) {
+        message->attributes.credentials = self->context.credentials; /* with the root that the path is below */
         message->path_size = (uint32_t)result;
         at += result;
         memcpy(at, given->list.argv, given->list.argv_size + given->list.envp_size); /* they follow each other */

@@ -5,12 +5,12 @@
 #include "kernel/fs/name.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/permission.h"
+#include "kernel/fs/root.h"
 #include "kernel/fs/table.h"
 #include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
 #include "mm/heap.h"
 #include "mm/space.h"
-#include "tasks/facts.h"
 #include "tasks/group.h"
 #include "tasks/process.h"
 #include "tasks/thread.h"
@@ -184,14 +184,6 @@ static bool is_of_tree(const struct file_place *place)
            facts.device == TREE_DEVICE;
 }
 
-/* The process has one thread. */
-static bool is_alone(void)
-{
-    struct process_facts facts;
-
-    return process_facts_of(thread_current()->group->id, &facts) == 0 && facts.threads == 1;
-}
-
 /* Opens the directory whose name is at user address PATH, for the current thread: *PLACE, with an open. */
 static int64_t open_folder(uint64_t path, struct file_place *place)
 {
@@ -211,11 +203,9 @@ static int64_t open_folder(uint64_t path, struct file_place *place)
     return error;
 }
 
-/* The root goes along with each message (kernel/fs/tree.md), so it is of a thread, and that of all only while there is
- * one. The process's table keeps it. */
+/* kernel/fs/root.md */
 int64_t call_chroot(struct call *c)
 {
-    struct credentials *credentials = &thread_current()->context.credentials;
     struct file_place place;
     int64_t error = open_folder(c->a[0], &place);
 
@@ -224,8 +214,8 @@ int64_t call_chroot(struct call *c)
     error = may_enter(&place);
     if (error == 0)
         error = credentials_need_root();
-    if (error == 0 && (!is_of_tree(&place) || !is_alone()))
-        error = -EINVAL; /* below /proc, or in a shared folder; or there are other threads */
+    if (error == 0 && !is_of_tree(&place))
+        error = -EINVAL; /* below /proc, or in a shared folder */
     if (error == 0)
         error = files_simple(FILE_SET_ROOT, -1, (int64_t)place.id, place.kernel);
     else
@@ -234,8 +224,6 @@ int64_t call_chroot(struct call *c)
         file_drop(place.kernel, place.id);
         error = -ENOMEM;
     }
-    if (error == 0)
-        credentials->root = place.id;
     return error;
 }
 
@@ -279,15 +267,12 @@ int64_t call_fchdir(struct call *c)
 
 int64_t call_getcwd(struct call *c)
 {
-    struct file_request request = {.operation = FILE_PATH, .fd = FILE_FOLDER};
-    struct file_answer answer;
     char *text = heap_alloc_unset(PATH_MAX);
     int64_t result;
 
     if (text == NULL)
         return -ENOMEM;
-    request.argument = (int64_t)thread_current()->context.credentials.root;
-    result = file_call(thread_current()->group, &request, NULL, 0, text, PATH_MAX, &answer);
+    result = root_to_folder(text, PATH_MAX);
     if (result == -EBADF) { /* none was set: the root */
         memcpy(text, "/", 2);
         result = 1;

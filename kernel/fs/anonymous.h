@@ -34,9 +34,7 @@ enum file_special {
     SPECIAL_EPOLL_WAIT,     /* data: struct epoll_look; result data: struct epoll_found, then events */
     SPECIAL_PROCESS,        /* result data: struct pidfd_facts */
     SPECIAL_PROCESS_SIGNAL, /* data: struct signal_info */
-    SPECIAL_PROCESS_FILE,   /* data: struct pidfd_asker; result data: struct file_place. -EPERM; -EBADF; -ENXIO: it is
-                             * over
-                             */
+    SPECIAL_PROCESS_FILE,   /* data: struct pidfd_asker; result data: struct file_place. -EPERM; -EBADF; -ENXIO */
     SPECIAL_SOCKET,         /* data: struct socket_call and more; result data: struct socket_result and more */
     SPECIAL_WATCH,          /* data: struct watch_change; result data: int32_t, the watch, if one was made or changed */
     SPECIAL_QUEUE,          /* data: struct mqueue_call and more; result data: kernel/fs/mqueue.h */

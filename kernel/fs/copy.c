@@ -49,7 +49,7 @@ static void list_one_locked(struct listing *listing, const struct descriptor *sl
 static int list_table(struct file_table *table, const int32_t *fds, uint32_t count, struct listing **out,
                       uint32_t *room)
 {
-    struct file_table *own = table, *folders = table->folders;
+    struct file_table *folders = table->folders;
     struct listing *listing;
     int error = 0;
 
@@ -77,14 +77,12 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
 
         list_one_locked(listing, &folder, FILE_FOLDER, 0);
     }
-    spin_unlock(&folders->lock);
-    spin_lock(&own->lock);
-    if (error == 0 && own->root != NULL) {
-        const struct descriptor top = {.file = own->root};
+    if (error == 0 && folders->root != NULL) {
+        const struct descriptor top = {.file = folders->root};
 
         list_one_locked(listing, &top, FILE_ROOT, 0);
     }
-    spin_unlock(&own->lock);
+    spin_unlock(&folders->lock);
     if (error != 0)
         listing_free(listing, *room);
     *out = error == 0 ? listing : NULL;
@@ -112,7 +110,7 @@ static int copy_name(struct file_table *from, struct file_table *to)
 /* Makes TO, which is new, have all descriptors of FROM. */
 static int copy_all(struct file_table *from, struct file_table *to)
 {
-    struct file_table *own = from, *folders = from->folders;
+    struct file_table *folders = from->folders;
     uint32_t size;
 
     from = from->descriptors;
@@ -136,21 +134,22 @@ static int copy_all(struct file_table *from, struct file_table *to)
     if (folders->folder != NULL)
         file_open_again(folders->folder);
     to->folder = folders->folder;
+    if (folders->root != NULL)
+        file_open_again(folders->root);
+    to->root = folders->root;
     spin_unlock(&folders->lock);
-    spin_lock(&own->lock);
-    if (own->root != NULL)
-        file_open_again(own->root);
-    to->root = own->root;
-    spin_unlock(&own->lock);
     return 0;
 }
 
 /* FILE, whose open goes with it, is what the parent has at FD, or as its working directory or root. */
 static int put_one(struct file_table *to, int32_t fd, struct file *file, uint32_t flags)
 {
-    if (fd != FILE_FOLDER && fd != FILE_ROOT)
+    if (fd == FILE_FOLDER)
+        to->folder = file;
+    else if (fd == FILE_ROOT)
+        to->root = file;
+    else
         return table_put(to, fd, file, flags);
-    (fd == FILE_FOLDER ? file_table_set_folder : file_table_set_root)(to, file);
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "kernel/fs/poll.h"
 #include "kernel/fs/proc.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/root.h"
 #include "kernel/fs/table.h"
 #include "kernel/fs/table_share.h"
 #include "kernel/fs/terminal.h"
@@ -294,6 +295,11 @@ static int fork_files(struct group *parent, bool files, bool folder, void **out)
     return error;
 }
 
+static void begin_root(void *files, struct credentials *credentials)
+{
+    root_begin(files, credentials);
+}
+
 /* In a task. */
 static void release_files(void *files)
 {
@@ -323,6 +329,7 @@ void file_init(void)
         list_init(&files[i]);
     group_hooks.release_files = release_files;
     group_hooks.fork_files = fork_files;
+    group_hooks.begin_root = begin_root;
     group_hooks.exec_files = exec_files;
     group_hooks.limit_files = limit_files;
     group_hooks.ended = pidfd_ended;

@@ -109,10 +109,6 @@ static int64_t set_folder(struct file_table *table, const struct file_request *r
         if (error != 0)
             return error;
     }
-    if (request->operation == FILE_SET_ROOT && file_table_is_shared(table)) { /* the others' roots would stay */
-        file_close(file);
-        return -EINVAL;
-    }
     (request->operation == FILE_SET_ROOT ? file_table_set_root : file_table_set_folder)(table, file);
     return 0;
 }

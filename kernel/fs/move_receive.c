@@ -9,6 +9,7 @@
 #include "kernel/fs/node_map.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/pipe.h"
+#include "kernel/fs/root.h"
 #include "kernel/fs/socket.h"
 #include "kernel/fs/table.h"
 #include "kernel/lib/panic.h"
@@ -206,12 +207,14 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
             error = proxy_of(&slots[i], &file);
         if (error != 0 || file == NULL)
             return error != 0 ? error : -EPROTO;
-        if (slots[i].fd == MOVED_FOLDER)
+        if (slots[i].fd == MOVED_FOLDER) {
             table->folder = file;
-        else if (slots[i].fd == MOVED_ROOT)
+        } else if (slots[i].fd == MOVED_ROOT) {
             table->root = file;
-        else
+            root_changed();
+        } else {
             table->slots[slots[i].fd] = (struct descriptor){file, slots[i].flags};
+        }
     }
     return 0;
 }
@@ -339,6 +342,7 @@ static bool switch_table(struct group *group, void *context)
         switch_place(&table->folder, s);
         switch_place(&table->root, s);
     }
+    root_forget(group);
     return true;
 }
 

@@ -13,6 +13,7 @@
 #include "kernel/fs/path.h"
 #include "kernel/fs/permission.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/root.h"
 #include "kernel/fs/share.h"
 #include "kernel/fs/tree.h"
 #include "kernel/lib/string.h"
@@ -498,10 +499,12 @@ static int64_t do_once(struct group *group, struct msg_file_name *asked, const s
                        const struct name *second, bool two, struct name_result *result)
 {
     struct way ways[2] = {{.text = NULL}, {.text = NULL}};
-    int64_t error = begin_way(group, first, &ways[0]);
+    int64_t error = root_look();
 
     *result = (struct name_result){.text = NULL};
     asked->links = 0;
+    if (error == 0)
+        error = begin_way(group, first, &ways[0]);
     if (error == 0)
         error = begin_way(two ? group : NULL, second, &ways[1]);
     if (error == 0)

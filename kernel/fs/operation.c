@@ -158,18 +158,20 @@ static int64_t control(struct file *file, uint32_t command, const void *data, si
     return file->kind->control != NULL ? file->kind->control(file, command, result) : -ENOTTY;
 }
 
-/* With a slash before it. ROOT: the directory from where on, 0: the root. */
+/* With a slash before it. ROOT: the directory from where on, 0: the root. -ESRCH: that was closed. */
 static int64_t give_path(const struct file *file, uint64_t root, char *result, size_t room)
 {
     size_t length = file->path != NULL ? strlen(file->path) + 1 : 1;
 
     if (file_node(file) != NULL) {
         struct file *from = root != 0 ? file_find(root) : NULL;
-        int64_t length = tree_name(file_node(file), from != NULL ? file_node(from) : NULL, result, room);
+        int64_t value = root != 0 && from == NULL ? -ESRCH : 0;
 
+        if (value == 0)
+            value = tree_name(file_node(file), from != NULL ? file_node(from) : NULL, result, room);
         if (from != NULL)
             file_unpin(from);
-        return length;
+        return value;
     }
     if (!file->kind->directory)
         return -ENOTDIR;

@@ -283,7 +283,7 @@ static int64_t give_facts(struct file *file, void *result, size_t room)
     return sizeof(facts);
 }
 
-/* ROOT: a file of the directory from where on, 0: the root. */
+/* ROOT: a file of the directory from where on, 0: the root. -ESRCH: that was closed. */
 static int64_t give_path(struct file *file, uint64_t root, char *result, size_t room)
 {
     struct share_open *open = file->state;
@@ -299,7 +299,9 @@ static int64_t give_path(struct file *file, uint64_t root, char *result, size_t 
     nameless = open->nameless;
     memcpy(path, open->path, strlen(open->path) + 1);
     spin_unlock(&open->share->lock);
-    if (!nameless)
+    if (root != 0 && from == NULL)
+        length = -ESRCH;
+    else if (!nameless)
         length = share_path(open->share, from != NULL ? file_node(from) : NULL, path, result, room);
     heap_free(path, PATH_MAX);
     if (from != NULL)

@@ -8,6 +8,7 @@
 #include "kernel/fs/range_lock.h"
 #include "kernel/fs/regular.h"
 #include "kernel/fs/remote.h"
+#include "kernel/fs/root.h"
 #include "kernel/fs/table_share.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/wire.h"
@@ -151,26 +152,31 @@ static int set_text(struct file_table *table, char **place, const char *text)
     return 0;
 }
 
-static void set_place(struct file_table *table, struct file **place, struct file *file)
+void file_table_set_folder(struct file_table *table, struct file *file)
 {
+    struct file_table *folders = table->folders;
     struct file *old;
 
-    spin_lock(&table->lock);
-    old = *place;
-    *place = file;
-    spin_unlock(&table->lock);
+    spin_lock(&folders->lock);
+    old = folders->folder;
+    folders->folder = file;
+    spin_unlock(&folders->lock);
     if (old != NULL)
         file_close(old);
 }
 
-void file_table_set_folder(struct file_table *table, struct file *file)
-{
-    set_place(table->folders, &table->folders->folder, file);
-}
-
 void file_table_set_root(struct file_table *table, struct file *file)
 {
-    set_place(table, &table->root, file);
+    struct file_table *folders = table->folders;
+    struct file *old;
+
+    spin_lock(&folders->lock);
+    old = folders->root;
+    folders->root = file;
+    root_changed();
+    spin_unlock(&folders->lock);
+    if (old != NULL)
+        file_close(old); /* who asks with it yet is told that it is closed, and looks again */
 }
 
 int file_table_set_program(struct file_table *table, const char *path)
@@ -217,8 +223,7 @@ struct file *table_find(struct file_table *table, int64_t fd)
     struct descriptor *slot;
     struct file *file = NULL;
 
-    if (fd != FILE_ROOT)
-        table = fd == FILE_FOLDER ? table->folders : table->descriptors;
+    table = fd == FILE_FOLDER || fd == FILE_ROOT ? table->folders : table->descriptors;
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
     if (slot != NULL)

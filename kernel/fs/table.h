@@ -28,10 +28,10 @@ struct file_table {
     uint32_t users;                 /* [a] the group, and whoever looks at it from outside */
     struct descriptor *slots;       /* [k] */
     struct file *folder;            /* [k] the working directory, with an open; NULL: the root */
-    struct file *root;              /* [k] of chroot(2), with an open; NULL: the tree's; not shared */
+    struct file *root;              /* [k] of chroot(2), with an open; NULL: the tree's */
     char *program;                  /* [k] the executable's path; NULL: not known */
     struct file_table *descriptors; /* [i] while it has users: whose descriptors these are: its own, or another's */
-    struct file_table *folders;     /* the same of the working directory */
+    struct file_table *folders;     /* the same of the working directory and the root */
     uint32_t sharers;               /* [a] tables that have the one or the other from here */
     uint32_t holders;               /* [a] processes whose descriptors these are: the last one's end closes them */
     uint16_t count;                 /* [i] of known.h: of its descriptors, others' tables have it from there */
@@ -62,7 +62,7 @@ void file_table_forget(struct file_table *table);
 void file_table_exec(struct file_table *table);
 /* FILE, an open of which goes to the table, is the working directory from now on. */
 void file_table_set_folder(struct file_table *table, struct file *file);
-/* The same for its root. */
+/* The same for its root, and all who share it know. */
 void file_table_set_root(struct file_table *table, struct file *file);
 /* Remembers PATH as the executable. -ENOMEM. */
 int file_table_set_program(struct file_table *table, const char *path);

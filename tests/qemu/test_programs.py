@@ -17,7 +17,7 @@ PROGRAMS = ["test-libc", "test-memory", "test-fork-memory", "test-files", "test-
             "test-threads", "test-futex", "test-pi", "test-sched", "test-map", "test-remap", "test-break", "test-lease",
             "test-advise", "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-lock", "test-lock-wait",
             "test-vdso", "test-timers", "test-limits", "test-tree", "test-names",
-            "test-reaper", "test-host", "test-users", "test-xattr", "test-policy", "test-pidfd", "test-clone-files", "test-lent", "test-known", "test-inotify", "test-sysv", "test-mqueue", "test-pty", "test-splice", "test-shm", "test-accounting", "test-machine", "test-partly"]
+            "test-reaper", "test-host", "test-users", "test-xattr", "test-policy", "test-pidfd", "test-clone-files", "test-lent", "test-known", "test-inotify", "test-sysv", "test-mqueue", "test-pty", "test-splice", "test-shm", "test-accounting", "test-machine", "test-partly", "test-root"]
 CASES = [pytest.param(program, machine, id=f"{program}-{machine}") for index, program in enumerate(PROGRAMS)
          for machine in in_turn(MACHINES, index)]
 if INJECT and not long_run():

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -357,6 +358,59 @@ static void test_refusals(void)
     EXPECT(kettle_start(1) == 0, "start of kernel 1: %s", strerror(errno));
 }
 
+/* In a child: another root, while its home stops. A thread on the first kernel looks, too. */
+static void *look(void *wrong)
+{
+    go(0);
+    while (!board->over) {
+        if (access("/inside", F_OK) != 0)
+            atomic_fetch_add((atomic_int *)wrong, 1);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void be_rooted(const char *folder)
+{
+    atomic_int wrong = 0;
+    pthread_t thread;
+
+    if (chroot(folder) != 0 || pthread_create(&thread, NULL, look, &wrong) != 0)
+        _exit(1);
+    board->ready = 1;
+    look(&wrong);
+    pthread_join(thread, NULL);
+    _exit(wrong == 0 && access("/inside", F_OK) == 0 ? 0 : 2);
+}
+
+static void test_root(void)
+{
+    char folder[] = "/tmp/stopXXXXXX", inside[32];
+    pid_t child;
+
+    if (!EXPECT(mkdtemp(folder) != NULL, "%s", strerror(errno)))
+        return;
+    snprintf(inside, sizeof(inside), "%s/inside", folder);
+    EXPECT(mkdir(inside, 0755) == 0, "%s", strerror(errno));
+    board->over = false;
+    board->ready = 0;
+    child = fork_at(1);
+    if (child == 0)
+        be_rooted(folder);
+    go(0);
+    while (board->ready == 0)
+        sched_yield();
+    for (int i = 0; i < 2; i++) {
+        for (int kernel = 1; kernel < kernels; kernel++) {
+            EXPECT(kettle_stop(kernel) == 0, "stop of kernel %d: %s", kernel, strerror(errno));
+            EXPECT(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
+        }
+    }
+    board->over = true;
+    expect_exit("the process", 0, child);
+    EXPECT(rmdir(inside) == 0 && rmdir(folder) == 0, "%s", strerror(errno));
+}
+
 /* Runs the program ARGV while kernels stop and start; returns its status. What cannot be moved now is tried again. */
 static int run_under(char **argv)
 {
@@ -388,6 +442,7 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"kernel 0 and what is no kernel are refused; a stopped kernel may be started and used again", test_refusals},
         {"programs lose nothing while kernels stop and start", test_rounds},
+        {"a process has its root when its home stops", test_root},
     };
 
     kernels = kettle_kernels();

@@ -6,6 +6,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/fs/known.h"
+#include "kernel/fs/root.h"
 #include "kernel/fs/terminal.h"
 #include "kernel/fs/wire.h"
 #include "tests/test.h"
@@ -15,6 +16,7 @@ const struct file_kind file_regular_kind;
 static int objects; /* of the heap */
 static bool no_memory;
 static int changes; /* of what others know of descriptors */
+static int roots;   /* changes of them */
 
 void *heap_alloc(size_t size)
 {
@@ -67,6 +69,11 @@ void known_changed(uint16_t count)
 {
     CHECK_EQ(count, 7);
     changes++;
+}
+
+void root_changed(void)
+{
+    roots++;
 }
 
 void file_table_part(struct file_table *part)
@@ -320,6 +327,21 @@ TEST(table_folder, "the working directory has an open as descriptors have, and i
     CHECK_EQ(files[1].opens, 0);
     file_table_exec(table);
     CHECK_EQ(files[2].opens, 1);
+    end();
+    CHECK_EQ(files[2].opens, 0);
+}
+
+TEST(table_root, "the root is found and closed as the working directory is, and each change of it is told")
+{
+    begin();
+    roots = 0;
+    CHECK(at(FILE_ROOT) == NULL);
+    files[1].opens = files[2].opens = 1;
+    file_table_set_root(table, &files[1]);
+    CHECK(at(FILE_ROOT) == &files[1] && at(FILE_FOLDER) == NULL && roots == 1);
+    file_table_set_root(table, &files[2]);
+    CHECK(at(FILE_ROOT) == &files[2] && roots == 2);
+    CHECK_EQ(files[1].opens, 0);
     end();
     CHECK_EQ(files[2].opens, 0);
 }

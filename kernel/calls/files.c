@@ -151,7 +151,8 @@ static bool is_socket(int64_t fd)
 void files_signal_broken_pipe(void)
 {
     struct thread *thread = thread_current();
-    struct signal_info info = {.signal = SIGPIPE, .code = SI_USER, .pid = thread->group->id};
+    struct signal_info info = {
+        .signal = SIGPIPE, .code = SI_USER, .pid = thread->group->id, .uid = thread->context.credentials.uid};
 
     spin_lock(&thread->group->lock);
     signal_send_thread_locked(thread, &info);

@@ -40,5 +40,6 @@ void socket_test_written_far(void);
 void socket_test_written_much(void);
 void socket_test_senders_apart(void);
 void socket_test_broken_later(void);
+void socket_test_broken_user(void);
 
 #endif

@@ -176,3 +176,34 @@ void socket_test_broken_later(void)
     signal(SIGPIPE, SIG_DFL);
     close(socket_pair[0]);
 }
+
+static volatile sig_atomic_t broken_by, broken_user;
+
+static void note_user(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)context;
+    broken_by = info->si_pid;
+    broken_user = (sig_atomic_t)info->si_uid;
+}
+
+void socket_test_broken_user(void)
+{
+    struct sigaction action = {.sa_sigaction = note_user, .sa_flags = SA_SIGINFO};
+    pid_t child;
+    int status;
+
+    if (!socket_make(SOCK_STREAM))
+        return;
+    child = fork();
+    if (child == 0) {
+        close(socket_pair[1]);
+        if (setuid(5) != 0 || sigaction(SIGPIPE, &action, NULL) != 0 || read(socket_pair[0], bytes, 1) != 0)
+            _exit(1);
+        if (write(socket_pair[0], bytes, 1) >= 0)
+            _exit(2);
+        _exit(broken_by != getpid() ? 3 : broken_user != 5 ? 4 : 0);
+    }
+    socket_unmake();
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
+}

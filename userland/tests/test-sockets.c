@@ -614,6 +614,7 @@ static const struct tap_test tests[] = {
     {"a long write says who wrote it, in each part", socket_test_written_much},
     {"bytes of different senders do not come with one call", socket_test_senders_apart},
     {"a write to a socket that breaks on the way says how much has gone", socket_test_broken_later},
+    {"SIGPIPE says who has written", socket_test_broken_user},
     {"nothing is left open", left_test},
 };
 

@@ -283,6 +283,13 @@ static int freed_locked(const struct msg_pi_call *call, struct list *tell, struc
     return count;
 }
 
+/* Of those who wait at PAIR's word, COUNT of which have been taken: one who was there when the caller came, and not too
+ * many. */
+static bool is_meant(const struct pi_waiter *waiter, const struct msg_pi_pair *pair, uint32_t count)
+{
+    return waiter->number <= pair->mark && count != pair->call.count;
+}
+
 static int release_locked(const struct msg_pi_pair *pair, struct list *tell)
 {
     struct pi_lock *word = find_locked(&pair->call.key, true);
@@ -293,7 +300,7 @@ static int release_locked(const struct msg_pi_pair *pair, struct list *tell)
     list_for_each_safe(node, &word->waiters) {
         struct pi_waiter *waiter = container_of(node, struct pi_waiter, node);
 
-        if (waiter->number > pair->mark || count == pair->call.count)
+        if (!is_meant(waiter, pair, count))
             continue;
         tell_locked(waiter, PI_AGAIN, tell);
         count++;
@@ -315,7 +322,7 @@ static int requeue_locked(const struct msg_pi_pair *pair, struct msg_pi_result *
     list_for_each_safe(node, &word->waiters) {
         struct pi_waiter *waiter = container_of(node, struct pi_waiter, node);
 
-        if (waiter->number > pair->mark || count == pair->call.count)
+        if (!is_meant(waiter, pair, count))
             continue;
         if (!same(&waiter->to, &pair->to))
             error = -EINVAL;

@@ -158,16 +158,22 @@ static int change(void *context)
     return wrong;
 }
 
-static void test_threads(void)
+/* RUN in a child of each home, which it gets. */
+static void on_each_home(int (*run)(void *home))
 {
     for (long home = 0; home < spread_count(); home++) {
         int end;
 
         spread_go(home);
-        end = spread_child(change, (void *)home);
+        end = spread_child(run, (void *)home);
         EXPECT(end == 0, "home %ld: %d", home, end);
     }
     spread_go(0);
+}
+
+static void test_threads(void)
+{
+    on_each_home(change);
 }
 
 static void go_top(struct thread *thread)
@@ -199,14 +205,7 @@ static int forks_blindly(void *context)
 /* First: on homes where no process has had another root yet. */
 static void test_blind(void)
 {
-    for (long home = 0; home < spread_count(); home++) {
-        int end;
-
-        spread_go(home);
-        end = spread_child(forks_blindly, (void *)home);
-        EXPECT(end == 0, "home %ld: %d", home, end);
-    }
-    spread_go(0);
+    on_each_home(forks_blindly);
 }
 
 /* The other goes down until all is over. */

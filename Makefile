@@ -9,9 +9,10 @@ KERNEL_CFLAGS := -std=gnu11 -O2 -g -I. -ffreestanding -fno-builtin -nostdinc \
 	-isystem $(shell $(CC) -print-file-name=include) -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
 	-fno-pic -fno-pie -fno-stack-protector -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	-fno-strict-aliasing -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes
-KERNEL_FOLDERS := boot kernel kernel/arch/x86_64 kernel/calls kernel/dev kernel/fs kernel/lib mm msg tasks
-KERNEL_SOURCES := $(sort $(wildcard $(KERNEL_FOLDERS:%=%/*.c)))
-KERNEL_ASSEMBLY := $(sort $(wildcard $(KERNEL_FOLDERS:%=%/*.S)))
+# Every source of the kernel's parts, but the one that runs in user mode (kernel/vdso/build.mk).
+KERNEL_ROOMS := $(sort $(shell find boot kernel mm msg tasks -type d))
+KERNEL_SOURCES := $(filter-out kernel/vdso/vdso.c,$(sort $(wildcard $(KERNEL_ROOMS:%=%/*.c))))
+KERNEL_ASSEMBLY := $(sort $(wildcard $(KERNEL_ROOMS:%=%/*.S)))
 KERNEL_OBJECTS := $(KERNEL_SOURCES:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASSEMBLY:%.S=$(BUILD)/kernel/%.S.o)
 KERNEL_LINK := $(CC) -nostdlib -static -no-pie -Wl,-z,max-page-size=4096,--build-id=none,--no-warn-rwx-segments \
 	-T boot/kettle.ld

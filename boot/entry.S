@@ -1,7 +1,7 @@
 /* From the firmware's boot protocol to C: a multiboot2 header for GRUB, a PVH note for QEMU's -kernel, and one
  * 32-bit entry behind both that switches to long mode and calls boot_main(magic, information).
  * GNU multiboot2 specification 2.0, sections 3.1 and 3.3; Xen's PVH boot ABI. */
-#include "boot/bootpage.h"
+#include "kernel/instance/bootpage.h"
 #include "kernel/arch/x86_64/layout.h"
 
 #define MULTIBOOT2_MAGIC 0xe85250d6

@@ -1,16 +1,16 @@
 /* From the firmware to instance 0: decode what the boot protocol and ACPI say, compute the partition plan, build
  * instance 0 in its own memory and enter it. Runs once, on the boot CPU, in the template at its load address, on the
  * boot page tables (the first 4 GiB at their own addresses). See boot/boot.md. */
-#include "boot/acpi.h"
+#include "boot/acpi/acpi.h"
 #include "boot/bootinfo.h"
-#include "boot/bootpage.h"
-#include "boot/instance.h"
 #include "boot/multiboot2.h"
-#include "boot/options.h"
-#include "boot/plan.h"
+#include "boot/options/options.h"
+#include "boot/plan/plan.h"
 #include "boot/pvh.h"
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/bootpage.h"
+#include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"

@@ -10,15 +10,15 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/printf.h"
-#include "kernel/machine.h"
-#include "mm/frame.h"
-#include "mm/space.h"
+#include "kernel/machine/machine.h"
+#include "mm/frame/frame.h"
+#include "mm/space/space.h"
 #include "msg/channel.h"
-#include "tasks/before_user.h"
-#include "tasks/exit.h"
-#include "tasks/sched.h"
-#include "tasks/signal.h"
-#include "tasks/thread.h"
+#include "tasks/exit/exit.h"
+#include "tasks/sched/sched.h"
+#include "tasks/signal/signal.h"
+#include "tasks/thread/before_user.h"
+#include "tasks/thread/thread.h"
 
 static const char *const exception_names[32] = {
     [TRAP_DIVIDE] = "division error",

@@ -96,19 +96,19 @@ int kettle_tally(int from, struct kettle_tally *tally);
 /* Changes options on every started kernel, as boot options of the same names (docs/options.md); WORDS are separated by
  * blanks: poll=N|always (how often an idle CPU looks for messages before it halts), trace=on|off|clear, inject=off or
  * inject=seed:N,rate:PERCENT,delay:US,peer:K,type:NAME,hold:US,slow:US (msg/PROTOCOL.md),
- * place=local|spread|least-loaded and balance=off|clone|active (tasks/balance.md), huge=madvise|always|never
- * (mm/huge.md), audit=off|WORD (tell audits something wrong: mm/audit.md); and of address spaces that are made later
- * retrieve=STRATEGY and prefetch=0..32 (mm/retrieval.md); with kernel=K on that kernel alone. EINVAL: words that
- * make no sense; then nothing has changed. ENOMEM, EFAULT, ENOSYS. Waits for the other kernels. */
+ * place=local|spread|least-loaded and balance=off|clone|active (tasks/balance/balance.md), huge=madvise|always|never
+ * (mm/fault/huge.md), audit=off|WORD (tell audits something wrong: mm/audit/audit.md); and of address spaces that are
+ * made later retrieve=STRATEGY and prefetch=0..32 (mm/retrieve/retrieval.md); with kernel=K on that kernel alone.
+ * EINVAL: words that make no sense; then nothing has changed. ENOMEM, EFAULT, ENOSYS. Waits for the other kernels. */
 int kettle_control(const char *words);
 
 #define KETTLE_AUDIT_OWN 0
 #define KETTLE_AUDIT_MACHINE (-1)
 
 /* Checks that all kernels agree on the memory of process PID, or of the caller's (KETTLE_AUDIT_OWN): one frame for each
- * page, equal protection, every area known at home, and what else mm/audit.md lists. Faults and changes of that memory
- * wait meanwhile. KETTLE_AUDIT_MACHINE: of all processes, and that no kernel maps memory that is not its own or lent to
- * it, and every frame has as many holders as its owner counts; all programs stand still meanwhile.
+ * page, equal protection, every area known at home, and what else mm/audit/audit.md lists. Faults and changes of that
+ * memory wait meanwhile. KETTLE_AUDIT_MACHINE: of all processes, and that no kernel maps memory that is not its own or
+ * lent to it, and every frame has as many holders as its owner counts; all programs stand still meanwhile.
  *
  * Returns the number of violations, 0 when all is as it should be, and in REPORT, SIZE bytes and always with a NUL,
  * what was looked at and a line for each violation as far as there is room. ESRCH: no such process, or it is just
@@ -117,10 +117,10 @@ int kettle_control(const char *words);
 int kettle_audit(pid_t pid, char *report, size_t size);
 
 /* From now on kernels find the pages of process PID, or of the caller's (0), by STRATEGY: home, members, broadcast,
- * chain, upfront, adaptive (mm/retrieval.md). Its threads run on; faults and changes of the memory wait meanwhile.
- * Children, and the program that it begins next, have what retrieve= says. EINVAL: no such strategy. ESRCH: no such
- * process, or it is just ending or beginning another program. ENOMEM: nothing has changed. EFAULT, ENOSYS. Waits for
- * the kernels that have the memory. */
+ * chain, upfront, adaptive (mm/retrieve/retrieval.md). Its threads run on; faults and changes of the memory wait
+ * meanwhile. Children, and the program that it begins next, have what retrieve= says. EINVAL: no such strategy. ESRCH:
+ * no such process, or it is just ending or beginning another program. ENOMEM: nothing has changed. EFAULT, ENOSYS.
+ * Waits for the kernels that have the memory. */
 int kettle_retrieve(pid_t pid, const char *strategy);
 
 /* Takes the lock of LENGTH bytes of the caller's memory at ADDRESS, both multiples of 4096, over all kernels, as a

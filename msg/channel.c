@@ -1,9 +1,9 @@
 /* The shared memory of the channels, the peers, and the doorbell. See the header and msg/PROTOCOL.md. */
 #include "msg/channel_internal.h"
 
-#include "boot/options.h"
-#include "boot/window.h"
+#include "boot/options/options.h"
 #include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "msg/call.h"

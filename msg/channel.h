@@ -120,9 +120,9 @@ uint64_t msg_due(void);
 /* The board: words of each kernel that it alone writes and the others read without a message. What is in them is the
  * business of the parts above. A word is read and written whole; nothing orders two of them but the writer's order. */
 #define MSG_BOARD_WORDS 496u
-#define MSG_BOARD_LOAD 0u   /* a cache line: tasks/load.h */
-#define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/fs/root.h */
-#define MSG_BOARD_FILES 16u /* the others: kernel/fs/known.h */
+#define MSG_BOARD_LOAD 0u   /* a cache line: tasks/sched/load.h */
+#define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/file/root.h */
+#define MSG_BOARD_FILES 16u /* the others: kernel/file/known.h */
 volatile uint64_t *msg_board_own(void);
 /* KERNEL's, or NULL: it is not in the plan. Not to be believed: another kernel writes it. Zero until it does. */
 const volatile uint64_t *msg_board_of(uint32_t kernel);

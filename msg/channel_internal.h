@@ -6,9 +6,9 @@
 #ifndef MSG_CHANNEL_INTERNAL_H
 #define MSG_CHANNEL_INTERNAL_H
 
-#include "boot/instance.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/instance/instance.h"
 #include "kernel/lib/completion.h"
 #include "msg/channel.h"
 #include "msg/ring.h"

@@ -1,5 +1,5 @@
 /* Options of the channel, as words of text: on the boot command line, and from programs while running. */
-#include "boot/options.h"
+#include "boot/options/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "boot/instance.h"
 #include "kernel/arch/x86_64/cpu.h"
+#include "kernel/instance/instance.h"
 #include "msg/message.h"
 
 #define MSG_TICK_SHIFT 5

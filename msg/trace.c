@@ -1,7 +1,7 @@
 /* The trace. See the header. */
 #include "msg/trace.h"
 
-#include "boot/options.h"
+#include "boot/options/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"

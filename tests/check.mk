@@ -27,7 +27,7 @@ CHECK_C := $(filter %.c,$(CHECK_ALL))
 CHECK_CPPCHECK := $(filter tests/abi/runner.c,$(CHECK_C)) $(filter-out tests/abi/%,$(CHECK_C))
 CHECK_KERNEL := boot/% kernel/% mm/% msg/% tasks/%
 CHECK_KERNEL_C := $(filter $(CHECK_KERNEL),$(CHECK_C))
-CHECK_KERNEL_H := $(filter $(CHECK_KERNEL) libc/%,$(filter %.h,$(CHECK_ALL))) $(wildcard */*.def kernel/*/*.def)
+CHECK_KERNEL_H := $(filter $(CHECK_KERNEL) libc/%,$(filter %.h,$(CHECK_ALL))) $(wildcard $(shell git ls-files --cached --others --exclude-standard "*.def"))
 # Flags that make writes files for, or that only gcc knows, are nothing to clang.
 CHECK_CFLAGS = $(filter-out -MMD -MP -MD $(CHECK_DROP_CFLAGS),$(KERNEL_CFLAGS)) -Wall -Wextra -Werror \
     -Wno-unknown-warning-option -Wno-unused-command-line-argument

@@ -1,7 +1,7 @@
 # Host unit tests and fuzzers. Included by the Makefile; needs BUILD; Q= shows the commands.
 #
-#   host-test   builds and runs every tests/<folder>/<file>_test.c under the address and undefined behaviour sanitizers
-#   fuzz-short  runs every tests/fuzz/<name>_fuzz.c for a fixed number of inputs, from generated seeds
+#   host-test   builds and runs every tests/<room>/<file>_test.c under the address and undefined behaviour sanitizers
+#   fuzz-short  runs every tests/<room>/<name>_fuzz.c for a fixed number of inputs, from generated seeds
 #   build/host/tests/boot/acpi_test   builds one test; run it from the project root, with part of a test's name or none
 #
 # A test is added by dropping its file. Its opening comment may have the lines
@@ -20,8 +20,11 @@ FUZZ_SECONDS ?= 30
 # Repeatable: a fixed seed and number of runs, from the same first inputs; the time is a bound for slow machines.
 FUZZ_FLAGS := -seed=1 -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=1024 -reload=0
 
-HOST_TESTS := $(sort $(wildcard tests/*_test.c tests/*/*_test.c tests/*/*/*_test.c tests/*/*/*/*_test.c))
-FUZZERS := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+HOST_TESTS := $(sort $(shell find tests -name '*_test.c'))
+FUZZERS := $(sort $(shell find tests -name '*_fuzz.c'))
+FUZZ_NAMES := $(patsubst %_fuzz.c,%,$(notdir $(FUZZERS)))
+# The source of the fuzzer that is called $(1).
+fuzzer = $(filter %/$(1)_fuzz.c,$(FUZZERS))
 HOST_PROGRAMS := $(HOST_TESTS:%.c=$(BUILD)/host/%)
 FUZZ_PROGRAMS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
 
@@ -79,16 +82,17 @@ host-test: $(HOST_PROGRAMS) ## unit tests on the host, under sanitizers
 	done; \
 	echo "host tests: $$passed passed, $$failed failed"; [ $$failed -eq 0 ]
 
-.PHONY: $(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%)
-$(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%): fuzz-%: $(BUILD)/fuzz/tests/fuzz/%_fuzz $(BUILD)/fuzz/seeds
+.PHONY: $(FUZZ_NAMES:%=fuzz-%)
+.SECONDEXPANSION:
+$(FUZZ_NAMES:%=fuzz-%): fuzz-%: $$(patsubst %.c,$(BUILD)/fuzz/%,$$(call fuzzer,$$*)) $(BUILD)/fuzz/seeds
 	@rm -rf $(BUILD)/fuzz/work/$*; mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/seeds/$* $(BUILD)/fuzz/work/$*
-	@$< $(FUZZ_FLAGS) -runs=$(call header_words,runs,tests/fuzz/$*_fuzz.c) \
-	    $(call header_words,flags,tests/fuzz/$*_fuzz.c) \
+	@$< $(FUZZ_FLAGS) -runs=$(call header_words,runs,$(call fuzzer,$*)) \
+	    $(call header_words,flags,$(call fuzzer,$*)) \
 	    -artifact_prefix=$(BUILD)/fuzz/found/$*- $(BUILD)/fuzz/work/$* $(BUILD)/fuzz/seeds/$* 2>$(BUILD)/fuzz/$*.log \
 	    && echo "ok - fuzz $*: $$(grep -o 'Done .*' $(BUILD)/fuzz/$*.log)" \
 	    || { cat $(BUILD)/fuzz/$*.log; echo "not ok - fuzz $*"; exit 1; }
 
 .PHONY: fuzz-short
-fuzz-short: $(FUZZERS:tests/fuzz/%_fuzz.c=fuzz-%) ## every fuzzer for a fixed number of inputs
+fuzz-short: $(FUZZ_NAMES:%=fuzz-%) ## every fuzzer for a fixed number of inputs
 
 -include $(shell find $(BUILD)/host $(BUILD)/fuzz -name "*.d" 2>/dev/null)

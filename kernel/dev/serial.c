@@ -1,11 +1,11 @@
 /* COM1. See the header. */
 #include "kernel/dev/serial.h"
 
-#include "boot/instance.h"
-#include "boot/window.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 
 #define PORT 0x3f8

@@ -1,6 +1,6 @@
-/* The serial line COM1 (16550A), which the terminal (kernel/fs/terminal.h) sends and receives bytes with. Kernel 0 owns
- * it. A break condition on the line is the end of input: the host sends one when its own input has ended. All under the
- * terminal's lock; nothing waits but serial_finish. */
+/* The serial line COM1 (16550A), which the terminal (kernel/tty/terminal.h) sends and receives bytes with. Kernel 0
+ * owns it. A break condition on the line is the end of input: the host sends one when its own input has ended. All
+ * under the terminal's lock; nothing waits but serial_finish. */
 #ifndef KERNEL_DEV_SERIAL_H
 #define KERNEL_DEV_SERIAL_H
 

@@ -1,12 +1,12 @@
 /* virtio on PCI. See the header. */
 #include "kernel/dev/virtio.h"
 
-#include "boot/window.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/instructions.h"
 #include "kernel/arch/x86_64/traps.h"
-#include "mm/heap.h"
+#include "kernel/instance/window.h"
+#include "mm/frame/heap.h"
 
 /* capabilities (4.1.4) */
 #define CAPABILITY_VENDOR 0x09

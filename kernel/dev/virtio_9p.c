@@ -1,13 +1,13 @@
 /* 9P devices. See the header. */
 #include "kernel/dev/virtio_9p.h"
 
-#include "boot/window.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/dev/virtio.h"
+#include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
-#include "mm/heap.h"
+#include "mm/frame/heap.h"
 
 #define DEVICE_MODERN 0x1049u /* 0x1040 and the number of the kind, 9 */
 #define DEVICE_OLD 0x1009u    /* with the legacy interface, too */

@@ -59,7 +59,7 @@ static inline void physical_free(struct physical *physical)
     physical->count = 0;
 }
 
-/* Loads a fixture that tests/boot/capture.py wrote; the first piece is the RSDP. */
+/* Loads a fixture that tests/boot/acpi/capture.py wrote; the first piece is the RSDP. */
 static inline void physical_load(struct physical *physical, const char *path)
 {
     FILE *file = fopen(path, "r");

@@ -25,7 +25,7 @@ def with_checksum(data, at, length=None):
 
 
 def read_capture(path):
-    """The pieces of a file that tests/boot/capture.py wrote, without their addresses."""
+    """The pieces of a file that tests/boot/acpi/capture.py wrote, without their addresses."""
     pieces = []
     for line in path.read_text().splitlines():
         if line.startswith("@"):
@@ -130,7 +130,7 @@ def plan():
 
 
 def p9_message():
-    """Answers of a 9P server, each behind the number of what was asked in p9_message_fuzz.c."""
+    """Answers of a 9P server, each behind the number of what was asked in tests/kernel/fs/share/p9_message_fuzz.c."""
     def answer(asked, kind, body):
         return bytes([asked]) + struct.pack("<IBH", 7 + len(body), kind, 0) + body
 
@@ -149,7 +149,7 @@ def p9_message():
 
 
 def p9_client():
-    """What a 9P server answers, one after the other, as p9_client_fuzz.c takes it: how, length, what is behind the header."""
+    """What a 9P server answers, one after the other, as tests/kernel/fs/share/p9_client_fuzz.c takes it: how, length, what is behind the header."""
     def answer(body):
         return struct.pack("<BH", 3, len(body)) + bytes(7) + body
 

@@ -1,5 +1,5 @@
 /* One page of a space A that lives on three kernels, kernel 0 its home, and of a space B that a fork of A makes on one of them;
- * mm/fork.md has the tables. On every kernel one task of A reads, writes, forks or unmaps; B writes or ends; a bounded number
+ * mm/fork/fork.md has the tables. On every kernel one task of A reads, writes, forks or unmaps; B writes or ends; a bounded number
  * of times in all. Whatever is asked of another kernel is done there in one step while the asker waits, so a round
  * trip is a step of the asker's, and a multicast one step for each kernel, in any order. Only the return of a reference is
  * not waited for. The lock is taken as given (space_lock.pml).

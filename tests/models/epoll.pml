@@ -1,4 +1,4 @@
-/* A set of files, and who waits for it; kernel/fs/epoll.md has the tables, kernel/fs/epoll.c and epoll_far.c the functions
+/* A set of files, and who waits for it; kernel/file/event/epoll.md has the tables, kernel/file/event/epoll.c and kernel/file/event/far.c the functions
  * that are named here. Kernel 0 has the set and one file of it (HERE), kernel 1 the other (FAR). WAITERs have room for one
  * event, and read one byte where they were told of some; a WRITER puts one byte into a file.
  *
@@ -194,7 +194,7 @@ end:
     od
 }
 
-/* The message loop of kernel 0: handle_ready(), told() of epoll_far.c. */
+/* The message loop of kernel 0: handle_ready(), told() of kernel/file/event/far.c. */
 proctype handler()
 {
     byte c;
@@ -258,7 +258,7 @@ inline collect()
     fi
 }
 
-/* ask() of epoll_far.c */
+/* ask() of kernel/file/event/far.c */
 inline ask()
 {
     atomic {

@@ -1,4 +1,4 @@
-/* Waiting for a word over three kernels; tasks/futex.md has the tables. Kernel 0 is the owner: the queue is there. The word
+/* Waiting for a word over three kernels; tasks/futex/futex.md has the tables. Kernel 0 is the owner: the queue is there. The word
  * counts like a semaphore: a waiter takes one if there is one, else it waits while the word is 0; a poster adds one
  * and wakes one. A wait may be interrupted, after which its thread goes on at the next kernel. There are as many
  * posts as takes, so whoever sleeps for ever is a lost wakeup (an invalid end state).

@@ -1,4 +1,4 @@
-/* The short way of a fault (mm/get.c; mm/retrieval.md has the tables) against unmaps, for one page of a space on three kernels, kernel
+/* The short way of a fault (mm/fault/get.c; mm/retrieve/retrieval.md has the tables) against unmaps, for one page of a space on three kernels, kernel
  * 0 its home. On kernels 1 and 2 one task each faults, a bounded number of times, kernel 1 a second one at the same time; the
  * home's task faults as one that decides alone. A task of kernel 0 or 2 unmaps the page everywhere, under its lock, and maps it
  * again. Answers to faults have one FIFO channel per ordered pair, changes others, for they may go by way of a third kernel.

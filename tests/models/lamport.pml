@@ -1,4 +1,4 @@
-/* The locking strategy `lamport`; mm/lamport.md has the rules and the tables. Three kernels, kernel 0 is the home of the space: each
+/* The locking strategy `lamport`; mm/lock/lamport.md has the rules and the tables. Three kernels, kernel 0 is the home of the space: each
  * has a task that takes a range of pages, a bit each, by asking every kernel that its own reaches, and frees it. Kernel 2 joins at any
  * time: first its space is published, then the home makes it a member, then its task begins. As -DSTART it cannot even be reached at
  * first; as -DCREW kernel 1 has the second task, and kernel 2 none; as -DALONE kernel 1 has neither a task nor the space, so the home
@@ -266,7 +266,7 @@ end:
     od
 }
 
-/* A fault of kernel 2 that the home answers without a lock: the short way of mm/retrieval.md. */
+/* A fault of kernel 2 that the home answers without a lock: the short way of mm/retrieve/retrieval.md. */
 proctype short_way()
 {
     atomic {

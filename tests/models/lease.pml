@@ -1,4 +1,4 @@
-/* Leases (mm/lease.md), for one page of a space on three kernels, kernel 0 its home. The tasks of kernels 1 and 2 ask for a lease, map,
+/* Leases (mm/lease/lease.md), for one page of a space on three kernels, kernel 0 its home. The tasks of kernels 1 and 2 ask for a lease, map,
  * touch and unmap the page by themselves while they have one, and else ask the home with a question or with the page's lock, as the home's
  * task does. What is done with the lock to all kernels is one step, when no answer to a question is under way: get.pml and space_lock.pml are about that. Questions, locks and leases have
  * one FIFO channel per ordered pair, recalls another, for they are of another class.

@@ -1,6 +1,6 @@
-/* Locks of files, which are with the node on kernel 0; kernel/fs/content.md has the tables. Processes on other kernels ask
+/* Locks of files, which are with the node on kernel 0; kernel/fs/node/content.md has the tables. Processes on other kernels ask
  * (set() is node_lock()), are told to wait until the node has counted more events than when they were told, and ask
- * again. file_event() comes when the node's lock has been given back. The waiting itself is tasks/watch.md's, here one
+ * again. file_event() comes when the node's lock has been given back. The waiting itself is tasks/remote/watch.md's, here one
  * guard.
  *
  * Asserted: locks exclude each other; EDEADLK is told only to who would close a circle of processes that all wait; when

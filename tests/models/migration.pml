@@ -1,5 +1,5 @@
 /* One thread of one group moves between three kernels while the group may be killed at any time, or while one signal is
- * sent to it; tasks/migration.md, tasks/exit.md and tasks/signal.md have the tables. Kernel 0 is the home, and where the
+ * sent to it; tasks/migrate/migration.md, tasks/exit/exit.md and tasks/signal/signal.md have the tables. Kernel 0 is the home, and where the
  * thread begins; the others ask it before they host the group (JOIN).
  *
  * Each kernel is two processes, as on an instance with several CPUs: HANDLER takes messages one by one, TASK is the

@@ -1,4 +1,4 @@
-/* One page of a space that lives on three kernels, kernel 0 its home; mm/retrieval.md has the tables. On every kernel one task
+/* One page of a space that lives on three kernels, kernel 0 its home; mm/retrieve/retrieval.md has the tables. On every kernel one task
  * faults on the page, maps it, or unmaps it, a bounded number of times in all, while a program there goes on using what its
  * page table says. Handlers answer on their own; one FIFO channel per ordered pair. The lock (space_lock.pml checks it) is
  * taken as given: page key and HEAVY exclude each other, and the one page is all there is.

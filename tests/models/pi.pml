@@ -1,4 +1,4 @@
-/* Locks that lend priority; tasks/pi.md has the tables. A step is what the home, or the owner's kernel, does with one
+/* Locks that lend priority; tasks/futex/pi/pi.md has the tables. A step is what the home, or the owner's kernel, does with one
  * request, or one access to the word; whatever may come between request and answer comes between steps. PI_TOLD is
  * delivered by a process of its own.
  *

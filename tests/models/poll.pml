@@ -1,4 +1,4 @@
-/* Waiting for files of two kernels; kernel/fs/files.md has the tables. ASKER is a thread of kernel 0 that polls a file on
+/* Waiting for files of two kernels; kernel/file/files.md has the tables. ASKER is a thread of kernel 0 that polls a file on
  * kernel 1 and one on kernel 2, and then reads one byte where it found some. WRITERs put bytes there; a THIEF may be
  * quicker than the asker, once, so that what it was woken for is gone. A wait may be interrupted.
  *

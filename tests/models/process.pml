@@ -1,5 +1,5 @@
 /* A child that ends, its parent, which may be killed at any time, and two threads of the parent on other kernels that wait
- * for the child; tasks/process.md has the tables. PARENT is the parent's home, CHILD the child's. Init takes no step: what is
+ * for the child; tasks/process/process.md has the tables. PARENT is the parent's home, CHILD the child's. Init takes no step: what is
  * given to it vanishes when it has ended; a reaper that gets the child waits for it.
  *
  * An atomic step is a critical section of one group's lock, or a handler. One FIFO channel per ordered pair of kernels; a

@@ -1,4 +1,4 @@
-/* Exec at the home of a group against a kill, against a second exec, and against threads that are made and that move; tasks/exit.md
+/* Exec at the home of a group against a kill, against a second exec, and against threads that are made and that move; tasks/exit/exit.md
  * has the tables. HOME has the thread X that execs and L, which on another CPU makes a thread or execs, too. T begins on MEMBER
  * and makes a thread there, ends the group, or goes HOME or to THIRD, which does not host the group yet.
  *

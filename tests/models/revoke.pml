@@ -1,4 +1,4 @@
-/* A file loses a page that processes map; mm/file_map.md has the tables. Kernel 0 has the file, of one page. A process at
+/* A file loses a page that processes map; mm/file/file_map.md has the tables. Kernel 0 has the file, of one page. A process at
  * home on kernel 1 has threads there and on kernel 2, which touch the page; it forks a child to kernel 3. Once the file
  * is cut and gets longer again, so its page has another frame from then on.
  *

@@ -1,4 +1,4 @@
-/* Files in messages of sockets; kernel/fs/sockets.md has the table. Sockets B, which another thread of its owner may close
+/* Files in messages of sockets; kernel/ipc/socket/sockets.md has the table. Sockets B, which another thread of its owner may close
  * at any time, and D are on kernel 0; a file F is on kernel 3. A SENDER of kernel 1 has F, D, and what is connected to B and
  * D. In any order it sends F to D, D to B, and F to B, and then closes its descriptors. A RECEIVER of kernel 2 reads B, and
  * D when that came: with room for files or not, and perhaps none in its table.

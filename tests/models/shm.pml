@@ -1,8 +1,8 @@
-/* A System V segment that two homes have attached; kernel/fs/shm.md has the tables. Kernel 0 has the segment and counts what
+/* A System V segment that two homes have attached; kernel/ipc/sysv/shm.md has the tables. Kernel 0 has the segment and counts what
  * it has granted to each home; a home counts areas, and gives back all that it was granted when it has none left.
  * Processes attach and detach; one removes the segment; one asks who is attached.
  *
- * An atomic step is a critical section of ipc_lock, of the node, or of the homes' table of objects (mm/file_hold.c). What
+ * An atomic step is a critical section of ipc_lock, of the node, or of the homes' table of objects (mm/file/hold.c). What
  * is given back is taken back in two steps: grant_less(), then shm_given_back().
  *
  * Asserted: the segment goes once, and only when nobody has it attached or is about to; when all is over it has gone; who

@@ -1,5 +1,5 @@
 /* Two signals are sent to a process whose threads, one for each of three kernels at first, block and unblock signals,
- * move and exit meanwhile; tasks/signal.md has the tables. Kernel 0 is the home.
+ * move and exit meanwhile; tasks/signal/signal.md has the tables. Kernel 0 is the home.
  *
  * Each kernel is a HANDLER, which takes messages one by one; each thread is a process. An atomic step is a critical
  * section of group->lock. One FIFO channel per ordered pair.

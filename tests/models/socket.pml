@@ -1,5 +1,5 @@
-/* Sockets with names: connecting, sending, the end; kernel/fs/sockets.md has the tables, kernel/fs/socket.c and
- * socket_queue.c the functions that are named here. All sockets are on kernel 0, under one lock. CLIENTs of two kernels
+/* Sockets with names: connecting, sending, the end; kernel/ipc/socket/sockets.md has the tables, kernel/ipc/socket/socket.c and
+ * kernel/ipc/socket/queue.c the functions that are named here. All sockets are on kernel 0, under one lock. CLIENTs of two kernels
  * connect to a listener, one sends two packets, of which one fits into a queue, they shut down and wait for the end; the
  * SERVER of a third accepts as many as it likes, reads or shuts down, and closes; it may close the listener at any time.
  *

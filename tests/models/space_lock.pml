@@ -1,4 +1,4 @@
-/* The locking strategy `home`; mm/lock_home.md has the tables. Three kernels, kernel 0 is the home of the space: it has one
+/* The locking strategy `home`; mm/lock/home.md has the tables. Three kernels, kernel 0 is the home of the space: it has one
  * task that takes locks, kernel 1 three, kernel 2 one. Every task for ever takes a range of pages, a bit each, asks the home one thing
  * while it holds the lock (as a fetch or a change does), and releases. A kernel has RESERVE credits for requests to the home
  * (in the code 1 to 16); a lock request that has to wait is kept, which gives its credit back. FIFO channels from and to the

@@ -1,5 +1,5 @@
 /* Stops and continues of a process with a thread on each of three kernels, told to the members in rounds; see
- * tasks/signal.md. Kernel 0 is the home. One of the threads may move once.
+ * tasks/signal/signal.md. Kernel 0 is the home. One of the threads may move once.
  *
  * MASTER sends stops and continues as SIGSTOP and SIGCONT do; a stop is taken by a thread first (TAKE_SIGNAL) and asked
  * for later (PROCESS_STOP). Each round is posted without the lock, by another CPU perhaps: POSTER does that for one

@@ -1,5 +1,5 @@
 /* The channel's options: which words are understood, what they set, and that a wrong word changes nothing.
- * sources: msg/control.c msg/message.c boot/options.c */
+ * sources: msg/control.c msg/message.c boot/options/options.c */
 #include <stdarg.h>
 
 #include "kernel/abi/errno.h"

@@ -2,7 +2,9 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options.c msg/reset.c
+ * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/options.c
+ *
+ * sources: msg/reset.c
  *
  * sources: kernel/lib/completion.c */
 #include "msg/reset.h"

@@ -16,10 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "boot/window.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "msg/call.h"
 #include "msg/channel_internal.h"

@@ -13,15 +13,15 @@ SOUND = {
     "kernel/abi/errno.h": "#define EINVAL 22\n",
     "kernel/lib/panic.h": "void panic(const char *text);\n",
     "kernel/arch/x86_64/cpu.h": '#include "kernel/lib/panic.h"\n',
-    "boot/plan.h": '#include <stdint.h>\n#include "kernel/abi/errno.h"\n',
-    "boot/plan.c": '#include "boot/plan.h"\n#include "kernel/lib/panic.h"\nvoid plan(void) { panic("plan"); }\n',
-    "tasks/thread.h": '#include "boot/plan.h"\n',
-    "kernel/fs/file.h": '#include "tasks/thread.h"\n#include "kernel/main.h"\n',
+    "boot/plan/plan.h": '#include <stdint.h>\n#include "kernel/abi/errno.h"\n',
+    "boot/plan/plan.c": '#include "boot/plan/plan.h"\n#include "kernel/lib/panic.h"\nvoid plan(void) { panic("plan"); }\n',
+    "tasks/thread/thread.h": '#include "boot/plan/plan.h"\n',
+    "kernel/file/file.h": '#include "tasks/thread/thread.h"\n#include "kernel/main.h"\n',
     "kernel/main.h": "\n",
     "kernel/panic.c": '#include "kernel/lib/panic.h"\nvoid panic(const char *text) { (void)text; }\n',
     "libc/kettle.h": '#include <errno.h>\n#include "kernel/abi/errno.h"\n',
     "userland/tour.c": '#include <stdio.h>\n#include "libc/kettle.h"\n',
-    "tests/boot/plan_test.c": '#include "kernel/main.h"\n#include "test.h"\n#include <stdio.h>\n',
+    "tests/boot/plan/plan_test.c": '#include "kernel/main.h"\n#include "test.h"\n#include <stdio.h>\n',
 }
 
 
@@ -63,8 +63,8 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(self.run_tool(), [])
 
     def test_upward(self):
-        self.write("boot/up.c", '#include <stdint.h>\n\n# include "tasks/thread.h"\n')
-        self.expect(self.run_tool(), 'boot/up.c:3: "tasks/thread.h" goes up, from boot to tasks')
+        self.write("boot/up.c", '#include <stdint.h>\n\n# include "tasks/thread/thread.h"\n')
+        self.expect(self.run_tool(), 'boot/up.c:3: "tasks/thread/thread.h" goes up, from boot to tasks')
 
     def test_every_pair_of_layers(self):
         order = ["kernel/abi", "kernel/lib", "boot", "msg", "mm", "tasks", "kernel"]
@@ -77,12 +77,12 @@ class CheckLayers(unittest.TestCase):
             (self.root / layer / "probe.h").unlink()
 
     def test_assembly_and_tables(self):
-        self.write("kernel/arch/x86_64/entry.S", '#include "boot/plan.h"\n')
+        self.write("kernel/arch/x86_64/entry.S", '#include "boot/plan/plan.h"\n')
         self.write("msg/messages.def", '#include "kernel/main.h"\n')
         self.expect(self.run_tool(), "kernel/arch/x86_64/entry.S:1:", "msg/messages.def:1:")
 
     def test_comments_do_not_count(self):
-        self.write("boot/fine.c", '/* as in\n#include "tasks/thread.h"\n*/\n// #include "kernel/main.h"\n')
+        self.write("boot/fine.c", '/* as in\n#include "tasks/thread/thread.h"\n*/\n// #include "kernel/main.h"\n')
         self.assertEqual(self.run_tool(), [])
 
     def test_line_behind_comment(self):
@@ -95,7 +95,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_user_side(self):
         self.write("libc/wrong.c", '#include "kernel/main.h"\n')
-        self.write("userland/wrong.c", '#include "boot/plan.h"\n')
+        self.write("userland/wrong.c", '#include "boot/plan/plan.h"\n')
         self.expect(self.run_tool(), "libc/wrong.c:1:", "userland/wrong.c:1:")
 
     def test_path_from_root(self):
@@ -105,24 +105,24 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(self.run_tool("--include", str(self.root / "generated")), [])
 
     def test_symbol_upward(self):
-        self.write("tasks/thread.c", "void thread_run(void) {}\n")
+        self.write("tasks/thread/thread.c", "void thread_run(void) {}\n")
         self.write("mm/sly.c", "void thread_run(void);\nvoid sly(void)\n{\n    thread_run();\n}\n")
-        self.build("tasks/thread.c", "mm/sly.c")
+        self.build("tasks/thread/thread.c", "mm/sly.c")
         self.assertEqual(self.run_tool(), [])
         objects = str(self.root / "objects")
-        self.expect(self.run_tool("--objects", objects), "mm/sly.c:1: thread_run goes up, from mm to tasks/thread.c")
+        self.expect(self.run_tool("--objects", objects), "mm/sly.c:1: thread_run goes up, from mm to tasks/thread/thread.c")
         self.write("mm/sly.c", (self.root / "mm/sly.c").read_text() + "/* layers: may use other, thread_run: a test */\n")
         self.assertEqual(self.run_tool("--objects", objects), [])
 
     def test_symbol_of_own_interface(self):
-        self.build("boot/plan.c", "kernel/panic.c")
+        self.build("boot/plan/plan.c", "kernel/panic.c")
         self.assertEqual(self.run_tool("--objects", str(self.root / "objects")), [])
 
     def test_symbol_declared_too_high(self):
-        self.write("tasks/thread.c", "void thread_run(void) {}\n")
-        self.write("tasks/thread.h", "void thread_run(void);\n")
+        self.write("tasks/thread/thread.c", "void thread_run(void) {}\n")
+        self.write("tasks/thread/thread.h", "void thread_run(void);\n")
         self.write("mm/sly.c", "void thread_run(void);\nvoid sly(void) { thread_run(); }\n")
-        self.build("tasks/thread.c", "mm/sly.c")
+        self.build("tasks/thread/thread.c", "mm/sly.c")
         self.expect(self.run_tool("--objects", str(self.root / "objects")), "mm/sly.c:1:")
 
     def test_nothing_to_check(self):

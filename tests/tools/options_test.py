@@ -1,4 +1,4 @@
-"""docs/options.md and boot/options.def have the boot options that the kernel looks for, and no others."""
+"""docs/options.md and boot/options/options.def have the boot options that the kernel looks for, and no others."""
 
 import re
 
@@ -11,7 +11,7 @@ CONTROL = r"names\[\] = \{([^}]*)\}"  # msg/control.c: those of the channel itse
 
 
 def known() -> list[str]:
-    return re.findall(r"^OPTION\((\w+)\)$", (ROOT / "boot/options.def").read_text(), re.M)
+    return re.findall(r"^OPTION\((\w+)\)$", (ROOT / "boot/options/options.def").read_text(), re.M)
 
 
 def test_the_page_has_each_option_once():

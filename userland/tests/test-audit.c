@@ -1,5 +1,5 @@
 /* test-audit: the audit finds nothing wrong with memory that is used in every way on all kernels, and finds each thing
- * that a kernel tells wrong (option audit= of the kernel, mm/audit.md).
+ * that a kernel tells wrong (option audit= of the kernel, mm/audit/audit.md).
  *
  *     test-audit                        the tests
  *     test-audit under PROGRAM ARGS...  runs PROGRAM and audits it and the machine all the while, and the machine at

@@ -1,4 +1,4 @@
-/* test-known: kernels remember which file a descriptor of a process at home elsewhere is (kernel/fs/known.h). Threads
+/* test-known: kernels remember which file a descriptor of a process at home elsewhere is (kernel/file/known.h). Threads
  * on all kernels use one descriptor while others make it another file, close it, set limits and locks; what they find
  * is never older than what was there when they began. */
 #include <errno.h>

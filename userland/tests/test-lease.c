@@ -1,5 +1,5 @@
-/* test-lease: mappings that a kernel makes, changes and fills by itself (mm/lease.md), and others who want something of
- * them. Where there is one kernel, and on a Linux, the same checks hold. */
+/* test-lease: mappings that a kernel makes, changes and fills by itself (mm/lease/lease.md), and others who want
+ * something of them. Where there is one kernel, and on a Linux, the same checks hold. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* test-lent: reads and writes of sizes around those at which data are lent instead of sent (kernel/fs/files.md), by
+/* test-lent: reads and writes of sizes around those at which data are lent instead of sent (kernel/file/files.md), by
  * threads that are on other kernels than the process's home, and it on another than the file. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* test-pi: locks that lend their owner the priority of who waits for them (FUTEX_LOCK_PI, tasks/pi.md): over kernels,
- * along chains, for threads that move, give up, die, or get another priority while they wait. The same tests run on
- * Linux, on one kernel.
+/* test-pi: locks that lend their owner the priority of who waits for them (FUTEX_LOCK_PI, tasks/futex/pi/pi.md): over
+ * kernels, along chains, for threads that move, give up, die, or get another priority while they wait. The same tests
+ * run on Linux, on one kernel.
  *
  * Actors are threads that do what they are told, one thing after the other. What a thread runs with is told by
  * /proc/self/task/TID/stat: 20 for nice 0, -1 - P for real priority P.

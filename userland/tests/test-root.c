@@ -1,5 +1,5 @@
 /* test-root: chroot(2) in processes that share their root: threads on all kernels, and processes made with CLONE_FS
- * (kernel/fs/root.md). A Linux program but for where it runs.
+ * (kernel/file/root.md). A Linux program but for where it runs.
  *
  * Folders named `a` lie in each other. The file `level` of each has as many bytes as there are folders around it, so
  * its length says which folder the root is. */

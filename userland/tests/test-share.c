@@ -1,5 +1,6 @@
-/* test-share FOLDER: files of a shared folder of the host (kernel/fs/share.md), used from every kernel. FOLDER may be
- * any that can be written, on Linux too: what is said of shares alone is looked at where statfs says that it is one.
+/* test-share FOLDER: files of a shared folder of the host (kernel/fs/share/share.md), used from every kernel. FOLDER
+ * may be any that can be written, on Linux too: what is said of shares alone is looked at where statfs says that it is
+ * one.
  *
  * Other words are for the host's side of the test: "copy FROM TO" copies bytes from one kernel to the next, "count
  * FOLDER" prints how many names it has, "names FOLDER" prints them, each with its NUL, "meet FOLDER" exchanges words

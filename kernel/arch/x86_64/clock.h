@@ -2,7 +2,7 @@
  *
  * The rate is measured once, by instance 0 against the 8254 timer, and handed to the others. CPUs compare their
  * counters when they start, and whenever a thread moves; if they differ, programs have to ask the kernel for the time,
- * which keeps what it has told in a word that all instances share. See kernel/time.md. */
+ * which keeps what it has told in a word that all instances share. See kernel/vdso/time.md. */
 #ifndef KERNEL_ARCH_CLOCK_H
 #define KERNEL_ARCH_CLOCK_H
 

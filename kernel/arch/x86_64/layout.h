@@ -23,7 +23,8 @@
 
 #define USER_END 0x00007ffffffff000 /* first address a program cannot map */
 
-/* What every program has at its end: a page of facts about time, and a page of code that reads them: kernel/vdso.h. */
+/* What every program has at its end: a page of facts about time, and a page of code that reads them:
+ * kernel/vdso/pages.h. */
 #define VDSO_SIZE 0x1000
 #define VDSO_BASE (USER_END - VDSO_SIZE)
 #define VVAR_BASE (VDSO_BASE - 0x1000)

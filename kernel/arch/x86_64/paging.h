@@ -6,7 +6,7 @@
  *
  * 512 entries that name 512 frames in order can be shown to the hardware as one large page (paging_make_large). Their
  * table is kept aside and stays what counts: who may change an entry gets it through the functions below, which first
- * put the table back. Both sizes translate alike, so that needs no flush. mm/huge.md. */
+ * put the table back. Both sizes translate alike, so that needs no flush. mm/fault/huge.md. */
 #ifndef KERNEL_ARCH_PAGING_H
 #define KERNEL_ARCH_PAGING_H
 

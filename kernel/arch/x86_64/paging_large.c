@@ -1,4 +1,4 @@
-/* Large pages whose 4 KiB table is kept aside. See paging.h and mm/huge.md.
+/* Large pages whose 4 KiB table is kept aside. See paging.h and mm/fault/huge.md.
  *
  * What is kept aside hangs in a tree of the same form as the page tables, which the hardware never sees: where they
  * have a large entry, it has the physical address of the table. So no entry needs room for it, and there is no search.

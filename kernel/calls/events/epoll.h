@@ -1,0 +1,13 @@
+/* What restart_syscall(2) goes on with. */
+#ifndef KERNEL_CALLS_EVENTS_EPOLL_H
+#define KERNEL_CALLS_EVENTS_EPOLL_H
+
+#include <stdint.h>
+
+struct call;
+
+/* RESTART_EPOLL: the arguments are still those of the call; context.restart_argument are deadline, and 1 if it has a
+ * signal mask. */
+int64_t epoll_wait_again(struct call *c);
+
+#endif

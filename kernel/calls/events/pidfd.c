@@ -1,0 +1,110 @@
+/* pidfd_open(2), pidfd_send_signal(2), pidfd_getfd(2), and what clone does for CLONE_PIDFD. */
+#include "kernel/calls/events/pidfd.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/calls/calls.h"
+#include "kernel/calls/events/anonymous.h"
+#include "kernel/calls/files/files.h"
+#include "kernel/calls/process/signals.h"
+#include "kernel/file/copy.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/space/space.h"
+#include "tasks/process/process.h"
+#include "tasks/signal/signal.h"
+#include "tasks/thread/credentials.h"
+#include "tasks/thread/thread.h"
+
+int64_t pidfd_find(int64_t fd, struct pidfd_facts *out)
+{
+    struct file_answer answer;
+    int64_t result = anonymous_call(fd, SPECIAL_PROCESS, 0, NULL, 0, out, sizeof(*out), &answer);
+
+    return result == sizeof(*out) ? 0 : result == -ENOMEM ? -ENOMEM : -EBADF;
+}
+
+int64_t call_pidfd_open(struct call *c)
+{
+    uint32_t id = (uint32_t)c->a[0], flags = (uint32_t)c->a[1];
+    struct file_place place;
+    int64_t error;
+
+    if ((flags & ~OPEN_NONBLOCK) != 0 || (int32_t)id <= 0)
+        return -EINVAL;
+    if (process_home(id) >= instance.kernels)
+        return -ESRCH;
+    error = anonymous_make_at(process_home(id), ANONYMOUS_PROCESS, flags, &id, sizeof(id), &place);
+    if (error != 0)
+        return error == -EAGAIN ? -ESRCH : error; /* a kernel that does not run has no processes */
+    return files_install(&place, DESCRIPTOR_CLOEXEC);
+}
+
+int64_t call_pidfd_send_signal(struct call *c)
+{
+    struct signal_info info = {.signal = 0};
+    struct pidfd_facts facts;
+    struct file_answer answer;
+    int64_t error;
+
+    if ((uint32_t)c->a[3] != 0)
+        return -EINVAL;
+    error = pidfd_find((int32_t)c->a[0], &facts);
+    if (error == 0 && c->a[2] != 0)
+        error = signal_read_info(c->a[2], c->a[1], facts.process, true, &info);
+    else if (error == 0)
+        info = signal_user_info(c->a[1], SI_USER);
+    if (error == 0 && (uint32_t)c->a[1] > SIGNALS)
+        error = -EINVAL;
+    if (error == 0 && facts.gone != 0)
+        error = -ESRCH;
+    if (error == 0)
+        error = credentials_may_signal(facts.process, info.signal);
+    if (error == 0)
+        error = anonymous_call((int32_t)c->a[0], SPECIAL_PROCESS_SIGNAL, 0, &info, sizeof(info), NULL, 0, &answer);
+    return error == -ENXIO ? -ESRCH : error;
+}
+
+int64_t call_pidfd_getfd(struct call *c)
+{
+    const struct thread *self = thread_current();
+    const struct credentials *own = &self->context.credentials;
+    struct pidfd_asker asker = {(int32_t)c->a[1], own->uid, own->gid, credentials_root(own) ? 1 : 0};
+    struct file_place place;
+    struct pidfd_facts facts;
+    struct file_answer answer;
+    int64_t result;
+
+    if ((uint32_t)c->a[2] != 0)
+        return -EINVAL;
+    result = pidfd_find((int32_t)c->a[0], &facts);
+    if (result != 0)
+        return result;
+    if (facts.process == self->group->id && facts.gone == 0)
+        asker.any = 1;
+    result = anonymous_call((int32_t)c->a[0], SPECIAL_PROCESS_FILE, 0, &asker, sizeof(asker), &place, sizeof(place),
+                            &answer);
+    if (result != sizeof(place))
+        return result == -ENXIO ? -ESRCH : result < 0 ? result : -EBADF;
+    result = file_share_at(&place);
+    return result != 0 ? result : files_install(&place, DESCRIPTOR_CLOEXEC);
+}
+
+int pidfd_open_child(struct group *child, uint64_t address)
+{
+    struct file *file = pidfd_create_for(0, child);
+    struct file_place place = {.kernel = instance.kernel};
+    int64_t fd;
+    int32_t number;
+
+    if (file == NULL)
+        return -ENOMEM;
+    place.id = file->id;
+    fd = files_install(&place, DESCRIPTOR_CLOEXEC);
+    if (fd < 0)
+        return (int)fd;
+    number = (int32_t)fd;
+    if (user_write(address, &number, sizeof(number)) == 0)
+        return 0;
+    files_simple(FILE_CLOSE, fd, 0, 1);
+    return -EFAULT;
+}

@@ -1,0 +1,54 @@
+/* Counts a read or a write of the calling thread, as Linux does: whatever came of it, once it had a descriptor and
+ * memory that may be meant. */
+#ifndef KERNEL_CALLS_FILES_COUNT_H
+#define KERNEL_CALLS_FILES_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/errno.h"
+#include "tasks/thread/thread.h"
+
+/* It did not get so far, or goes on later and is counted then. */
+static inline bool count_not(int64_t result)
+{
+    if (result >= 0)
+        return false;
+    if (result == -ERESTARTSYS)
+        return (thread_current()->due & THREAD_DUE_SIGNAL) == 0; /* a move, of which the program sees nothing */
+    return result == -EBADF || result == -EFAULT || result == -EINVAL || result == -ESPIPE ||
+           result == -ERESTART_RESTARTBLOCK;
+}
+
+/* RESULT of a call that moves bytes by a vector is counted in any case. */
+static inline int64_t count_read_any(int64_t result)
+{
+    struct account_io *io = &thread_current()->account.io;
+
+    io->reads++;
+    if (result > 0)
+        io->read_bytes += (uint64_t)result;
+    return result;
+}
+
+static inline int64_t count_write_any(int64_t result)
+{
+    struct account_io *io = &thread_current()->account.io;
+
+    io->writes++;
+    if (result > 0)
+        io->write_bytes += (uint64_t)result;
+    return result;
+}
+
+static inline int64_t count_read(int64_t result)
+{
+    return count_not(result) ? result : count_read_any(result);
+}
+
+static inline int64_t count_write(int64_t result)
+{
+    return count_not(result) ? result : count_write_any(result);
+}
+
+#endif

@@ -1,0 +1,466 @@
+/* System calls that move data through descriptors. Operations never wait (kernel/file/remote.h); here the calling
+ * thread does, for the file's events, when nothing was moved yet, and a signal or a move may end that wait. */
+#include "kernel/calls/files/files.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/calls/calls.h"
+#include "kernel/calls/events/anonymous.h"
+#include "kernel/calls/files/count.h"
+#include "kernel/calls/files/live.h"
+#include "kernel/calls/files/partly.h"
+#include "kernel/calls/files/spans.h"
+#include "kernel/file/limit.h"
+#include "kernel/file/table.h"
+#include "kernel/fs/node/map.h"
+#include "kernel/ipc/pipe/pipe.h"
+#include "kernel/lib/string.h"
+#include "kernel/tty/job.h"
+#include "kernel/tty/tty.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "tasks/process/group.h"
+#include "tasks/signal/signal.h"
+#include "tasks/thread/thread.h"
+
+#define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one read or write */
+#define SMALL 256u                 /* bytes that are moved by way of the stack */
+#define TENTH 100000000ull         /* ns */
+#define RWF_HIPRI 1u
+#define RWF_DSYNC 2u
+#define RWF_SYNC 4u
+#define RWF_APPEND 16u
+
+int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra)
+{
+    struct file_request request = {.operation = operation, .fd = (int32_t)fd, .argument = argument, .extra = extra};
+    struct file_answer answer;
+
+    return file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
+}
+
+int64_t files_error(int64_t fd, int64_t error)
+{
+    int64_t flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
+
+    return flags < 0 ? flags : error;
+}
+
+int64_t files_wait(const struct file_answer *answer, const char *why)
+{
+    uint64_t tenths = answer->flags >> FILE_SECONDS_SHIFT;
+    uint64_t deadline = tenths != 0 ? clock_now() + tenths * TENTH : 0;
+    int64_t result = watch_wait_at(answer->kernel, WATCH_FILE, answer->id, answer->seen, why, deadline);
+
+    return result == -ETIMEDOUT ? 1 : result;
+}
+
+bool files_interrupted(void)
+{
+    const struct thread *thread = thread_current();
+
+    return (thread->due & THREAD_DUE_INTERRUPTS) != 0 || thread_dying(thread);
+}
+
+/* Reads a file in memory of this kernel without another copy, as far as there is room. False: FD is none. */
+static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *result)
+{
+    struct file *file = file_near(thread_current()->group, fd);
+    bool done = file != NULL && file->kind->seekable && (file->flags & (OPEN_ACCESS | OPEN_PATH)) == 0;
+    const struct spans begin = *spans;
+    uint64_t offset = (uint64_t)at;
+    const void *from;
+
+    while (done) {
+        *spans = begin;
+        *result = file_peek(file, spans->total, at, &offset, &from);
+        *result = spans_move_some(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true);
+        if (at >= 0 || *result <= 0 || file_advance(file, offset, (uint64_t)*result))
+            break; /* else somebody else has read, or sought, meanwhile */
+    }
+    if (file != NULL)
+        file_unpin(file);
+    return done;
+}
+
+static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
+{
+    struct file_request request = {
+        .operation = at < 0 ? FILE_READ : FILE_READ_AT, .fd = (int32_t)fd, .group = job_group()};
+    struct group *group = thread_current()->group;
+    struct file_answer answer;
+    uint64_t done = 0;
+    int64_t count, given;
+
+    for (;;) {
+        uint64_t part = spans->total - done < size ? spans->total - done : size;
+        uint64_t good = spans_reach(spans, part); /* before bytes are taken that nobody would get */
+
+        request.argument = at < 0 ? (int64_t)part : at + (int64_t)done;
+        if (__builtin_expect(good == part, 1))
+            count = file_call(group, &request, NULL, 0, buffer, part, &answer);
+        else
+            count = partly_read(&request, &part, good, buffer, done == 0, &answer);
+        if (live_is(count, &answer))
+            count = live_memory(fd, &answer, at < 0 ? -1 : request.argument, buffer, part, false);
+        if (count == -TTY_WHO) {
+            count = job_check(&request, &answer, SIGTTIN);
+            if (count == 0)
+                continue;
+        }
+        if (count == -EAGAIN && (answer.flags & FILE_SIGNALS) != 0)
+            count = signalfd_take(answer.seen, (answer.flags & FILE_MAY_WAIT) != 0, buffer, part);
+        if (count == -EAGAIN && (answer.flags & (FILE_MAY_WAIT | FILE_SIGNALS)) == FILE_MAY_WAIT && done == 0) {
+            count = files_wait(&answer, "input of a file");
+            if (count == 0) {
+                request.extra = 0; /* a time that was over was that of bytes which are gone */
+                continue;
+            }
+            if (count == 1 && (answer.flags & FILE_TIMED) != 0)
+                return -EAGAIN;
+            if (count == 1) { /* a terminal gives what there is then */
+                request.extra = TTY_LATE;
+                continue;
+            }
+            return count;
+        }
+        if (count < 0)
+            return done > 0 ? (int64_t)done : count;
+        if ((uint64_t)count > part)
+            return -EPROTO;
+        given = spans_move_some(spans, buffer, (uint64_t)count, true);
+        done += given > 0 ? (uint64_t)given : 0;
+        if (given < count)
+            return done > 0 ? (int64_t)done : -EFAULT;
+        if (done == spans->total || (uint64_t)count < part || (answer.flags & FILE_READ_ON) == 0)
+            return (int64_t)done;
+    }
+}
+
+static bool is_socket(int64_t fd)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_facts facts;
+    struct file_answer answer;
+
+    return file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts), &answer) >= 0 &&
+           (facts.mode & FILE_TYPE_MASK) == FILE_SOCKET;
+}
+
+void files_signal_broken_pipe(void)
+{
+    struct thread *thread = thread_current();
+    struct signal_info info = {
+        .signal = SIGPIPE, .code = SI_USER, .pid = thread->group->id, .uid = thread->context.credentials.uid};
+
+    spin_lock(&thread->group->lock);
+    signal_send_thread_locked(thread, &info);
+    spin_unlock(&thread->group->lock);
+}
+
+static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
+{
+    struct file_request request = {.operation = at < 0 ? FILE_WRITE : FILE_WRITE_AT,
+                                   .fd = (int32_t)fd,
+                                   .group = job_group(),
+                                   .extra = (spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0) | spans->extra};
+    struct group *group = thread_current()->group;
+    uint64_t done = 0, begin = 0, end = 0; /* of the whole: moved; what is in the buffer, to what is not */
+    struct file_answer answer;
+    int64_t count;
+
+    do {
+        if (begin == end) {
+            uint64_t part = spans->total - done < size ? spans->total - done : size;
+
+            count = spans_move_some(spans, buffer, part, false);
+            if (__builtin_expect((uint64_t)count != part, 0)) {
+                count = done > 0 && count <= 0 ? 0
+                                               : partly_write(fd, at, buffer, part, count > 0 ? (uint64_t)count : 0);
+                if (count <= 0)
+                    return done > 0 ? (int64_t)done : count;
+                if ((uint64_t)count < part)
+                    spans->total = done + (uint64_t)count;
+            }
+            begin = 0;
+            end = (uint64_t)count;
+        }
+        request.argument = at < 0 ? 0 : at + (int64_t)done;
+        count = file_call(group, &request, buffer + begin, end - begin, NULL, 0, &answer);
+        if (live_is(count, &answer)) {
+            count = live_memory(fd, &answer, at < 0 ? -1 : request.argument, buffer + begin, end - begin, true);
+            if (count == 0) /* there is no such memory any more, and will be none */
+                return (int64_t)done;
+        }
+        if (count == -TTY_WHO) {
+            count = job_check(&request, &answer, SIGTTOU);
+            if (count == 0)
+                continue;
+        }
+        if (count == -EAGAIN && (answer.flags & FILE_MAY_WAIT) != 0) {
+            count = files_wait(&answer, "room in a file");
+            if (count == 0)
+                continue;
+            if (count == 1)
+                count = -EAGAIN;
+        }
+        if (count == -EPIPE && (done == 0 || !is_socket(fd))) /* a socket says first how much has gone */
+            files_signal_broken_pipe();
+        if (done == 0)
+            file_limit_tell(count, &answer);
+        if (count < 0)
+            return done > 0 ? (int64_t)done : count;
+        done += (uint64_t)count;
+        begin += (uint64_t)count;
+    } while (done < spans->total);
+    return (int64_t)done;
+}
+
+static int64_t transfer(int64_t fd, struct spans *spans, int64_t at, bool reading)
+{
+    uint64_t small[SMALL / 8];
+    uint64_t size;
+    uint8_t *memory;
+    int64_t result;
+
+    for (uint32_t i = 0; i < spans->count; i++) {
+        if (!user_range(spans->list[i].address, spans->list[i].size))
+            return files_error(fd, -EFAULT);
+    }
+    if (spans->total > TRANSFER_MAX)
+        spans->total = TRANSFER_MAX;
+    if (reading && read_near(fd, spans, at, &result))
+        return result;
+    size = spans->total < FILE_CHUNK ? spans->total : FILE_CHUNK;
+    memory = size <= SMALL ? (uint8_t *)small : heap_alloc_unset(size);
+    if (memory == NULL)
+        return -ENOMEM;
+    result = (reading ? read_loop : write_loop)(fd, spans, at, memory, size);
+    if (size > SMALL)
+        heap_free(memory, size);
+    return result;
+}
+
+/* SPAN, of a page at most and not empty, can be written. */
+static bool has_room(const struct span *span)
+{
+    uint64_t last = span->address + span->size - 1;
+
+    return user_probe((uint8_t *)span->address) == 0 &&
+           (span->address / PAGE_SIZE == last / PAGE_SIZE || user_probe((uint8_t *)last) == 0);
+}
+
+/* The short way of a small read or write, for when descriptor and file are here and it need not wait. False: nothing
+ * was done. */
+static bool transfer_near(int64_t fd, const struct span *span, bool reading, int64_t *result)
+{
+    struct file *file = file_near(thread_current()->group, fd);
+    uint64_t small[SMALL / 8];
+    bool done = file != NULL && file->kind->whole && (file->flags & OPEN_PATH) == 0 &&
+                (file->flags & OPEN_ACCESS) != (reading ? 1u : 0u) && user_range(span->address, span->size);
+
+    if (done && reading)
+        done = has_room(span);
+    if (done && reading) {
+        *result = file->kind->read(file, small, span->size);
+        if (*result > 0 && user_write(span->address, small, (uint64_t)*result) != 0)
+            *result = -EFAULT;
+    } else if (done) {
+        done = user_read(small, span->address, span->size) == 0;
+        *result = done ? file->kind->write(file, small, span->size, FILE_WHOLE) : 0;
+    }
+    if (file != NULL)
+        file_unpin(file);
+    return done && *result != -EAGAIN && *result != -EPIPE && *result != -FILE_WHO;
+}
+
+static int64_t transfer_one(const struct call *c, int64_t at, bool reading)
+{
+    struct span span = {c->a[1], c->a[2]};
+    struct spans spans = {.list = &span, .count = 1, .total = span.size};
+    int64_t result;
+
+    if (span.size - 1 < SMALL && at < 0 && transfer_near((int32_t)c->a[0], &span, reading, &result))
+        return result;
+    return transfer((int32_t)c->a[0], &spans, at, reading);
+}
+
+/* A write of which DONE bytes have gone, and the rest was interrupted by what the program does not see, a move or a
+ * freeze, goes on afterwards: without a signal a write to a pipe is never short. */
+static int64_t write_on(uint64_t done)
+{
+    struct thread *thread = thread_current();
+
+    if ((thread->due & THREAD_DUE_SIGNAL) != 0 || (thread->due & THREAD_DUE_INTERRUPTS) == 0)
+        return (int64_t)done;
+    thread->context.restart_function = RESTART_WRITE;
+    thread->context.restart_argument[0] = done;
+    return -ERESTART_RESTARTBLOCK;
+}
+
+int64_t files_write_again(struct call *c)
+{
+    uint64_t done = thread_current()->context.restart_argument[0];
+    struct span span = {c->a[1] + done, c->a[2] - done};
+    struct spans spans = {.list = &span, .count = 1, .total = span.size};
+    int64_t more = transfer((int32_t)c->a[0], &spans, -1, false);
+
+    if (more < 0 && more != -ERESTARTSYS)
+        return count_write((int64_t)done);
+    done += more > 0 ? (uint64_t)more : 0;
+    return count_write(done < c->a[2] ? write_on(done) : (int64_t)done);
+}
+
+int64_t call_read(struct call *c)
+{
+    return count_read(transfer_one(c, -1, true));
+}
+
+int64_t call_write(struct call *c)
+{
+    int64_t done = transfer_one(c, -1, false);
+
+    return count_write(done > 0 && (uint64_t)done < c->a[2] ? write_on((uint64_t)done) : done);
+}
+
+int64_t call_pread64(struct call *c)
+{
+    return (int64_t)c->a[3] < 0 ? -EINVAL : count_read(transfer_one(c, (int64_t)c->a[3], true));
+}
+
+int64_t call_pwrite64(struct call *c)
+{
+    return (int64_t)c->a[3] < 0 ? -EINVAL : count_write(transfer_one(c, (int64_t)c->a[3], false));
+}
+
+static int64_t do_vector(const struct call *c, int64_t at, uint32_t extra, bool reading)
+{
+    int64_t fd = (int32_t)c->a[0];
+    struct spans spans;
+    int64_t result;
+
+    if (c->a[2] == 0)
+        return files_error(fd, 0);
+    result = spans_take(&spans, c->a[1], c->a[2]);
+    if (result != 0)
+        return result == -ENOMEM ? result : files_error(fd, result);
+    spans.extra = extra;
+    result = transfer(fd, &spans, at, reading);
+    spans_free(&spans);
+    return result;
+}
+
+static int64_t transfer_vector(const struct call *c, int64_t at, uint32_t extra, bool reading)
+{
+    int64_t result = do_vector(c, at, extra, reading);
+
+    return reading ? count_read_any(result) : count_write_any(result);
+}
+
+int64_t call_readv(struct call *c)
+{
+    return transfer_vector(c, -1, 0, true);
+}
+
+int64_t call_writev(struct call *c)
+{
+    return transfer_vector(c, -1, 0, false);
+}
+
+static int64_t transfer_vector_at(const struct call *c, bool reading)
+{
+    return (int64_t)c->a[3] < 0 ? -EINVAL : transfer_vector(c, (int64_t)c->a[3], 0, reading);
+}
+
+int64_t call_preadv(struct call *c)
+{
+    return transfer_vector_at(c, true);
+}
+
+int64_t call_pwritev(struct call *c)
+{
+    return transfer_vector_at(c, false);
+}
+
+/* Place -1: the file's offset. */
+static int64_t transfer_vector_flags(const struct call *c, bool reading)
+{
+    uint32_t flags = (uint32_t)c->a[5];
+    int64_t at = (int64_t)c->a[3];
+
+    if (at < -1)
+        return -EINVAL;
+    if ((flags & ~(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | (reading ? 0 : RWF_APPEND))) != 0)
+        return files_error((int32_t)c->a[0], -EOPNOTSUPP);
+    return transfer_vector(c, at, (flags & RWF_APPEND) != 0 ? FILE_APPEND : 0, reading);
+}
+
+int64_t call_preadv2(struct call *c)
+{
+    return transfer_vector_flags(c, true);
+}
+
+int64_t call_pwritev2(struct call *c)
+{
+    return transfer_vector_flags(c, false);
+}
+
+int64_t files_install(const struct file_place *place, uint32_t flags)
+{
+    int64_t result = files_simple(FILE_INSTALL, flags, (int64_t)place->id, place->kernel);
+
+    if (result != -ENOSPC)
+        return result;
+    file_drop(place->kernel, place->id);
+    return -ENOMEM;
+}
+
+void files_settle(const struct file_answer *answer)
+{
+    if ((answer->flags & FILE_SETTLES) != 0)
+        node_settle(answer->kernel, answer->seen);
+}
+
+bool files_same(int64_t one, int64_t other)
+{
+    struct file_request request = {.operation = FILE_STAT};
+    int64_t fds[2] = {one, other};
+    struct file_facts facts[2];
+    struct file_answer answer;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        request.fd = (int32_t)fds[i];
+        if (file_call(thread_current()->group, &request, NULL, 0, &facts[i], sizeof(facts[i]), &answer) < 0)
+            return false;
+    }
+    return facts[0].inode == facts[1].inode && facts[0].device == facts[1].device;
+}
+
+int64_t call_lseek(struct call *c)
+{
+    return files_simple(FILE_SEEK, (int32_t)c->a[0], (int64_t)c->a[1], (uint32_t)c->a[2]);
+}
+
+int64_t call_getdents64(struct call *c)
+{
+    int64_t fd = (int32_t)c->a[0];
+    uint64_t size = (uint32_t)c->a[2] < FILE_CHUNK ? (uint32_t)c->a[2] : FILE_CHUNK;
+    struct file_request request = {.operation = FILE_ENTRIES, .fd = (int32_t)fd, .argument = (int64_t)size};
+    struct file_answer answer;
+    uint8_t *buffer;
+    int64_t result;
+
+    if (!user_range(c->a[1], size))
+        return files_error(fd, -EFAULT);
+    buffer = heap_alloc(size + 1);
+    if (buffer == NULL)
+        return -ENOMEM;
+    result = file_call(thread_current()->group, &request, NULL, 0, buffer, size, &answer);
+    if (live_is(result, &answer))
+        result = live_entries(fd, &answer, buffer, size);
+    if (result > 0 && user_write(c->a[1], buffer, (uint64_t)result) != 0)
+        result = -EFAULT;
+    heap_free(buffer, size + 1);
+    return result;
+}

@@ -1,0 +1,130 @@
+/* System calls that lock files: flock, and fcntl's locks of processes and of open files. */
+#include "kernel/fs/node/lock.h"
+#include "kernel/abi/errno.h"
+#include "kernel/calls/calls.h"
+#include "kernel/calls/files/files.h"
+#include "kernel/file/table_share.h"
+#include "kernel/fs/node/range_lock.h"
+#include "kernel/instance/instance.h"
+#include "mm/space/space.h"
+#include "tasks/process/group.h"
+#include "tasks/process/process.h"
+#include "tasks/thread/thread.h"
+
+#define LOCK_SH 1u
+#define LOCK_EX 2u
+#define LOCK_NB 4u
+#define LOCK_UN 8u
+
+struct flock { /* Linux's on x86-64 */
+    int16_t type, whence;
+    int32_t pad;
+    int64_t start, length;
+    int32_t process;
+    int32_t pad_behind;
+};
+
+bool files_alone(void)
+{
+    struct group *group = thread_current()->group;
+    bool alone;
+
+    if (group->home != instance.kernel || file_table_is_shared(group->files))
+        return false;
+    spin_lock(&group->lock);
+    alone = group->process->live == 1;
+    spin_unlock(&group->lock);
+    return alone;
+}
+
+/* LOCK was set by way of FD, which was that of ANSWER. When it is not any more, whoever closed it may have been too
+ * early to take the lock away. */
+static int64_t keep(int64_t fd, const struct file_lock *lock, const struct file_answer *answer)
+{
+    struct file_request locate = {.operation = FILE_LOCATE}, unlock = {.operation = FILE_LOCK, .extra = LOCK_SET};
+    struct file_place place = {.id = 0}, of_lock = {.id = answer->id, .kernel = answer->kernel};
+    struct file_lock none = *lock;
+    int32_t descriptor = (int32_t)fd;
+    struct file_answer told;
+    int64_t result = file_call(thread_current()->group, &locate, &descriptor, sizeof(descriptor), &place, sizeof(place),
+                               &told);
+
+    if (result == (int64_t)sizeof(place) && place.id == of_lock.id && place.kernel == of_lock.kernel)
+        return 0;
+    none.type = LOCK_NONE;
+    file_call_at(&of_lock, &unlock, &none, sizeof(none), &none, sizeof(none), &told);
+    return -EBADF;
+}
+
+/* Asks, and waits if HOW says so; LOCK is the answer. */
+static int64_t ask(int64_t fd, uint32_t how, struct file_lock *lock)
+{
+    struct file_request request = {.operation = FILE_LOCK, .fd = (int32_t)fd, .extra = how};
+    struct thread *thread = thread_current();
+    bool test = how == LOCK_TEST, waited = false;
+    bool keeps = !test && lock->type != LOCK_NONE && lock->kind == LOCK_PROCESS && !files_alone();
+    size_t room = test || keeps ? sizeof(*lock) : 0; /* nobody looks at what else was set */
+    struct file_lock back;
+    struct file_answer answer;
+    int64_t result;
+
+    lock->process = thread->group->id;
+    lock->task = thread->tid;
+    for (;;) {
+        result = file_call(thread->group, &request, lock, sizeof(*lock), room > 0 ? &back : NULL, room, &answer);
+        if (result != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
+            break;
+        waited = true;
+        result = files_wait(&answer, "lock of a file");
+        if (result < 0)
+            break;
+    }
+    if (waited && result != 0 && lock->kind == LOCK_PROCESS)
+        file_lock_over();
+    if (result == 0 && keeps)
+        result = keep(fd, &back, &answer);
+    if (result == 0 && test)
+        *lock = back;
+    return result;
+}
+
+int64_t files_lock(int64_t fd, uint32_t command, uint64_t address)
+{
+    bool of_file = command >= F_OFD_GETLK, test = command == F_GETLK || command == F_OFD_GETLK;
+    uint32_t how = test ? LOCK_TEST : command == F_SETLKW || command == F_OFD_SETLKW ? LOCK_SET_WAIT : LOCK_SET;
+    struct file_lock lock = {.kind = of_file ? LOCK_OPEN_FILE : LOCK_PROCESS};
+    struct flock flock;
+    int64_t result;
+
+    if (user_read(&flock, address, sizeof(flock)) != 0)
+        return files_error(fd, -EFAULT);
+    if (flock.whence < 0 || flock.type < 0 || (of_file && flock.process != 0))
+        return files_error(fd, -EINVAL);
+    lock.type = (uint32_t)flock.type;
+    lock.whence = (uint32_t)flock.whence;
+    lock.start = flock.start;
+    lock.length = flock.length;
+    result = ask(fd, how, &lock);
+    if (result != 0 || !test)
+        return result;
+    flock.type = (int16_t)lock.type;
+    if (lock.type != LOCK_NONE) {
+        flock.whence = 0;
+        flock.start = lock.start;
+        flock.length = lock.length;
+        flock.process = (int32_t)lock.process;
+    }
+    return user_write(address, &flock, sizeof(flock)) != 0 ? -EFAULT : 0;
+}
+
+int64_t call_flock(struct call *c)
+{
+    int64_t fd = (int32_t)c->a[0];
+    uint32_t how = (uint32_t)c->a[1] & ~LOCK_NB;
+    struct file_lock lock = {.kind = LOCK_WHOLE};
+
+    if (how != LOCK_SH && how != LOCK_EX && how != LOCK_UN)
+        return files_error(fd, -EINVAL);
+    lock.type = how == LOCK_SH ? LOCK_READ : how == LOCK_EX ? LOCK_WRITE : LOCK_NONE;
+    return ask(fd, ((uint32_t)c->a[1] & LOCK_NB) != 0 ? LOCK_SET : LOCK_SET_WAIT, &lock);
+}

@@ -1,0 +1,146 @@
+/* Reads and writes over memory that is partly bad. See the header. None of this is on the way of others. */
+#include "kernel/calls/files/partly.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/calls/files/files.h"
+#include "kernel/calls/files/live.h"
+#include "kernel/calls/ipc/socket.h"
+#include "kernel/file/serve/anonymous.h"
+#include "kernel/ipc/pipe/buffer.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "tasks/process/group.h"
+#include "tasks/thread/thread.h"
+
+#define DEVICE_NULL 0x103u
+#define DEVICE_ZERO 0x105u
+#define DEVICE_FULL 0x107u
+#define DEVICE_RANDOM 0x108u
+#define DEVICE_URANDOM 0x109u
+#define TERMINAL_PART 2048u /* bytes that a write to a terminal takes at once */
+
+static int64_t facts_of(int64_t fd, struct file_facts *facts)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_answer answer;
+
+    *facts = (struct file_facts){.mode = 0};
+    return file_call(thread_current()->group, &request, NULL, 0, facts, sizeof(*facts), &answer);
+}
+
+/* There is no room at all: the end of the file, an error, or -EFAULT. */
+static int64_t read_nothing(const struct file_request *request, struct file_answer *answer)
+{
+    struct file_request one = {.operation = FILE_READ_AT, .fd = request->fd, .argument = request->argument};
+    uint64_t byte;
+    int64_t result;
+
+    if (request->operation == FILE_READ)
+        one.argument = files_simple(FILE_SEEK, request->fd, 0, 1);
+    if (one.argument < 0)
+        return -EFAULT;
+    result = file_call(thread_current()->group, &one, NULL, 0, &byte, 1, answer);
+    return result > 0 || live_is(result, answer) ? -EFAULT : result;
+}
+
+static int64_t read_pipe(const struct file_request *request, uint64_t part, uint64_t good, uint8_t *buffer,
+                         struct file_answer *answer)
+{
+    struct file_request fit = {
+        .operation = FILE_OPERATE, .fd = request->fd, .extra = SPECIAL_PIPE_FIT, .argument = (int64_t)part};
+
+    return file_call(thread_current()->group, &fit, NULL, 0, buffer, good, answer);
+}
+
+static int64_t read_socket(int64_t fd, uint64_t part, uint64_t good, uint8_t *buffer, bool waits,
+                           struct file_answer *answer)
+{
+    struct socket_call call = {
+        .operation = SOCKET_RECEIVE, .flags = MESSAGE_FIT, .a = (uint32_t)good, .asked = (uint32_t)part};
+    size_t room = sizeof(struct socket_result) + good;
+    struct socket_result *result = heap_alloc_unset(room);
+    int64_t count;
+
+    if (result == NULL)
+        return -ENOMEM;
+    count = socket_do(fd, &call, sizeof(call), result, room, !waits, "input of a socket", answer);
+    answer->flags = 0; /* it has been waited for */
+    if (count == 0) {
+        count = result->size;
+        memcpy(buffer, result + 1, result->size);
+    }
+    heap_free(result, room);
+    return count;
+}
+
+int64_t partly_read(const struct file_request *request, uint64_t *part, uint64_t good, uint8_t *buffer, bool waits,
+                    struct file_answer *answer)
+{
+    struct file_request whole = *request;
+    struct file_facts facts;
+    int64_t result = facts_of(request->fd, &facts);
+    bool moves = request->operation == FILE_READ;
+
+    *answer = (struct file_answer){.flags = 0};
+    if (result < 0)
+        return result;
+    switch (facts.mode & FILE_TYPE_MASK) {
+    case FILE_REGULAR:
+        if (good == 0)
+            return read_nothing(request, answer);
+        *part = good;
+        if (moves)
+            whole.argument = (int64_t)good;
+        break;
+    case FILE_FIFO:
+        if (moves)
+            return read_pipe(request, *part, good, buffer, answer);
+        break;
+    case FILE_SOCKET:
+        if (moves)
+            return read_socket(request->fd, *part, good, buffer, waits, answer);
+        break;
+    default:
+        break;
+    }
+    result = file_call(thread_current()->group, &whole, NULL, 0, buffer, *part, answer);
+    if (result > 0 && (uint64_t)result > good && (facts.mode & FILE_TYPE_MASK) == 0)
+        result = -EFAULT; /* what an eventfd or its like has given is gone, as on Linux */
+    return result;
+}
+
+/* COUNT, or less, of the bytes that a file of FACTS takes; PART: all, whatever they are. */
+static uint64_t taken_of(const struct file_facts *facts, uint64_t part, uint64_t count)
+{
+    switch (facts->mode & FILE_TYPE_MASK) {
+    case FILE_REGULAR:
+        return count;
+    case FILE_FIFO:
+        return count - count % PIPE_PART;
+    case FILE_CHARACTER:
+        if (facts->number == DEVICE_NULL || facts->number == DEVICE_ZERO || facts->number == DEVICE_FULL)
+            return part;
+        return facts->number == DEVICE_RANDOM || facts->number == DEVICE_URANDOM ? count
+                                                                                 : count - count % TERMINAL_PART;
+    default:
+        return 0;
+    }
+}
+
+int64_t partly_write(int64_t fd, int64_t at, uint8_t *buffer, uint64_t part, uint64_t count)
+{
+    struct file_facts facts;
+    int64_t result = facts_of(fd, &facts), flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
+    uint32_t type = facts.mode & FILE_TYPE_MASK;
+
+    if (result < 0 || flags < 0)
+        return result < 0 ? result : flags;
+    if (((uint64_t)flags & OPEN_PATH) != 0 || ((uint64_t)flags & OPEN_ACCESS) == 0)
+        return -EBADF;
+    if (at >= 0 && (type == FILE_FIFO || type == FILE_SOCKET))
+        return -ESPIPE;
+    result = (int64_t)taken_of(&facts, part, count);
+    if ((uint64_t)result > count)
+        memset(buffer + count, 0, part - count); /* nobody looks at them */
+    return result > 0 ? result : -EFAULT;
+}

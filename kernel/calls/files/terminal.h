@@ -1,0 +1,11 @@
+/* ioctl(2) on terminals. */
+#ifndef KERNEL_CALLS_FILES_TERMINAL_H
+#define KERNEL_CALLS_FILES_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* COMMAND with ARGUMENT on FD, unless it is not one of terminals: false. *RESULT is the call's. */
+bool terminal_ioctl(int64_t fd, uint32_t command, uint64_t argument, int64_t *result);
+
+#endif

@@ -1,0 +1,228 @@
+/* System calls on POSIX message queues (kernel/ipc/mqueue/mqueue.h). */
+#include "kernel/ipc/mqueue/mqueue.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/calls/calls.h"
+#include "kernel/calls/events/anonymous.h"
+#include "kernel/calls/files/files.h"
+#include "kernel/fs/name/path.h"
+#include "kernel/fs/node/permission.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "tasks/process/group.h"
+#include "tasks/remote/watch.h"
+#include "tasks/thread/thread.h"
+
+#define SECOND 1000000000ull
+#define NOTIFY_SIGNAL 0u /* SIGEV_* */
+#define NOTIFY_NONE 1u
+
+struct linux_attr { /* struct mq_attr */
+    int64_t flags, count_max, size_max, count, unused[4];
+};
+
+struct linux_event { /* struct sigevent */
+    uint64_t value;
+    int32_t signal, notify;
+    uint64_t rest[6];
+};
+
+/* Asks kernel 0 for what concerns names. */
+static int64_t by_name(enum ipc_operation operation, struct ipc_call *call, uint64_t address,
+                       struct file_answer *answer)
+{
+    char *text, *memory;
+    int64_t error;
+    size_t length;
+
+    call->operation = operation;
+    call->pid = thread_current()->group->id;
+    permission_user(&thread_current()->context.credentials, &call->user);
+    text = files_path(address, &error);
+    if (text == NULL)
+        return error;
+    length = strlen(text) + 1;
+    memory = heap_alloc(sizeof(*call) + length);
+    if (memory != NULL) {
+        memcpy(memory, call, sizeof(*call));
+        memcpy(memory + sizeof(*call), text, length);
+        error = file_call_ipc(memory, sizeof(*call) + length, NULL, 0, answer);
+    } else {
+        error = -ENOMEM;
+    }
+    heap_free(memory, sizeof(*call) + length);
+    heap_free(text, PATH_MAX);
+    return error;
+}
+
+int64_t call_mq_open(struct call *c)
+{
+    struct ipc_call call = {.flags = (uint32_t)c->a[1]};
+    struct linux_attr attr;
+    struct file_answer answer;
+    int64_t error;
+
+    if ((call.flags & OPEN_CREATE) != 0 && c->a[3] != 0) {
+        if (user_read(&attr, c->a[3], sizeof(attr)) != 0)
+            return -EFAULT;
+        if (attr.count_max <= 0 || attr.size_max <= 0)
+            return -EINVAL;
+        call.a = attr.count_max;
+        call.b = attr.size_max;
+    }
+    if ((call.flags & OPEN_CREATE) != 0)
+        call.id = (int32_t)files_mode((uint32_t)c->a[2] & 0777);
+    error = by_name(IPC_QUEUE_OPEN, &call, c->a[0], &answer);
+    if (error != 0)
+        return error;
+    return files_install(&(struct file_place){.id = answer.id}, DESCRIPTOR_CLOEXEC); /* whatever the flags say */
+}
+
+int64_t call_mq_unlink(struct call *c)
+{
+    struct ipc_call call = {.flags = 0};
+    struct file_answer answer;
+
+    return by_name(IPC_QUEUE_UNLINK, &call, c->a[0], &answer);
+}
+
+/* A message that comes from now on is told as if nobody waited. */
+static void give_up(int64_t fd)
+{
+    struct mqueue_call call = {.operation = MQUEUE_GIVE_UP};
+    struct file_answer answer;
+
+    anonymous_call(fd, SPECIAL_QUEUE, 0, &call, sizeof(call), NULL, 0, &answer);
+}
+
+/* Sends, or receives, and waits until the time at user address AT, if it is one. -EBADF: FD is no queue. */
+static int64_t transfer(int64_t fd, const struct mqueue_call *call, size_t size, void *result, size_t room, uint64_t at)
+{
+    uint64_t time[2], deadline = 0;
+    struct file_answer answer;
+    int64_t value;
+
+    if (at != 0) {
+        uint64_t now = clock_epoch() + clock_now();
+
+        if (user_read(time, at, sizeof(time)) != 0)
+            return -EFAULT;
+        if ((int64_t)time[0] < 0 || time[1] >= SECOND)
+            return -EINVAL;
+        if (time[0] <= INT64_MAX / SECOND / 2) {
+            deadline = time[0] * SECOND + time[1];
+            deadline = deadline > now ? deadline - clock_epoch() : 1; /* it is over */
+        }
+    }
+    for (;;) {
+        value = anonymous_call(fd, SPECIAL_QUEUE, 0, call, size, result, room, &answer);
+        if (value == -EINVAL)
+            return -EBADF;
+        if (value != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
+            return value;
+        value = watch_wait_at(answer.kernel, WATCH_FILE, answer.id, answer.seen, "a message queue", deadline);
+        if (value < 0 && call->operation == MQUEUE_RECEIVE)
+            give_up(fd);
+        if (value < 0)
+            return value;
+    }
+}
+
+int64_t call_mq_timedsend(struct call *c)
+{
+    size_t size = c->a[2], length = sizeof(struct mqueue_call) + size;
+    struct mqueue_call *call;
+    int64_t result = 0;
+
+    if (c->a[3] >= MQUEUE_PRIORITIES)
+        return -EINVAL;
+    if (size > MQUEUE_MESSAGE_MAX)
+        return files_error((int32_t)c->a[0], -EMSGSIZE);
+    call = heap_alloc(length);
+    if (call == NULL)
+        return -ENOMEM;
+    *call = (struct mqueue_call){.operation = MQUEUE_SEND,
+                                 .priority = (uint32_t)c->a[3],
+                                 .process = thread_current()->group->id,
+                                 .signal = thread_current()->context.credentials.uid};
+    if (size > 0 && user_read(call + 1, c->a[1], size) != 0)
+        result = files_error((int32_t)c->a[0], -EFAULT);
+    if (result == 0)
+        result = transfer((int32_t)c->a[0], call, length, NULL, 0, c->a[4]);
+    heap_free(call, length);
+    return result;
+}
+
+int64_t call_mq_timedreceive(struct call *c)
+{
+    struct mqueue_call call = {.operation = MQUEUE_RECEIVE, .size = c->a[2]};
+    size_t room = sizeof(uint32_t) + (c->a[2] < MQUEUE_MESSAGE_MAX ? c->a[2] : MQUEUE_MESSAGE_MAX);
+    uint32_t priority;
+    uint8_t *message = heap_alloc_unset(room);
+    int64_t result;
+
+    if (message == NULL)
+        return -ENOMEM;
+    result = transfer((int32_t)c->a[0], &call, sizeof(call), message, room, c->a[4]);
+    if (result > (int64_t)room)
+        result = -EPROTO;
+    if (result > 0) {
+        memcpy(&priority, message, sizeof(priority));
+        result -= (int64_t)sizeof(priority);
+        if (result > 0 && user_write(c->a[1], message + sizeof(priority), (uint64_t)result) != 0)
+            result = -EFAULT;
+        if (result >= 0 && c->a[3] != 0 && user_write(c->a[3], &priority, sizeof(priority)) != 0)
+            result = -EFAULT;
+    }
+    heap_free(message, room);
+    return result;
+}
+
+int64_t call_mq_notify(struct call *c)
+{
+    struct mqueue_call call = {.operation = MQUEUE_NOTIFY, .process = thread_current()->group->id};
+    struct linux_event event;
+    int64_t result;
+
+    if (c->a[1] != 0) {
+        if (user_read(&event, c->a[1], sizeof(event)) != 0)
+            return -EFAULT;
+        if (event.notify != (int32_t)NOTIFY_NONE &&
+            (event.notify != (int32_t)NOTIFY_SIGNAL || event.signal <= 0 || event.signal > (int32_t)SIGNALS))
+            return -EINVAL;
+        call.size = 1;
+        call.signal = event.notify == (int32_t)NOTIFY_SIGNAL ? (uint32_t)event.signal : 0;
+        call.value = event.value;
+        result = files_simple(FILE_NOTE_UNDO, 0, call.process, 1); /* its end, or a close, ends that */
+        if (result != 0)
+            return result;
+    }
+    return transfer((int32_t)c->a[0], &call, sizeof(call), NULL, 0, 0);
+}
+
+int64_t call_mq_getsetattr(struct call *c)
+{
+    struct mqueue_call call = {.operation = MQUEUE_STATE};
+    struct linux_attr attr = {.flags = 0}, new;
+    struct mqueue_state state;
+    int64_t result;
+
+    if (c->a[1] != 0) {
+        if (user_read(&new, c->a[1], sizeof(new)) != 0)
+            return -EFAULT;
+        if ((new.flags & ~(int64_t)OPEN_NONBLOCK) != 0)
+            return -EINVAL;
+    }
+    result = transfer((int32_t)c->a[0], &call, sizeof(call), &state, sizeof(state), 0);
+    if (result < 0)
+        return result;
+    if (c->a[1] != 0)
+        files_simple(FILE_SET_FLAGS, (int32_t)c->a[0], new.flags, 0);
+    attr.flags = state.flags;
+    attr.count_max = state.count_max;
+    attr.size_max = state.size_max;
+    attr.count = state.count;
+    return c->a[2] != 0 ? user_write(c->a[2], &attr, sizeof(attr)) : 0;
+}

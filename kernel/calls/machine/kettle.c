@@ -1,0 +1,255 @@
+/* Kettle's own system calls. libc/kettle.h documents them. */
+#include "kernel/abi/errno.h"
+#include "kernel/calls/calls.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/printf.h"
+#include "kernel/lib/string.h"
+#include "kernel/machine/machine.h"
+#include "kernel/machine/stop.h"
+#include "kernel/process/audit.h"
+#include "kernel/process/retrieve.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "msg/channel.h"
+#include "msg/exercise.h"
+#include "tasks/migrate/migrate.h"
+#include "tasks/process/group.h"
+
+#define SAMPLES_MAX 512u /* of an exercise, taken to the program at a time */
+#define WORDS_MAX 512u
+#define AUDIT_TEXT 32768u /* bytes of a report that a program gets at most */
+
+/* The move itself is the first thing on the way out; what the call returns is in the frame before. */
+int64_t call_kettle_migrate(struct call *c)
+{
+    int64_t result;
+
+    if ((int32_t)c->a[0] < 0)
+        return -EINVAL;
+    c->frame->rax = 0;
+    c->replaced = true;
+    result = migrate_thread((uint32_t)c->a[0]);
+    if (result < 0)
+        c->frame->rax = (uint64_t)result;
+    return 0;
+}
+
+int64_t call_kettle_kernel(struct call *c)
+{
+    (void)c;
+    return instance.kernel;
+}
+
+int64_t call_kettle_kernels(struct call *c)
+{
+    (void)c;
+    return instance.kernels;
+}
+
+int64_t call_kettle_node(struct call *c)
+{
+    return c->a[0] < instance.kernels ? (int64_t)instance.plan.kernels[c->a[0]].node : -EINVAL;
+}
+
+int64_t call_kettle_start(struct call *c)
+{
+    int64_t result = credentials_need_root();
+
+    if (result != 0)
+        return result;
+    if (c->a[0] >= instance.kernels)
+        return -EINVAL;
+    for (;;) {
+        result = start_kernels(1ull << c->a[0]);
+        if (result != -EAGAIN)
+            return result;
+        result = stop_wait();
+        if (result != 0)
+            return result;
+    }
+}
+
+/* The stop goes on while its caller is interrupted, moves or stands still. */
+static int64_t wait_for_stop(uint64_t ticket)
+{
+    struct thread_context *context = &thread_current()->context;
+    int64_t result = stop_kernel_result(ticket);
+
+    if (result != -ERESTARTSYS)
+        return result;
+    context->restart_function = RESTART_STOP;
+    context->restart_argument[0] = ticket;
+    return -ERESTART_RESTARTBLOCK;
+}
+
+int64_t kettle_stop_again(void)
+{
+    return wait_for_stop(thread_current()->context.restart_argument[0]);
+}
+
+int64_t call_kettle_stop(struct call *c)
+{
+    uint64_t ticket;
+
+    if (credentials_need_root() != 0)
+        return -EPERM;
+    if (c->a[0] >= instance.kernels)
+        return -EINVAL;
+    for (;;) {
+        int64_t result = stop_kernel_begin((uint32_t)c->a[0], &ticket);
+
+        if (result == 0)
+            return wait_for_stop(ticket);
+        if (result != -EAGAIN)
+            return result == -EALREADY ? 0 : result;
+        result = stop_wait();
+        if (result != 0)
+            return result;
+    }
+}
+
+int64_t call_kettle_started(struct call *c)
+{
+    return c->a[0] < instance.kernels ? msg_peer_started((uint32_t)c->a[0]) : -EINVAL;
+}
+
+static int64_t run_exercise(const struct kettle_messages *asked, const struct exercise *exercise, uint64_t *samples)
+{
+    int64_t result = 0;
+    uint32_t done = 0;
+
+    while (done < asked->count && result == 0) {
+        uint32_t most = samples != NULL ? SAMPLES_MAX : asked->count;
+        uint32_t some = asked->count - done < most ? asked->count - done : most;
+
+        result = exercise_run(exercise, done, some, samples);
+        if (result == 0 && samples != NULL &&
+            user_write((uint64_t)(asked->samples + done), samples, some * sizeof(samples[0])) != 0)
+            result = -EFAULT;
+        done += some;
+    }
+    return result == 0 && asked->operation == KETTLE_MESSAGES_ONE_WAY ? exercise_flush(exercise) : result;
+}
+
+int64_t call_kettle_messages(struct call *c)
+{
+    struct kettle_messages asked;
+    struct exercise exercise;
+    uint64_t *samples = NULL;
+    int64_t result;
+
+    if (user_read(&asked, c->a[0], sizeof(asked)) != 0)
+        return -EFAULT;
+    exercise = (struct exercise){.operation = asked.operation,
+                                 .size = asked.size,
+                                 .kernels = asked.kernels,
+                                 .urgent = asked.urgent != 0,
+                                 .seed = asked.seed,
+                                 .stream = thread_current()->tid};
+    if (asked.count == 0 || asked.count > INT32_MAX || asked.urgent > 1)
+        return -EINVAL;
+    result = exercise_check(&exercise);
+    if (result != 0)
+        return result;
+    if (asked.samples != NULL) {
+        samples = heap_alloc(SAMPLES_MAX * sizeof(samples[0]));
+        if (samples == NULL)
+            return -ENOMEM;
+    }
+    result = run_exercise(&asked, &exercise, samples);
+    heap_free(samples, SAMPLES_MAX * sizeof(samples[0]));
+    return result;
+}
+
+int64_t call_kettle_tally(struct call *c)
+{
+    struct kettle_tally tally;
+
+    if (c->a[0] >= instance.kernels)
+        return -EINVAL;
+    exercise_tally((uint32_t)c->a[0], &tally);
+    return user_write(c->a[1], &tally, sizeof(tally)) != 0 ? -EFAULT : 0;
+}
+
+int64_t call_kettle_control(struct call *c)
+{
+    char words[WORDS_MAX];
+    int64_t length = user_read_string(words, c->a[0], sizeof(words));
+
+    if (length < 0)
+        return length == -ENAMETOOLONG ? -EINVAL : length;
+    return credentials_need_root() != 0 ? -EPERM : control_everywhere(words);
+}
+
+/* PROCESS, 0: one's own, is the caller's user's, or the caller root, who alone may do so of all (negative). -ESRCH. */
+static int64_t may_look_after(int32_t process)
+{
+    if (process < 0)
+        return credentials_need_root();
+    return process == 0 ? 0 : credentials_may_reach((uint32_t)process, false);
+}
+
+int64_t call_kettle_retrieve(struct call *c)
+{
+    char name[32];
+    int64_t length = user_read_string(name, c->a[1], sizeof(name));
+
+    if (length < 0)
+        return length == -ENAMETOOLONG ? -EINVAL : length;
+    length = may_look_after((int32_t)c->a[0]);
+    if (length != 0)
+        return length;
+    return retrieve_process((int32_t)c->a[0], name);
+}
+
+int64_t call_kettle_lock(struct call *c)
+{
+    if ((c->a[0] & (PAGE_SIZE - 1)) != 0 || (c->a[1] & (PAGE_SIZE - 1)) != 0 || c->a[1] == 0 ||
+        !user_range(c->a[0], c->a[1]))
+        return -EINVAL;
+    return space_lock_once(group_space(thread_current()->group), c->a[0], c->a[0] + c->a[1]);
+}
+
+/* The first line says what was looked at: an audit that saw nothing would be none. Only one of the MACHINE counts
+ * frames. */
+static int64_t write_audit(uint64_t to, uint64_t size, const struct audit_report *report, bool machine)
+{
+    const struct audit_counts *counts = &report->counts;
+    char line[256], frames[40] = "counts of frames not looked at";
+    uint64_t length, rest;
+
+    if (machine)
+        snprintf(frames, sizeof(frames), "%lu frames", (unsigned long)counts->frames);
+    length = (uint64_t)snprintf(
+        line, sizeof(line), "%lu violations (%lu told): %lu spaces, %lu areas, %lu pages in %lu entries, %s\n",
+        (unsigned long)counts->violations, (unsigned long)counts->told, (unsigned long)counts->spaces,
+        (unsigned long)counts->areas, (unsigned long)counts->pages, (unsigned long)counts->entries, frames);
+    if (size == 0)
+        return 0;
+    length = length < size - 1 ? length : size - 1;
+    rest = report->length < size - 1 - length ? report->length : size - 1 - length;
+    if (user_write(to, line, length) != 0 || user_write(to + length, report->text, rest) != 0 ||
+        user_write(to + length + rest, "", 1) != 0)
+        return -EFAULT;
+    return 0;
+}
+
+int64_t call_kettle_audit(struct call *c)
+{
+    int64_t result = may_look_after((int32_t)c->a[0]);
+    struct audit_report *report;
+
+    if (result != 0)
+        return result;
+    report = heap_alloc(AUDIT_TEXT);
+    if (report == NULL)
+        return -ENOMEM;
+    report->room = AUDIT_TEXT - (uint32_t)sizeof(*report);
+    result = audit_process((int32_t)c->a[0], report);
+    if (result == 0)
+        result = write_audit(c->a[1], c->a[2], report, (int32_t)c->a[0] < 0);
+    if (result == 0)
+        result = report->counts.violations < INT32_MAX ? (int64_t)report->counts.violations : INT32_MAX;
+    heap_free(report, AUDIT_TEXT);
+    return result;
+}

@@ -1,0 +1,118 @@
+/* System calls on the machine as a whole, and on limits. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/calls/calls.h"
+#include "kernel/fs/proc/report.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "tasks/process/group.h"
+#include "tasks/process/wire.h"
+
+#define SECOND 1000000000ull
+#define LOADS_SHIFT 16u /* of loads: SI_LOAD_SHIFT */
+
+struct linux_sysinfo { /* sysinfo(2) */
+    int64_t uptime;
+    uint64_t loads[3];
+    uint64_t total_ram, free_ram, shared_ram, buffer_ram, total_swap, free_swap;
+    uint16_t processes, pad;
+    uint64_t total_high, free_high;
+    uint32_t unit;
+    uint32_t end;
+};
+
+_Static_assert(sizeof(struct linux_sysinfo) == 112, "Linux ABI");
+
+int64_t call_sysinfo(struct call *c)
+{
+    struct linux_sysinfo info = {.unit = 1};
+    struct report_machine machine;
+    struct report_load load;
+    int64_t error = report_load(&load);
+
+    if (error != 0)
+        return error;
+    report_machine(&machine);
+    for (uint32_t i = 0; i < LOAD_AVERAGES; i++)
+        info.loads[i] = load.average[i] >> (LOAD_UNIT_SHIFT - LOADS_SHIFT);
+    info.uptime = (int64_t)(clock_now() / SECOND);
+    info.total_ram = machine.frames * PAGE_SIZE;
+    info.free_ram = machine.free * PAGE_SIZE;
+    info.processes = (uint16_t)(machine.threads < UINT16_MAX ? machine.threads : UINT16_MAX);
+    return user_write(c->a[0], &info, sizeof(info));
+}
+
+/* From now on the home of the process ID knows all that it maps: what kernels map by themselves (mm/lease/lease.md)
+ * ends, and does not begin again where memory is limited. Waits for them. */
+static int64_t know_areas(uint32_t id)
+{
+    const struct group *own = thread_current()->group;
+    const struct space *space = id == own->id ? group_space(thread_current()->group) : NULL;
+    struct msg_space_areas *areas = heap_alloc(MSG_MAX);
+    int length = -ENOMEM;
+
+    if (areas != NULL)
+        length = space != NULL ? space_areas_of(space->id, space->home, 0, areas)
+                               : space_areas_of(id, process_home(id), 0, areas);
+    heap_free(areas, MSG_MAX);
+    return length == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* Limit WHICH of process ID: it becomes *NEW unless that is NULL, and *OLD is what it was. */
+static int64_t limit_call(uint32_t id, uint64_t which, const struct process_limit *new, struct process_limit *old)
+{
+    struct msg_process_call call = {.id = id, .operation = PROCESS_LIMIT, .a = (uint32_t)which};
+    struct msg_process_result result;
+    int64_t error;
+
+    if (new != NULL) {
+        call.a |= (credentials_need_root() == 0 ? PROCESS_LIMIT_SET : PROCESS_LIMIT_LOWER) << 32;
+        call.b = new->soft;
+        call.c = new->hard;
+    }
+    error = process_call(&call, &result);
+    *old = result.limit;
+    if (error == 0 && new != NULL &&new->soft != LIMIT_NONE && (which == LIMIT_AS || which == LIMIT_DATA))
+        error = know_areas(id);
+    return error;
+}
+
+int64_t call_getrlimit(struct call *c)
+{
+    struct process_limit is;
+    int64_t error = limit_call(thread_current()->group->id, c->a[0], NULL, &is);
+
+    return error != 0 ? error : user_write(c->a[1], &is, sizeof(is));
+}
+
+int64_t call_setrlimit(struct call *c)
+{
+    struct process_limit new, old;
+
+    if (user_read(&new, c->a[1], sizeof(new)) != 0)
+        return -EFAULT;
+    return limit_call(thread_current()->group->id, c->a[0], &new, &old);
+}
+
+int64_t call_prlimit64(struct call *c)
+{
+    uint32_t id = c->a[0] != 0 ? (uint32_t)c->a[0] : thread_current()->group->id;
+    struct process_limit new, old;
+    int64_t error;
+
+    if (c->a[2] != 0 && user_read(&new, c->a[2], sizeof(new)) != 0)
+        return -EFAULT;
+    error = (int32_t)id < 0 ? -ESRCH : credentials_may_reach(id, false);
+    if (error == 0)
+        error = limit_call(id, c->a[1], c->a[2] != 0 ? &new : NULL, &old);
+    return error == 0 && c->a[3] != 0 ? user_write(c->a[3], &old, sizeof(old)) : error;
+}
+
+int64_t call_umask(struct call *c)
+{
+    struct msg_process_call call = {.id = thread_current()->group->id, .operation = PROCESS_UMASK, .a = c->a[0] & 0777};
+    struct msg_process_result result;
+
+    return process_call_surely(&call, &result); /* the call has no errors */
+}

@@ -1,0 +1,279 @@
+/* System calls by which a program says what it wants of its memory: madvise, mlock and their kin, and asks about it. */
+#include "kernel/abi/errno.h"
+#include "kernel/calls/calls.h"
+#include "mm/space/space.h"
+#include "tasks/process/group.h"
+#include "tasks/thread/thread.h"
+
+static struct space *own_space(void)
+{
+    return group_space(thread_current()->group);
+}
+
+static uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+}
+
+/* What of [*START, *END) can have areas; false: nothing. */
+static bool clip(uint64_t *start, uint64_t *end)
+{
+    if (*end > USER_END)
+        *end = USER_END;
+    return *start < *end;
+}
+
+/* --- madvise --- */
+
+enum advice_action {
+    ADVICE_NOTHING, /* a hint about what is done anyway or not at all; what it names must be there */
+    ADVICE_FLAG,    /* bits of the areas */
+    ADVICE_DISCARD,
+    ADVICE_EMPTY,
+    ADVICE_READ,
+    ADVICE_WRITE
+};
+
+struct advice {
+    uint32_t number; /* MADV_* */
+    enum advice_action action;
+    uint32_t forbidden, needed; /* bits of areas: see space_check */
+    uint32_t set, clear;
+};
+
+#define LOCKED AREA_LOCKED
+#define SHARED AREA_SHARED
+#define BACKED AREA_BACKED
+
+static const struct advice advices[] = {
+    {0, ADVICE_NOTHING, 0, 0, 0, 0},                           /* NORMAL */
+    {1, ADVICE_NOTHING, 0, 0, 0, 0},                           /* RANDOM */
+    {2, ADVICE_NOTHING, 0, 0, 0, 0},                           /* SEQUENTIAL */
+    {3, ADVICE_NOTHING, 0, 0, 0, 0},                           /* WILLNEED */
+    {4, ADVICE_DISCARD, LOCKED, 0, 0, 0},                      /* DONTNEED */
+    {8, ADVICE_DISCARD, LOCKED | SHARED | BACKED, 0, 0, 0},    /* FREE: at once */
+    {9, ADVICE_EMPTY, LOCKED, SHARED, 0, 0},                   /* REMOVE */
+    {10, ADVICE_FLAG, 0, 0, AREA_DONTFORK, 0},                 /* DONTFORK */
+    {11, ADVICE_FLAG, 0, 0, 0, AREA_DONTFORK},                 /* DOFORK */
+    {14, ADVICE_FLAG, 0, 0, AREA_HUGE, AREA_NO_HUGE},          /* HUGEPAGE */
+    {15, ADVICE_FLAG, 0, 0, AREA_NO_HUGE, AREA_HUGE},          /* NOHUGEPAGE */
+    {16, ADVICE_NOTHING, 0, 0, 0, 0},                          /* DONTDUMP: there are no core files */
+    {17, ADVICE_NOTHING, 0, 0, 0, 0},                          /* DODUMP */
+    {18, ADVICE_FLAG, SHARED | BACKED, 0, AREA_WIPEONFORK, 0}, /* WIPEONFORK */
+    {19, ADVICE_FLAG, 0, 0, 0, AREA_WIPEONFORK},               /* KEEPONFORK */
+    {20, ADVICE_NOTHING, LOCKED, 0, 0, 0},                     /* COLD */
+    {21, ADVICE_NOTHING, LOCKED, 0, 0, 0},                     /* PAGEOUT: nothing is paged out */
+    {22, ADVICE_READ, 0, 0, 0, 0},                             /* POPULATE_READ */
+    {23, ADVICE_WRITE, 0, 0, 0, 0},                            /* POPULATE_WRITE */
+    {24, ADVICE_DISCARD, 0, 0, 0, 0},                          /* DONTNEED_LOCKED */
+};
+
+#undef LOCKED
+#undef SHARED
+#undef BACKED
+
+static const struct advice *advice_find(uint64_t number)
+{
+    for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
+        if (advices[i].number == (uint32_t)number)
+            return &advices[i];
+    }
+    return NULL;
+}
+
+/* All of the areas in the range are as the advice wants them, and UNMAPPED says that a part of it is in none. */
+static int advise(const struct advice *advice, uint64_t start, uint64_t end, bool unmapped)
+{
+    int error = 0;
+
+    switch (advice->action) {
+    case ADVICE_NOTHING:
+        break;
+    case ADVICE_FLAG:
+        error = space_flag(own_space(), start, end, advice->forbidden, advice->set, advice->clear);
+        break;
+    case ADVICE_DISCARD:
+        return space_discard(own_space(), start, end - start);
+    case ADVICE_EMPTY:
+        error = unmapped ? 0 : space_empty(own_space(), start, end);
+        break;
+    case ADVICE_READ:
+    case ADVICE_WRITE:
+        return space_fill_range(own_space(), start, end,
+                                advice->action == ADVICE_WRITE ? SPACE_FILL_WRITE : SPACE_FILL_READ);
+    }
+    return error == 0 && unmapped ? -ENOMEM : error;
+}
+
+int64_t call_madvise(struct call *c)
+{
+    const struct advice *advice = advice_find(c->a[2]);
+    uint64_t start = c->a[0], length = page_up(c->a[1]), end = start + length;
+    bool beyond = end > USER_END;
+    int unmapped;
+
+    if (advice == NULL || (start & (PAGE_SIZE - 1)) != 0 || (c->a[1] != 0 && length == 0) || end < start)
+        return -EINVAL;
+    if (length == 0)
+        return 0;
+    if (!clip(&start, &end))
+        return -ENOMEM;
+    unmapped = space_check(own_space(), start, end, advice->forbidden, advice->needed);
+    if (unmapped < 0)
+        return unmapped;
+    unmapped = advise(advice, start, end, unmapped != 0);
+    return unmapped == 0 && beyond ? -ENOMEM : unmapped;
+}
+
+/* --- locks: nothing is ever paged out, so to lock is to fill --- */
+
+#define MLOCK_ONFAULT 1u
+#define MCL_CURRENT 1u
+#define MCL_FUTURE 2u
+#define MCL_ONFAULT 4u
+
+static int64_t lock_range(uint64_t address, uint64_t size, bool lock, bool fill)
+{
+    uint64_t start = address & ~(PAGE_SIZE - 1), length = page_up(size + (address - start)), end = start + length;
+    bool beyond = end > USER_END;
+    int error;
+
+    if (end < start)
+        return -EINVAL;
+    if (length == 0)
+        return 0;
+    if (!clip(&start, &end))
+        return -ENOMEM;
+    error = space_check(own_space(), start, end, 0, 0);
+    if (error >= 0) {
+        bool unmapped = error != 0 || beyond;
+
+        error = space_flag(own_space(), start, end, 0, lock ? AREA_LOCKED : 0, lock ? 0 : AREA_LOCKED);
+        if (error == 0 && unmapped)
+            error = -ENOMEM;
+    }
+    if (error != 0 || !fill)
+        return error;
+    error = space_fill_range(own_space(), start, end, SPACE_FILL_BEST);
+    return error == -ENOMEM ? -EAGAIN : error == -EFAULT ? -ENOMEM : error;
+}
+
+int64_t call_mlock(struct call *c)
+{
+    return lock_range(c->a[0], c->a[1], true, true);
+}
+
+int64_t call_mlock2(struct call *c)
+{
+    if ((c->a[2] & ~(uint64_t)MLOCK_ONFAULT) != 0)
+        return -EINVAL;
+    return lock_range(c->a[0], c->a[1], true, (c->a[2] & MLOCK_ONFAULT) == 0);
+}
+
+int64_t call_munlock(struct call *c)
+{
+    return lock_range(c->a[0], c->a[1], false, false);
+}
+
+/* Every area there is, as far as there is memory. */
+static void fill_all(struct space *space)
+{
+    uint64_t at = 0;
+
+    for (;;) {
+        int64_t start = space_look(space, at, SPACE_LOOK_START), end = space_look(space, at, SPACE_LOOK_END);
+
+        if (start < 0 || end < 0)
+            return;
+        at = (uint64_t)end & ~(PAGE_SIZE - 1);
+        space_fill_range(space, (uint64_t)start & ~(PAGE_SIZE - 1), at, SPACE_FILL_BEST);
+    }
+}
+
+int64_t call_mlockall(struct call *c)
+{
+    uint64_t flags = c->a[0];
+    int error;
+
+    if (flags == 0 || (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) != 0 || flags == MCL_ONFAULT)
+        return -EINVAL;
+    error = space_lock_later(own_space(), (flags & MCL_FUTURE) != 0 && (flags & MCL_ONFAULT) == 0);
+    if (error != 0 || (flags & MCL_CURRENT) == 0)
+        return error;
+    error = space_flag(own_space(), 0, USER_END, 0, AREA_LOCKED, 0);
+    if (error == 0 && (flags & MCL_ONFAULT) == 0)
+        fill_all(own_space());
+    return error;
+}
+
+int64_t call_munlockall(struct call *c)
+{
+    int error = space_lock_later(own_space(), false);
+
+    (void)c;
+    return error != 0 ? error : space_flag(own_space(), 0, USER_END, 0, 0, AREA_LOCKED);
+}
+
+/* --- questions --- */
+
+#define WINDOW 32u /* pages that are asked for at once */
+
+int64_t call_mincore(struct call *c)
+{
+    uint64_t at = c->a[0], to = c->a[2], end = at + page_up(c->a[1]);
+
+    if ((at & (PAGE_SIZE - 1)) != 0)
+        return -EINVAL;
+    if (end < at || end > USER_END || (c->a[1] != 0 && end == at))
+        return -ENOMEM;
+    if (!user_range(to, (end - at) / PAGE_SIZE) && end != at)
+        return -EFAULT;
+    while (at < end) {
+        int64_t area = space_look(own_space(), at, SPACE_LOOK_THERE), pages;
+        uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
+
+        if (area < 0)
+            return area;
+        for (stop = stop < end ? stop : end; at < stop;) {
+            uint32_t count = (stop - at) / PAGE_SIZE < WINDOW ? (uint32_t)((stop - at) / PAGE_SIZE) : WINDOW;
+            uint8_t there[WINDOW];
+
+            pages = space_resident_pages(own_space(), at, count);
+            if (pages < 0)
+                return pages;
+            for (uint32_t i = 0; i < count; i++)
+                there[i] = (uint8_t)(pages >> i & 1);
+            if (user_write(to, there, count) != 0)
+                return -EFAULT;
+            at += count * PAGE_SIZE;
+            to += count;
+        }
+    }
+    return 0;
+}
+
+#define MS_ASYNC 1u
+#define MS_INVALIDATE 2u
+#define MS_SYNC 4u
+
+/* There is nothing to write back. */
+int64_t call_msync(struct call *c)
+{
+    uint64_t start = c->a[0], end = start + page_up(c->a[1]), flags = c->a[2];
+    bool beyond = end > USER_END;
+    int error;
+
+    if ((flags & ~(uint64_t)(MS_ASYNC | MS_INVALIDATE | MS_SYNC)) != 0 || (start & (PAGE_SIZE - 1)) != 0 ||
+        (flags & (MS_ASYNC | MS_SYNC)) == (MS_ASYNC | MS_SYNC))
+        return -EINVAL;
+    if (end < start)
+        return -ENOMEM;
+    if (end == start)
+        return 0;
+    if (!clip(&start, &end))
+        return -ENOMEM;
+    error = space_check(own_space(), start, end, (flags & MS_INVALIDATE) != 0 ? AREA_LOCKED : 0, 0);
+    if (error == -EINVAL)
+        return -EBUSY;
+    return error > 0 || beyond ? -ENOMEM : error;
+}

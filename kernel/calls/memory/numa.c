@@ -1,0 +1,384 @@
+/* NUMA: set_mempolicy(2), get_mempolicy(2), mbind(2), set_mempolicy_home_node(2), migrate_pages(2), move_pages(2). What
+ * a policy says is in mm/policy/policy.h. The order of the checks is Linux's. All memory is allowed to all. */
+#include "kernel/abi/errno.h"
+#include "kernel/calls/calls.h"
+#include "kernel/instance/instance.h"
+#include "kernel/process/reach.h"
+#include "mm/policy/policy.h"
+#include "mm/space/space.h"
+#include "tasks/process/group.h"
+#include "tasks/process/process.h"
+#include "tasks/thread/credentials.h"
+#include "tasks/thread/thread.h"
+
+#define F_NODE 1u /* MPOL_F_* of get_mempolicy */
+#define F_ADDR 2u
+#define F_ALLOWED 4u
+#define MOVE_STRICT 1u /* MPOL_MF_* */
+#define MOVE_OWN 2u
+#define MOVE_ALL 4u
+#define LINUX_NODES 1024u /* bits of a mask that may be set */
+#define WINDOW 32u
+
+static struct space *own_space(void)
+{
+    return group_space(thread_current()->group);
+}
+
+static uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+}
+
+/* --- masks --- */
+
+struct mask {
+    uint64_t nodes; /* below 64 */
+    bool empty;     /* also of greater ones */
+};
+
+static int64_t read_mask(uint64_t address, uint64_t most, struct mask *out)
+{
+    uint64_t bits = most - 1;
+
+    *out = (struct mask){.empty = true};
+    if (bits == 0 || address == 0)
+        return 0;
+    if (bits > PAGE_SIZE * 8)
+        return -EINVAL;
+    for (uint64_t at = 0; at < bits; at += 64) {
+        uint64_t word;
+
+        if (user_read(&word, address + at / 8, sizeof(word)) != 0)
+            return -EFAULT;
+        if (bits - at < 64)
+            word &= (1ull << (bits - at)) - 1;
+        if (word != 0 && at >= LINUX_NODES)
+            return -EINVAL;
+        if (word != 0)
+            out->empty = false;
+        if (at == 0)
+            out->nodes = word;
+    }
+    return 0;
+}
+
+static int64_t write_mask(uint64_t address, uint64_t most, uint64_t nodes)
+{
+    uint64_t bytes = (most - 1 + 63) / 64 * 8;
+    const uint64_t zero = 0;
+
+    if (bytes > PAGE_SIZE)
+        return -EINVAL;
+    for (uint64_t at = 8; at < bytes; at += 8) {
+        if (user_write(address + at, &zero, sizeof(zero)) != 0)
+            return -EFAULT;
+    }
+    return bytes == 0 ? 0 : user_write(address, &nodes, sizeof(nodes));
+}
+
+/* A mode, which there is, and its nodes. */
+static int64_t read_asked(uint32_t mode, uint64_t address, uint64_t most, struct mask *mask)
+{
+    uint32_t flags = mode & POLICY_FLAGS;
+
+    mode &= ~POLICY_FLAGS;
+    if (mode >= POLICY_MODES || (flags & (POLICY_STATIC | POLICY_RELATIVE)) == (POLICY_STATIC | POLICY_RELATIVE) ||
+        ((flags & POLICY_BALANCING) != 0 && mode != POLICY_BIND))
+        return -EINVAL;
+    return read_mask(address, most, mask);
+}
+
+static int make(uint32_t mode, const struct mask *mask, struct policy *out)
+{
+    return policy_make(mode, mask->nodes, mask->empty, policy_machine_nodes(), out);
+}
+
+/* --- a thread's policy --- */
+
+int64_t call_set_mempolicy(struct call *c)
+{
+    struct policy policy;
+    struct mask mask;
+    int64_t error = read_asked((uint32_t)c->a[0], c->a[1], c->a[2], &mask);
+
+    if (error == 0)
+        error = make((uint32_t)c->a[0], &mask, &policy);
+    if (error == 0)
+        thread_current()->context.memory_policy = policy;
+    return error;
+}
+
+/* The policy of the area that has ADDRESS; -EFAULT: there is none. */
+static int64_t area_policy(uint64_t address, struct policy *out)
+{
+    int64_t number = space_look(own_space(), address, SPACE_LOOK_POLICY);
+
+    *out = (struct policy){.mode = POLICY_DEFAULT};
+    if (number < 0)
+        return -EFAULT;
+    return number == 0 ? 0 : policy_find(own_space(), (uint32_t)number, out);
+}
+
+/* As if it were read. */
+static int64_t node_at(uint64_t address)
+{
+    int error = space_fault(own_space(), address, AREA_READ);
+    int node = error >= 0 ? space_page_node(own_space(), address) : -EFAULT;
+
+    if (error >= 0 && node == -EFAULT) /* zeros, of this kernel's memory */
+        node = (int)instance.plan.cpus[cpu_self()->number].node;
+    return node == -ENOENT ? -EFAULT : node;
+}
+
+/* *VALUE and the nodes that get_mempolicy tells. */
+static int64_t get_policy(uint32_t flags, uint64_t address, int64_t *value, uint64_t *nodes)
+{
+    struct policy policy = thread_current()->context.memory_policy;
+    int64_t error = (flags & F_ADDR) != 0 ? area_policy(address, &policy) : address != 0 ? -EINVAL : 0;
+
+    if (error != 0)
+        return error;
+    *nodes = (policy.flags & (POLICY_STATIC | POLICY_RELATIVE)) != 0 ? policy.asked : policy.nodes;
+    *value = policy.mode | policy.flags;
+    if ((flags & F_NODE) == 0)
+        return 0;
+    if ((flags & F_ADDR) != 0)
+        *value = node_at(address);
+    else if (policy.mode == POLICY_INTERLEAVE)
+        *value = __builtin_ctzll(policy.nodes); /* what has no address begins there */
+    else
+        return -EINVAL;
+    return *value < 0 ? *value : 0;
+}
+
+int64_t call_get_mempolicy(struct call *c)
+{
+    uint32_t flags = (uint32_t)c->a[4];
+    uint64_t nodes = policy_machine_nodes();
+    int64_t value = 0, error = 0;
+    int32_t word;
+
+    if ((c->a[4] & ~(uint64_t)(F_NODE | F_ADDR | F_ALLOWED)) != 0 ||
+        (c->a[1] != 0 && c->a[2] < instance.plan.node_count))
+        return -EINVAL;
+    if ((flags & F_ALLOWED) != 0 && (flags & (F_NODE | F_ADDR)) != 0)
+        return -EINVAL;
+    if ((flags & F_ALLOWED) == 0)
+        error = get_policy(flags, c->a[3], &value, &nodes);
+    if (error != 0)
+        return error;
+    word = (int32_t)value;
+    if (c->a[0] != 0 && user_write(c->a[0], &word, sizeof(word)) != 0)
+        return -EFAULT;
+    return c->a[1] != 0 ? write_mask(c->a[1], c->a[2], nodes) : 0;
+}
+
+/* --- policies of memory --- */
+
+/* Pages that other processes have, too, are root's to move; none are moved, but who may not is told so. */
+static int64_t may_move_all(uint32_t flags)
+{
+    return (flags & MOVE_ALL) != 0 ? credentials_need_root() : 0;
+}
+
+/* The pages in the range go to where the policy wants them, or are only looked at. Returns how many are elsewhere then.
+ */
+static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy, bool moves)
+{
+    struct space *space = own_space();
+    int64_t left = 0;
+
+    for (uint64_t at = start; at < end; at += WINDOW * PAGE_SIZE) {
+        uint64_t count = (end - at) / PAGE_SIZE < WINDOW ? (end - at) / PAGE_SIZE : WINDOW;
+        int64_t pages = space_resident_pages(space, at, (uint32_t)count);
+
+        if (pages < 0)
+            return pages;
+        for (uint64_t i = 0; i < count; i++) {
+            uint64_t page = at + i * PAGE_SIZE, nodes;
+            bool strict;
+            int node;
+
+            if ((pages >> i & 1) == 0)
+                continue;
+            /* as Linux: of interleaved nodes any will do for what is there */
+            nodes = policy->mode == POLICY_INTERLEAVE ? policy->nodes : policy_nodes(policy, page, &strict);
+            if (nodes == 0) /* near */
+                nodes = 1ull << instance.plan.cpus[cpu_self()->number].node;
+            node = moves ? space_page_move(space, page, nodes) : space_page_node(space, page);
+            left += node == -EFAULT || node == -ENOENT || (node >= 0 && (nodes >> node & 1) != 0) ? 0 : 1;
+        }
+        reach_pause(at - start);
+        if (thread_dying(thread_current()))
+            return -EINTR; /* which nobody sees */
+    }
+    return left;
+}
+
+int64_t call_mbind(struct call *c)
+{
+    uint64_t start = c->a[0], end = start + page_up(c->a[1]);
+    uint32_t flags = (uint32_t)c->a[5];
+    int64_t error, left = 0, number = 0;
+    struct policy policy;
+    struct mask mask;
+
+    error = read_asked((uint32_t)c->a[2], c->a[3], c->a[4], &mask);
+    if (error != 0)
+        return error;
+    if ((flags & ~(MOVE_STRICT | MOVE_OWN | MOVE_ALL)) != 0)
+        return -EINVAL;
+    error = may_move_all(flags);
+    if (error != 0)
+        return error;
+    if ((start & (PAGE_SIZE - 1)) != 0 || end < start)
+        return -EINVAL;
+    if (end == start)
+        return 0;
+    error = make((uint32_t)c->a[2], &mask, &policy);
+    if (error != 0)
+        return error;
+    if (policy.mode == POLICY_DEFAULT)
+        flags &= ~MOVE_STRICT;
+    if (end > USER_END)
+        return -EFAULT;
+    error = space_check(own_space(), start, end, 0, 0);
+    if (error < 0 || (error > 0 && policy.mode != POLICY_DEFAULT))
+        return error < 0 ? error : -EFAULT;
+    if (policy.mode != POLICY_DEFAULT)
+        number = policy_number(own_space(), &policy);
+    if (number < 0)
+        return number;
+    if ((flags & (MOVE_STRICT | MOVE_OWN | MOVE_ALL)) == MOVE_STRICT) {
+        left = settle(start, end, &policy, false); /* refused, nothing has changed */
+        if (left != 0)
+            return left < 0 ? left : -EIO;
+    }
+    error = space_flag(own_space(), start, end, 0, (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);
+    if (error == 0 && (flags & (MOVE_OWN | MOVE_ALL)) != 0 && policy.mode != POLICY_DEFAULT)
+        left = settle(start, end, &policy, true);
+    if (error != 0 || left < 0)
+        return error != 0 ? error : left;
+    return left > 0 && (flags & MOVE_STRICT) != 0 ? -EIO : 0;
+}
+
+int64_t call_set_mempolicy_home_node(struct call *c)
+{
+    uint64_t start = c->a[0], end = start + page_up(c->a[1]), home = c->a[2];
+    int64_t result = -ENOENT; /* no area has a policy */
+
+    if ((start & (PAGE_SIZE - 1)) != 0 || c->a[3] != 0 || home >= instance.plan.node_count || end < start)
+        return -EINVAL;
+    if (end == start)
+        return 0;
+    if (end > USER_END)
+        end = USER_END;
+    while (start < end) {
+        int64_t next = space_look(own_space(), start, SPACE_LOOK_START), stop, error;
+        struct policy policy;
+        int64_t number;
+
+        if (next < 0 || (uint64_t)next >= end)
+            break; /* no area any more */
+        if ((uint64_t)next > start)
+            start = (uint64_t)next & ~(PAGE_SIZE - 1);
+        stop = space_look(own_space(), start, SPACE_LOOK_THERE);
+        error = stop < 0 ? stop : area_policy(start, &policy);
+        if (error < 0)
+            return error;
+        stop = (int64_t)((uint64_t)stop & ~(PAGE_SIZE - 1));
+        if ((uint64_t)stop > end)
+            stop = (int64_t)end;
+        if (policy.mode != POLICY_DEFAULT) {
+            if (policy.mode != POLICY_BIND && policy.mode != POLICY_PREFERRED_MANY)
+                return -EOPNOTSUPP;
+            policy.home = (uint32_t)home + 1;
+            number = policy_number(own_space(), &policy);
+            error = number < 0 ? number
+                               : space_flag(own_space(), start, (uint64_t)stop, 0,
+                                            (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);
+            if (error != 0)
+                return error;
+            result = 0;
+        }
+        start = (uint64_t)stop;
+    }
+    return result;
+}
+
+/* --- pages of any process --- */
+
+/* 0: there is such a process. */
+static int64_t find_process(uint64_t given, uint32_t *id)
+{
+    struct msg_reach look = {.operation = REACH_NODE, .address = USER_END};
+    int64_t found;
+
+    *id = (uint32_t)given != 0 ? (uint32_t)given : thread_current()->group->id;
+    look.process = *id;
+    found = (int32_t)*id < 0 ? -ESRCH : reach(&look, NULL);
+    return found == -ESRCH || found == -ENOMEM ? found : credentials_may_reach(*id, true);
+}
+
+int64_t call_migrate_pages(struct call *c)
+{
+    struct msg_reach asked = {.operation = REACH_MIGRATE};
+    struct mask from, to;
+    int64_t error = read_mask(c->a[2], c->a[1], &from);
+
+    if (error == 0)
+        error = read_mask(c->a[3], c->a[1], &to);
+    if (error == 0)
+        error = find_process(c->a[0], &asked.process);
+    if (error != 0)
+        return error;
+    asked.size = from.nodes;
+    asked.nodes = to.nodes & policy_machine_nodes();
+    return asked.nodes == 0 ? -EINVAL : reach(&asked, NULL);
+}
+
+/* Page INDEX: what is to be done with it; its status. Errors are the call's own. */
+static int64_t move_one(const struct call *c, struct msg_reach *page, uint64_t index, int64_t *status)
+{
+    int32_t node;
+
+    if (user_read(&page->address, c->a[2] + index * sizeof(uint64_t), sizeof(uint64_t)) != 0)
+        return -EFAULT;
+    if (c->a[3] != 0) {
+        if (user_read(&node, c->a[3] + index * sizeof(node), sizeof(node)) != 0)
+            return -EFAULT;
+        if (node < 0 || node >= (int32_t)NODES_MAX || (policy_machine_nodes() >> node & 1) == 0)
+            return -ENODEV;
+        page->nodes = 1ull << node;
+    }
+    *status = reach(page, NULL);
+    return *status == -ESRCH ? -ESRCH : 0;
+}
+
+int64_t call_move_pages(struct call *c)
+{
+    struct msg_reach page = {.operation = c->a[3] != 0 ? REACH_MOVE : REACH_NODE};
+    int64_t left = 0, error;
+
+    if ((c->a[5] & UINT32_MAX & ~(uint64_t)(MOVE_OWN | MOVE_ALL)) != 0)
+        return -EINVAL;
+    error = may_move_all((uint32_t)c->a[5]);
+    if (error == 0)
+        error = find_process(c->a[0], &page.process);
+    for (uint64_t i = 0; i < c->a[1] && error == 0; i++) {
+        int64_t status = 0;
+        int32_t word;
+
+        error = move_one(c, &page, i, &status);
+        word = (int32_t)status;
+        if (error == 0 && user_write(c->a[4] + i * sizeof(word), &word, sizeof(word)) != 0)
+            error = -EFAULT;
+        if (error == 0 && status == -ENOMEM)
+            left++;
+        reach_pause(i * PAGE_SIZE);
+        if (thread_dying(thread_current()))
+            return -EINTR;
+    }
+    return error != 0 ? error : left;
+}

@@ -1,0 +1,55 @@
+/* System calls on what users may, and as what they run. There are no capabilities but root's: who is not has none. */
+#include "kernel/abi/errno.h"
+#include "kernel/calls/calls.h"
+#include "mm/space/space.h"
+#include "tasks/thread/thread.h"
+
+#define PERSONALITY_ASK 0xffffffffu
+#define PERSONALITY_LINUX 0u
+
+/* _LINUX_CAPABILITY_VERSION_*, and how many words each kind of capability has with it. */
+#define CAPABILITIES_1 0x19980330u
+#define CAPABILITIES_2 0x20071026u
+#define CAPABILITIES_3 0x20080522u
+#define CAPABILITIES_LOW 0xffffffffu  /* 0 to 31 */
+#define CAPABILITIES_HIGH 0x000001ffu /* 32 to 40, the last that Linux 6.1 has */
+
+struct capability_header {
+    uint32_t version;
+    int32_t process;
+};
+
+struct capability_words {
+    uint32_t effective, permitted, inheritable;
+};
+
+int64_t call_capget(struct call *c)
+{
+    const uint32_t newest = CAPABILITIES_3;
+    const struct credentials *own = &thread_current()->context.credentials;
+    bool effective = own->euid == 0, permitted = effective || own->uid == 0 || own->suid == 0;
+    const struct capability_words words[2] = {
+        {effective ? CAPABILITIES_LOW : 0, permitted ? CAPABILITIES_LOW : 0, 0},
+        {effective ? CAPABILITIES_HIGH : 0, permitted ? CAPABILITIES_HIGH : 0, 0}};
+    struct capability_header header;
+
+    if (user_read(&header, c->a[0], sizeof(header)) != 0)
+        return -EFAULT;
+    if (header.version != CAPABILITIES_1 && header.version != CAPABILITIES_2 && header.version != CAPABILITIES_3) {
+        if (user_write(c->a[0], &newest, sizeof(newest)) != 0)
+            return -EFAULT;
+        return c->a[1] == 0 ? 0 : -EINVAL;
+    }
+    if (header.process < 0)
+        return -EINVAL;
+    if (c->a[1] == 0)
+        return 0;
+    return user_write(c->a[1], words, header.version == CAPABILITIES_1 ? sizeof(words[0]) : sizeof(words));
+}
+
+int64_t call_personality(struct call *c)
+{
+    uint32_t wanted = (uint32_t)c->a[0];
+
+    return wanted == PERSONALITY_ASK || wanted == PERSONALITY_LINUX ? (int64_t)PERSONALITY_LINUX : -EINVAL;
+}

@@ -1,0 +1,12 @@
+/* struct rusage of Linux, for getrusage(2), wait4(2) and waitid(2). */
+#ifndef KERNEL_CALLS_PROCESS_RUSAGE_H
+#define KERNEL_CALLS_PROCESS_RUSAGE_H
+
+#include <stdint.h>
+
+#include "tasks/account/account.h"
+
+/* Writes one to user address ADDRESS: times, what USED counts. -EFAULT. */
+int64_t rusage_write(uint64_t address, uint64_t user_ns, uint64_t system_ns, const struct account_used *used);
+
+#endif

@@ -1,0 +1,152 @@
+/* wait4(2) and waitid(2). Looking and taking is one step at the home of the caller's process; waiting for a change of
+ * the children has no effect, so it may be interrupted, and begin again elsewhere, at any time. */
+#include "kernel/abi/errno.h"
+#include "kernel/calls/calls.h"
+#include "kernel/calls/events/pidfd.h"
+#include "kernel/calls/process/rusage.h"
+#include "kernel/lib/string.h"
+#include "mm/space/space.h"
+#include "tasks/process/process.h"
+#include "tasks/process/wire.h"
+#include "tasks/remote/watch.h"
+#include "tasks/thread/thread.h"
+
+#define P_ALL 0
+#define P_PID 1
+#define P_PGID 2
+#define P_PIDFD 3
+#define WNOHANG 1u
+#define WUNTRACED 2u
+#define WCONTINUED 8u
+
+/* CHILD was waited for: what it has done counts for process ID, its parent, from now on. */
+static void take_account(uint32_t id, uint32_t child, struct account_used *used)
+{
+    struct msg_process_call read = {.id = child, .operation = PROCESS_ENDED_IO};
+    struct msg_process_call reap = {.id = child, .operation = PROCESS_REAPED};
+    struct msg_process_call add = {.id = id, .operation = PROCESS_ADD_USED};
+    struct msg_process_result io, end;
+
+    if (process_call_surely(&read, &io) != 0 || process_call_surely(&reap, &end) != 0)
+        return;
+    *used = add.used = end.used;
+    process_call_surely(&add, &end);
+    add.operation = PROCESS_ADD_IO;
+    add.io = io.io;
+    process_call_surely(&add, &end);
+}
+
+/* *USED: by a child that has ended. */
+static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_process_result *result,
+                          struct account_used *used)
+{
+    uint32_t id = thread_current()->group->id;
+    struct msg_process_call call = {.id = id, .operation = PROCESS_WAIT, .a = selector, .b = options};
+
+    *used = (struct account_used){.peak = 0};
+    for (;;) {
+        int64_t error = process_call(&call, result);
+
+        if (result->reaped != 0) {
+            take_account(id, result->child, used);
+        }
+        if (error != 0 || result->child != 0 || (options & WAIT_NO_HANG) != 0)
+            return error;
+        error = watch_wait_at(process_home(id), WATCH_CHILDREN, id, result->events, "change of a child", 0);
+        if (error != 0)
+            return error;
+    }
+}
+
+int64_t call_wait4(struct call *c)
+{
+    struct msg_process_result result;
+    struct account_used used;
+    int32_t pid = (int32_t)c->a[0];
+    uint64_t options = WAIT_EXITED | (c->a[2] & (WAIT_NO_THREAD | WAIT_ALL | WAIT_CLONE)) |
+                       ((c->a[2] & WNOHANG) != 0 ? WAIT_NO_HANG : 0) | ((c->a[2] & WUNTRACED) != 0 ? WAIT_STOPPED : 0) |
+                       ((c->a[2] & WCONTINUED) != 0 ? WAIT_CONTINUED : 0);
+    uint64_t selector = (uint64_t)SELECT_ANY << 32;
+    int64_t error;
+
+    if ((c->a[2] & UINT32_MAX & ~(WNOHANG | WUNTRACED | WCONTINUED | WAIT_NO_THREAD | WAIT_ALL | WAIT_CLONE)) != 0)
+        return -EINVAL;
+    if (pid == INT32_MIN)
+        return -ESRCH;
+    if (pid > 0)
+        selector = (uint64_t)SELECT_PROCESS << 32 | (uint32_t)pid;
+    else if (pid != -1)
+        selector = (uint64_t)SELECT_GROUP << 32 | (uint32_t)-pid;
+    error = wait_child(selector, options, &result, &used);
+    if (error != 0 || result.child == 0)
+        return error;
+    if (c->a[1] != 0 && user_write(c->a[1], &result.status, sizeof(result.status)) != 0)
+        return -EFAULT;
+    if (c->a[3] != 0 && rusage_write(c->a[3], result.user_ns, result.system_ns, &used) != 0)
+        return -EFAULT;
+    return result.child;
+}
+
+int64_t call_waitid(struct call *c)
+{
+    const uint64_t known = WAIT_NO_HANG | WAIT_STOPPED | WAIT_EXITED | WAIT_CONTINUED | WAIT_NO_REAP | WAIT_NO_THREAD |
+                           WAIT_ALL | WAIT_CLONE;
+    struct msg_process_result result;
+    struct account_used used;
+    uint64_t options = c->a[3] & UINT32_MAX;
+    uint64_t selector;
+    struct pidfd_facts facts;
+    uint8_t user[128] = {0};
+    bool nonblock = false;
+    int64_t error;
+
+    if ((options & ~known) != 0 || (options & (WAIT_STOPPED | WAIT_EXITED | WAIT_CONTINUED)) == 0)
+        return -EINVAL;
+    switch (c->a[0]) {
+    case P_ALL:
+        selector = (uint64_t)SELECT_ANY << 32;
+        break;
+    case P_PID:
+        if ((int32_t)c->a[1] <= 0)
+            return -EINVAL;
+        selector = (uint64_t)SELECT_PROCESS << 32 | (uint32_t)c->a[1];
+        break;
+    case P_PGID:
+        if ((int32_t)c->a[1] < 0)
+            return -EINVAL;
+        selector = (uint64_t)SELECT_GROUP << 32 | (uint32_t)c->a[1];
+        break;
+    case P_PIDFD:
+        if ((int32_t)c->a[1] < 0)
+            return -EINVAL;
+        error = pidfd_find((int32_t)c->a[1], &facts);
+        if (error != 0)
+            return error;
+        if (facts.gone != 0)
+            return -ECHILD;
+        selector = (uint64_t)SELECT_PROCESS << 32 | facts.process;
+        nonblock = facts.nonblock != 0 && (options & WAIT_NO_HANG) == 0;
+        break;
+    default:
+        return -EINVAL;
+    }
+    error = wait_child(selector, nonblock ? options | WAIT_NO_HANG : options, &result, &used);
+    if (error == 0 && nonblock && result.child == 0)
+        error = -EAGAIN;
+    if (error != 0)
+        return error;
+    if (result.child != 0) {
+        struct signal_info info = {.signal = SIGCHLD, .code = (int32_t)result.code, .pid = result.child};
+
+        info.value = result.code == CLD_EXITED || result.code == CLD_STOPPED ? result.status >> 8 & 0xff
+                                                                             : result.status & 0x7f;
+        if (result.code == CLD_CONTINUED)
+            info.value = SIGCONT;
+        signal_info_to_user(&info, user);
+    }
+    if (c->a[2] != 0 && user_write(c->a[2], user, sizeof(user)) != 0)
+        return -EFAULT;
+    if (c->a[4] != 0 && result.child != 0 && rusage_write(c->a[4], result.user_ns, result.system_ns, &used) != 0)
+        return -EFAULT;
+    return 0;
+}

@@ -1,0 +1,518 @@
+/* Tables for new processes. See the header and kernel/file/files.md.
+ *
+ * The parent's home lists the descriptors, opens each file once more for the child (asking the file's kernel,
+ * FILE_SHARE, where that is another), and answers. The child's home makes files or proxies of what it gets. */
+#include "kernel/file/copy.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/wire.h"
+#include "kernel/fs/name/path.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "msg/call.h"
+#include "tasks/process/group.h"
+#include "tasks/remote/work.h"
+
+#define ENTRIES_MAX (TABLE_MAX + 2) /* descriptors, the working directory and the root */
+
+/* The descriptors of a parent, each with an open of its own: what keeps them until the child has its own. */
+struct listing {
+    uint32_t count;
+    struct copied {
+        struct file *file;
+        uint32_t flags;
+        int32_t fd;
+    } entries[];
+};
+
+static size_t listing_size(uint32_t count)
+{
+    return sizeof(struct listing) + count * sizeof(struct copied);
+}
+
+static void listing_free(struct listing *listing, uint32_t room)
+{
+    for (uint32_t i = 0; i < listing->count; i++)
+        file_close(listing->entries[i].file);
+    heap_free(listing, listing_size(room));
+}
+
+static void list_one_locked(struct listing *listing, const struct descriptor *slot, int32_t fd, uint32_t flags)
+{
+    file_open_again(slot->file);
+    listing->entries[listing->count++] = (struct copied){slot->file, flags, fd};
+}
+
+/* Lists the descriptors FDS, or all. *ROOM is for listing_free. */
+static int list_table(struct file_table *table, const int32_t *fds, uint32_t count, struct listing **out,
+                      uint32_t *room)
+{
+    struct file_table *folders = table->folders;
+    struct listing *listing;
+    int error = 0;
+
+    if (fds != NULL && count > TABLE_MAX)
+        return -EMFILE;
+    *room = (fds != NULL ? count : TABLE_MAX) + 2;
+    listing = heap_alloc(listing_size(*room));
+    if (listing == NULL)
+        return -ENOMEM;
+    table = table->descriptors;
+    spin_lock(&table->lock);
+    for (uint32_t i = 0; i < (fds != NULL ? count : table->size) && error == 0; i++) {
+        int64_t fd = fds != NULL ? fds[i] : (int64_t)i;
+        bool there = fd >= 0 && fd < (int64_t)table->size && table->slots[fd].file != NULL;
+
+        if (there)
+            list_one_locked(listing, &table->slots[fd], (int32_t)i, fds != NULL ? 0 : table->slots[fd].flags);
+        else if (fds != NULL && fd != -1)
+            error = -EBADF;
+    }
+    spin_unlock(&table->lock);
+    spin_lock(&folders->lock);
+    if (error == 0 && folders->folder != NULL) {
+        const struct descriptor folder = {.file = folders->folder};
+
+        list_one_locked(listing, &folder, FILE_FOLDER, 0);
+    }
+    if (error == 0 && folders->root != NULL) {
+        const struct descriptor top = {.file = folders->root};
+
+        list_one_locked(listing, &top, FILE_ROOT, 0);
+    }
+    spin_unlock(&folders->lock);
+    if (error != 0)
+        listing_free(listing, *room);
+    *out = error == 0 ? listing : NULL;
+    return error;
+}
+
+/* --- where parent's and child's home are one --- */
+
+static int copy_name(struct file_table *from, struct file_table *to)
+{
+    char *name;
+    int error = 0;
+
+    if (from->program == NULL)
+        return 0;
+    name = heap_alloc(PATH_MAX);
+    if (name == NULL)
+        return -ENOMEM;
+    if (file_table_program(from, name, PATH_MAX) > 0)
+        error = file_table_set_program(to, name);
+    heap_free(name, PATH_MAX);
+    return error;
+}
+
+/* Makes TO, which is new, have all descriptors of FROM. */
+static int copy_all(struct file_table *from, struct file_table *to)
+{
+    struct file_table *folders = from->folders;
+    uint32_t size;
+
+    from = from->descriptors;
+    for (;;) {
+        size = from->size;
+        if (table_reserve(to, size) != 0)
+            return -ENOMEM;
+        spin_lock(&from->lock);
+        if (from->size <= to->size)
+            break;
+        spin_unlock(&from->lock); /* it has grown meanwhile */
+    }
+    for (uint32_t fd = 0; fd < from->size; fd++) {
+        if (from->slots[fd].file != NULL)
+            file_open_again(from->slots[fd].file);
+        to->slots[fd] = from->slots[fd];
+    }
+    to->lowest = from->lowest;
+    spin_unlock(&from->lock);
+    spin_lock(&folders->lock);
+    if (folders->folder != NULL)
+        file_open_again(folders->folder);
+    to->folder = folders->folder;
+    if (folders->root != NULL)
+        file_open_again(folders->root);
+    to->root = folders->root;
+    spin_unlock(&folders->lock);
+    return 0;
+}
+
+/* FILE, whose open goes with it, is what the parent has at FD, or as its working directory or root. */
+static int put_one(struct file_table *to, int32_t fd, struct file *file, uint32_t flags)
+{
+    if (fd == FILE_FOLDER)
+        to->folder = file;
+    else if (fd == FILE_ROOT)
+        to->root = file;
+    else
+        return table_put(to, fd, file, flags);
+    return 0;
+}
+
+static int copy_picked(struct file_table *from, struct file_table *to, const int32_t *fds, uint32_t count)
+{
+    struct listing *listing;
+    uint32_t room;
+    int error = list_table(from, fds, count, &listing, &room);
+
+    if (error != 0)
+        return error;
+    for (uint32_t i = 0; i < listing->count && error == 0; i++) {
+        const struct copied *entry = &listing->entries[i];
+
+        file_open_again(entry->file);
+        error = put_one(to, entry->fd, entry->file, entry->flags);
+        if (error != 0)
+            file_close(entry->file);
+    }
+    listing_free(listing, room);
+    return error;
+}
+
+static int copy_here(struct file_table *from, const int32_t *fds, uint32_t count, struct file_table **out)
+{
+    struct file_table *table = file_table_new();
+    int error = table == NULL ? -ENOMEM : copy_name(from, table);
+
+    if (error == 0)
+        error = fds == NULL ? copy_all(from, table) : copy_picked(from, table, fds, count);
+    if (error != 0 && table != NULL)
+        file_table_free(table);
+    *out = error == 0 ? table : NULL;
+    return error;
+}
+
+/* --- the parent's home, for a child elsewhere --- */
+
+struct copy_work {
+    struct work work;
+    struct msg_kept kept;
+    struct group *group;
+    uint32_t count; /* of fds; UINT32_MAX: all */
+    int32_t *fds;
+    struct msg_file_copied *answer; /* heap */
+    size_t answer_size;             /* allocated */
+};
+
+static void copy_done(struct msg_kept *kept)
+{
+    struct copy_work *w = container_of(kept, struct copy_work, kept);
+
+    if (w->answer != NULL)
+        heap_free(w->answer, w->answer_size);
+    if (w->fds != NULL)
+        heap_free(w->fds, w->count * sizeof(int32_t));
+    heap_free(w, sizeof(*w));
+}
+
+/* The kernels of the files that are listed. */
+static kernel_set kernels_of(const struct listing *listing)
+{
+    kernel_set set = 0;
+
+    for (uint32_t i = 0; i < listing->count; i++)
+        set |= 1ull << listing->entries[i].file->kernel;
+    return set;
+}
+
+/* Marks in FLAGS of ENTRIES the first one of each file: with it goes an open. */
+static void mark_first(struct copied_entry *entries, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t j = 0;
+
+        while (j < i && (entries[j].id != entries[i].id || entries[j].kernel != entries[i].kernel))
+            j++;
+        if (j == i)
+            entries[i].flags |= COPY_FIRST;
+    }
+}
+
+/* Opens each file once more for the child. */
+static int share(const struct copied_entry *entries, uint32_t count, kernel_set kernels)
+{
+    uint64_t *ids = heap_alloc(count * sizeof(*ids) + 1);
+    int error = 0;
+
+    if (ids == NULL)
+        return -ENOMEM;
+    for (; kernels != 0; kernels &= kernels - 1) {
+        uint32_t kernel = (uint32_t)__builtin_ctzll(kernels);
+        uint32_t found = 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+            if (entries[i].kernel != kernel || (entries[i].flags & COPY_FIRST) == 0)
+                continue;
+            if (kernel == instance.kernel)
+                file_share(entries[i].id);
+            else
+                ids[found++] = entries[i].id;
+        }
+        if (found > 0)
+            error = msg_call(kernel, MSG_FILE_SHARE, ids, found * (uint32_t)sizeof(*ids), NULL, 0, "files to be shared",
+                             found);
+        if (error < 0)
+            panic("fs: kernel %u answered %d to the sharing of files that are open", kernel, error);
+    }
+    heap_free(ids, count * sizeof(*ids) + 1);
+    return 0;
+}
+
+static size_t add_name(uint8_t *to, struct file_table *table)
+{
+    int64_t length = file_table_program(table, (char *)to, PATH_MAX);
+
+    if (length < 0) {
+        *to = '\0';
+        length = 0;
+    }
+    return (size_t)length + 1;
+}
+
+static int make_answer(struct copy_work *w, const struct listing *listing, struct file_table *table, size_t *size)
+{
+    struct copied_entry *entries;
+    int error;
+
+    w->answer_size = sizeof(*w->answer) + listing->count * sizeof(*entries) + PATH_MAX;
+    w->answer = heap_alloc(w->answer_size);
+    if (w->answer == NULL)
+        return -ENOMEM;
+    entries = (struct copied_entry *)(w->answer + 1);
+    for (uint32_t i = 0; i < listing->count; i++) {
+        const struct copied *from = &listing->entries[i];
+
+        entries[i] = (struct copied_entry){from->file->id, from->file->kernel, from->flags, from->fd, 0};
+    }
+    mark_first(entries, listing->count);
+    error = share(entries, listing->count, kernels_of(listing));
+    w->answer->count = listing->count;
+    w->answer->name = (uint32_t)add_name((uint8_t *)(entries + listing->count), table);
+    *size = sizeof(*w->answer) + listing->count * sizeof(*entries) + w->answer->name;
+    return error;
+}
+
+static void run_copy(struct work *work)
+{
+    struct copy_work *w = container_of(work, struct copy_work, work);
+    struct file_table *table = w->group->files;
+    struct listing *listing;
+    uint32_t room;
+    size_t size = 0;
+    int error = list_table(table, w->count != UINT32_MAX ? w->fds : NULL, w->count, &listing, &room);
+
+    if (error == 0) {
+        error = make_answer(w, listing, table, &size);
+        listing_free(listing, room);
+    }
+    group_put(w->group);
+    if (error != 0)
+        msg_kept_reply_error(&w->kept, error, copy_done);
+    else
+        msg_kept_reply_long(&w->kept, w->answer, (uint32_t)size, copy_done);
+}
+
+static void handle_copy(const struct msg *m)
+{
+    const struct msg_file_copy *asked = m->data;
+    struct group *group = group_find(asked->group);
+    struct copy_work *w = NULL;
+    int error = -ESRCH;
+
+    if (asked->count != UINT32_MAX &&
+        (asked->count > TABLE_MAX || m->length != sizeof(*asked) + asked->count * sizeof(int32_t))) {
+        error = asked->count > TABLE_MAX ? -EMFILE : -EPROTO;
+    } else if (group != NULL && group->home == instance.kernel && group->files != NULL) {
+        w = heap_alloc(sizeof(*w));
+        error = -ENOMEM;
+    }
+    if (w != NULL && asked->count != UINT32_MAX && asked->count > 0) {
+        w->fds = heap_alloc(asked->count * sizeof(int32_t));
+        if (w->fds != NULL) {
+            memcpy(w->fds, asked + 1, asked->count * sizeof(int32_t));
+        } else {
+            heap_free(w, sizeof(*w));
+            w = NULL;
+        }
+    }
+    if (w == NULL) {
+        if (group != NULL)
+            group_put(group);
+        msg_reply_error(&m->ticket, error);
+        return;
+    }
+    w->group = group;
+    w->count = asked->count;
+    w->work.run = run_copy;
+    msg_keep(m, &w->kept, NULL);
+    work_submit(&w->work);
+}
+
+static void handle_share(const struct msg *m)
+{
+    uint32_t count = m->length / (uint32_t)sizeof(uint64_t);
+    bool all = m->length % sizeof(uint64_t) == 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t id;
+
+        memcpy(&id, (const uint8_t *)m->data + i * sizeof(id), sizeof(id));
+        all &= file_share(id) != NULL;
+    }
+    if (all)
+        msg_reply(&m->ticket, NULL, 0);
+    else
+        msg_reply_error(&m->ticket, -EPROTO); /* the asker says that it has them open: it does not */
+}
+
+int file_share_at(const struct file_place *place)
+{
+    int length;
+
+    if (place->kernel == instance.kernel)
+        return file_share(place->id) != NULL ? 0 : -EBADF;
+    length = msg_call(place->kernel, MSG_FILE_SHARE, &place->id, sizeof(place->id), NULL, 0, "a file to be shared",
+                      place->id);
+    return length >= 0 ? 0 : length == -ENOMEM ? -ENOMEM : -EBADF;
+}
+
+void copy_init(void)
+{
+    msg_register(MSG_FILE_TABLE_COPY, handle_copy, sizeof(struct msg_file_copy), sizeof(struct msg_file_copied));
+    msg_register(MSG_FILE_SHARE, handle_share, 0, 0);
+}
+
+/* --- the child's home --- */
+
+/* What stands here for the file of entry I; each entry before has its file in FILES, or NULL. The entry's open goes
+ * with it. */
+static struct file *file_of(const struct copied_entry *entries, struct file *const *files, uint32_t i)
+{
+    for (uint32_t j = 0; j < i; j++) {
+        if (entries[j].id == entries[i].id && entries[j].kernel == entries[i].kernel) {
+            if (files[j] != NULL)
+                file_open_again(files[j]);
+            return files[j];
+        }
+    }
+    if (entries[i].kernel == instance.kernel) { /* open: its open came with the entry */
+        struct file *file = file_find(entries[i].id);
+
+        if (file != NULL)
+            file_unpin(file);
+        return file;
+    }
+    return file_create_proxy(entries[i].kernel, entries[i].id);
+}
+
+static int fill_table(struct file_table *table, const struct msg_file_copied *copied,
+                      const struct copied_entry *entries)
+{
+    struct file **files = heap_alloc(copied->count * sizeof(*files) + 1);
+    const char *name = (const char *)(entries + copied->count);
+    int error = files == NULL ? -ENOMEM : 0;
+
+    for (uint32_t i = 0; i < copied->count; i++) {
+        bool first = (entries[i].flags & COPY_FIRST) != 0;
+        struct file *file = error == 0 ? file_of(entries, files, i) : NULL;
+
+        if (file == NULL) {
+            if (first) /* the open that came with it */
+                file_drop(entries[i].kernel, entries[i].id);
+            error = error == 0 ? -ENOMEM : error;
+            continue;
+        }
+        error = put_one(table, entries[i].fd, file, entries[i].flags & DESCRIPTOR_CLOEXEC);
+        if (error != 0)
+            file_close(file);
+        else
+            files[i] = file;
+    }
+    if (files != NULL)
+        heap_free(files, copied->count * sizeof(*files) + 1);
+    if (error == 0 && *name != '\0')
+        error = file_table_set_program(table, name);
+    return error;
+}
+
+/* What the parent's home has answered is as it should be. */
+static bool is_whole(const struct msg_file_copied *copied, int length)
+{
+    size_t size = sizeof(*copied);
+    const char *name;
+
+    if (length < (int)size || copied->count > ENTRIES_MAX || copied->name > PATH_MAX)
+        return false;
+    size += copied->count * sizeof(struct copied_entry);
+    name = (const char *)copied + size;
+    return (size_t)length == size + copied->name && copied->name > 0 &&
+           strnlen(name, copied->name) == copied->name - 1u;
+}
+
+static int copy_from(uint32_t home, uint32_t group, const int32_t *fds, uint32_t count, struct file_table **out)
+{
+    size_t room = sizeof(struct msg_file_copied) + ENTRIES_MAX * sizeof(struct copied_entry) + PATH_MAX;
+    size_t size = sizeof(struct msg_file_copy) + (fds != NULL ? count * sizeof(int32_t) : 0);
+    struct msg_file_copied *copied;
+    struct msg_file_copy *asked;
+    struct file_table *table;
+    int result = -ENOMEM;
+
+    *out = NULL;
+    if (fds != NULL && count > TABLE_MAX)
+        return -EMFILE;
+    copied = heap_alloc(room);
+    asked = heap_alloc(size);
+    table = file_table_new();
+    if (copied != NULL && asked != NULL && table != NULL) {
+        *asked = (struct msg_file_copy){.group = group, .count = fds != NULL ? count : UINT32_MAX};
+        if (fds != NULL)
+            memcpy(asked + 1, fds, count * sizeof(int32_t));
+        result = msg_call(home, MSG_FILE_TABLE_COPY, asked, (uint32_t)size, copied, (uint32_t)room,
+                          "copy of a descriptor table", group);
+        if (result >= 0)
+            result = is_whole(copied, result) ? fill_table(table, copied, (const struct copied_entry *)(copied + 1))
+                                              : -EPROTO;
+    }
+    if (copied != NULL)
+        heap_free(copied, room);
+    if (asked != NULL)
+        heap_free(asked, size);
+    if (result != 0 && table != NULL)
+        file_table_free(table);
+    else
+        *out = table;
+    return result;
+}
+
+int file_table_pick_at(uint32_t home, uint32_t id, const int32_t *fds, uint32_t count, struct file_table **out)
+{
+    struct group *group;
+    int error = -ESRCH;
+
+    if (home != instance.kernel)
+        return copy_from(home, id, fds, count, out);
+    group = group_find(id);
+    if (group == NULL)
+        return -ESRCH;
+    if (group->home == instance.kernel && group->files != NULL)
+        error = copy_here(group->files, fds, count, out);
+    group_put(group);
+    return error;
+}
+
+int file_table_fork(struct group *parent, struct file_table **out)
+{
+    return file_table_pick_at(parent->home, parent->id, NULL, 0, out);
+}
+
+int file_table_pick(struct group *parent, const int32_t *fds, uint32_t count, struct file_table **out)
+{
+    static const int32_t none;
+
+    return file_table_pick_at(parent->home, parent->id, fds != NULL ? fds : &none, count, out);
+}

@@ -1,0 +1,466 @@
+/* Sets of files to wait for. See the header; files of other kernels: far.c. */
+#include "kernel/abi/errno.h"
+#include "kernel/file/event/internal.h"
+#include "kernel/file/event/signalfd.h"
+#include "kernel/file/serve/anonymous.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+
+#define NESTING_MAX 5u /* sets in one another, as Linux has it */
+#define EXCLUSIVE_EVENTS                                                                                               \
+    (POLL_IN | POLL_OUT | POLL_ERR | POLL_HUP | EPOLL_WAKEUP | EPOLL_EDGE | EPOLL_EXCLUSIVE) /* that may go with it */
+
+static struct spinlock nesting;
+
+static const struct file_kind epoll_kind;
+
+static struct list *bucket_of(struct epoll *epoll, int32_t fd)
+{
+    return &epoll->buckets[(uint32_t)fd % EPOLL_BUCKETS];
+}
+
+struct epoll_item *epoll_find(struct epoll *epoll, int32_t fd, uint64_t id, uint32_t kernel)
+{
+    list_for_each(node, bucket_of(epoll, fd)) {
+        struct epoll_item *item = container_of(node, struct epoll_item, node);
+
+        if (item->fd == fd && item->place.id == id && item->place.kernel == kernel)
+            return item;
+    }
+    return NULL;
+}
+
+static void ready_add(struct epoll_item *item)
+{
+    struct epoll *epoll = item->epoll;
+
+    spin_lock(&epoll->lock);
+    if (list_empty(&item->ready)) {
+        list_append(&epoll->ready, &item->ready);
+        epoll->ready_count++;
+    }
+    spin_unlock(&epoll->lock);
+}
+
+static struct epoll_item *ready_take(struct epoll *epoll)
+{
+    struct epoll_item *item = NULL;
+
+    spin_lock(&epoll->lock);
+    if (!list_empty(&epoll->ready)) {
+        item = container_of(epoll->ready.next, struct epoll_item, ready);
+        list_remove(&item->ready);
+        epoll->ready_count--;
+    }
+    spin_unlock(&epoll->lock);
+    return item;
+}
+
+static void tell(struct poll_told *told)
+{
+    struct epoll *epoll = container_of(told, struct epoll, told);
+    struct file *file = epoll->file;
+
+    __atomic_store_n(&epoll->telling, false, __ATOMIC_SEQ_CST);
+    file_event(file->events);
+    file_unpin(file);
+}
+
+/* An event of a file here. */
+static void fire(struct poll_hook *hook, struct list *told)
+{
+    struct epoll_item *item = container_of(hook, struct epoll_item, hook);
+    struct epoll *epoll = item->epoll;
+
+    ready_add(item);
+    if (__atomic_exchange_n(&epoll->telling, true, __ATOMIC_SEQ_CST))
+        return; /* whoever tells has not begun */
+    file_pin(epoll->file);
+    list_append(told, &epoll->told.node);
+}
+
+void epoll_remove(struct epoll_item *item)
+{
+    struct epoll *epoll = item->epoll;
+
+    list_remove(&item->node);
+    list_remove(&item->signalfd);
+    if (item->far != NULL) {
+        item->far->count--;
+        epoll_far_changed(item->far);
+    } else {
+        poll_hook_remove(&item->hook);
+    }
+    spin_lock(&epoll->lock); /* it fires no more */
+    if (!list_empty(&item->ready)) {
+        list_remove(&item->ready);
+        epoll->ready_count--;
+    }
+    spin_unlock(&epoll->lock);
+    if (item->file != NULL)
+        file_unpin(item->file);
+    heap_free(item, sizeof(*item));
+}
+
+bool epoll_report(struct epoll_item *item, uint32_t state, struct epoll_found *out)
+{
+    struct epoll_event *events = (struct epoll_event *)(void *)(out + 1);
+
+    state &= item->events | POLL_ERR | POLL_HUP;
+    if (state == 0 || item->disabled)
+        return false;
+    events[out->count++] = (struct epoll_event){.events = state, .data = item->data};
+    if ((item->events & EPOLL_ONE_SHOT) != 0)
+        item->disabled = true;
+    return true;
+}
+
+static bool is_open(const struct epoll_item *item)
+{
+    struct file *file = file_find(item->place.id);
+
+    if (file == NULL)
+        return false;
+    file_unpin(file);
+    return true;
+}
+
+/* Whether SIGNALS make the signalfd ready. */
+static void collect_signals(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out)
+{
+    list_for_each_safe(node, &epoll->signalfds) {
+        struct epoll_item *item = container_of(node, struct epoll_item, signalfd);
+        uint64_t set;
+
+        if (item->file != NULL && !is_open(item)) {
+            epoll_remove(item);
+            continue;
+        }
+        set = item->file != NULL ? signalfd_mask(item->file) : item->seen;
+        if (item->disabled || (item->events & POLL_IN) == 0)
+            continue;
+        if (out->count < max && (set & signals) != 0)
+            epoll_report(item, POLL_IN, out);
+        if (!item->disabled)
+            out->signals |= set;
+    }
+}
+
+void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out)
+{
+    collect_signals(epoll, signals, max, out);
+    /* Each at most once; what is ready goes behind those that have not been looked at. */
+    for (uint32_t left = __atomic_load_n(&epoll->ready_count, __ATOMIC_RELAXED); left > 0 && out->count < max; left--) {
+        struct epoll_item *item = ready_take(epoll); /* before looking: with an event from now on it is there again */
+
+        if (item == NULL)
+            break;
+        if (!is_open(item))
+            epoll_remove(item);
+        else if (!item->disabled && epoll_report(item, poll_state_of(item->file, item->events).state, out) &&
+                 (item->events & (EPOLL_EDGE | EPOLL_ONE_SHOT)) == 0)
+            ready_add(item);
+    }
+}
+
+/* For sets around this one, and for poll(2). */
+static uint32_t epoll_poll(struct file *file)
+{
+    struct epoll *epoll = file->state;
+    bool ready;
+
+    spin_lock(&epoll->scan);
+    ready = epoll_far_due(epoll); /* perhaps */
+    for (uint32_t left = __atomic_load_n(&epoll->ready_count, __ATOMIC_RELAXED); left > 0 && !ready; left--) {
+        struct epoll_item *item = ready_take(epoll);
+
+        if (item == NULL)
+            break;
+        if (!is_open(item)) {
+            epoll_remove(item);
+        } else if (!item->disabled && poll_state_of(item->file, item->events).state != 0) {
+            ready = true;
+            ready_add(item);
+        }
+    }
+    spin_unlock(&epoll->scan);
+    return ready ? POLL_IN | POLL_IN_NORMAL : 0;
+}
+
+static int64_t look(struct epoll *epoll, const struct epoll_look *asked, size_t room, struct epoll_found *out)
+{
+    if (asked->max == 0 || asked->max > EPOLL_MAX || room < sizeof(*out) + asked->max * sizeof(struct epoll_event))
+        return -EPROTO;
+    *out = (struct epoll_found){.count = 0};
+    spin_lock(&epoll->scan);
+    if (epoll_far_due(epoll))
+        out->far = 1;
+    else
+        epoll_collect(epoll, asked->signals, asked->max, out);
+    spin_unlock(&epoll->scan);
+    return (int64_t)(sizeof(*out) + out->count * sizeof(struct epoll_event));
+}
+
+/* --- changing a set --- */
+
+/* How many sets are in one another from EPOLL down; all of them have at least ABOVE around them. TARGET among them:
+ * NESTING_MAX + 1. */
+static uint32_t depth_locked(struct epoll *epoll, const struct epoll *target, uint32_t above)
+{
+    uint32_t most = 0;
+
+    if (epoll == target || above >= NESTING_MAX)
+        return NESTING_MAX + 1;
+    spin_lock(&epoll->scan);
+    for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
+        list_for_each(node, &epoll->buckets[i]) {
+            struct epoll_item *item = container_of(node, struct epoll_item, node);
+            struct epoll *inner = item->file != NULL ? epoll_of(item->file) : NULL;
+            uint32_t depth = inner != NULL ? depth_locked(inner, target, above + 1) : 0;
+
+            if (depth > most)
+                most = depth;
+        }
+    }
+    spin_unlock(&epoll->scan);
+    return most + 1;
+}
+
+static void raise_locked(struct epoll *epoll, uint32_t above)
+{
+    if (epoll->above < above)
+        epoll->above = above;
+    spin_lock(&epoll->scan);
+    for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
+        list_for_each(node, &epoll->buckets[i]) {
+            struct epoll_item *item = container_of(node, struct epoll_item, node);
+            struct epoll *inner = item->file != NULL ? epoll_of(item->file) : NULL;
+
+            if (inner != NULL)
+                raise_locked(inner, above + 1);
+        }
+    }
+    spin_unlock(&epoll->scan);
+}
+
+/* INNER is to be in OUTER. Holds `nesting`. -ELOOP. */
+static int nest_locked(struct epoll *outer, struct epoll *inner)
+{
+    uint32_t depth = depth_locked(inner, outer, outer->above + 1);
+
+    if (depth > NESTING_MAX || outer->above + 1 + depth > NESTING_MAX)
+        return -ELOOP;
+    raise_locked(inner, outer->above + 1);
+    return 0;
+}
+
+void epoll_item_here(struct epoll_item *item)
+{
+    if (item->file == NULL) {
+        epoll_remove(item);
+        return;
+    }
+    poll_hook_add(item->file->events, &item->hook);
+    if (item->file->kind->signals && list_empty(&item->signalfd))
+        list_append(&item->epoll->signalfds, &item->signalfd);
+    ready_add(item); /* it may be */
+}
+
+static int add_locked(struct epoll *epoll, const struct epoll_change *change, struct file *file)
+{
+    struct epoll_item *item = heap_alloc(sizeof(*item));
+
+    if (item == NULL)
+        return -ENOMEM;
+    *item = (struct epoll_item){.epoll = epoll,
+                                .hook.fire = fire,
+                                .file = file,
+                                .place = change->place,
+                                .data = change->data,
+                                .events = change->events,
+                                .fd = change->fd};
+    list_init(&item->hook.node);
+    list_init(&item->ready);
+    list_init(&item->signalfd);
+    if (file == NULL) {
+        item->far = epoll_far_get(epoll, change->place.kernel);
+        if (item->far == NULL) {
+            heap_free(item, sizeof(*item));
+            return -ENOMEM;
+        }
+        item->far->count++;
+        epoll_far_changed(item->far);
+    } else {
+        file_pin(file);
+        epoll_item_here(item);
+    }
+    list_append(bucket_of(epoll, change->fd), &item->node);
+    return 0;
+}
+
+static int change_locked(struct epoll *epoll, const struct epoll_change *change, struct file *file)
+{
+    struct epoll_item *item = epoll_find(epoll, change->fd, change->place.id, change->place.kernel);
+
+    if (epoll->closed)
+        return -EBADF;
+    if (change->operation == EPOLL_ADD)
+        return item != NULL ? -EEXIST : add_locked(epoll, change, file);
+    if (item == NULL)
+        return -ENOENT;
+    if (change->operation == EPOLL_DELETE) {
+        epoll_remove(item);
+        return 0;
+    }
+    if ((item->events & EPOLL_EXCLUSIVE) != 0)
+        return -EINVAL;
+    item->events = change->events;
+    item->data = change->data;
+    item->disabled = false;
+    if (item->far != NULL) {
+        item->seen = 0;
+        epoll_far_changed(item->far);
+    } else {
+        ready_add(item);
+    }
+    return 0;
+}
+
+/* The order of the checks is Linux's. */
+static int change_set(struct epoll *epoll, const struct epoll_change *change)
+{
+    bool here = change->place.kernel == instance.kernel;
+    struct file *file = here ? file_find(change->place.id) : NULL;
+    struct epoll *inner = file != NULL ? epoll_of(file) : NULL;
+    bool exclusive = (change->events & EPOLL_EXCLUSIVE) != 0 && change->operation != EPOLL_DELETE;
+    bool nests;
+    int error = 0;
+
+    if (here && file == NULL)
+        return -EBADF;
+    if (here && file->kind->poll == NULL)
+        error = -EPERM;
+    else if (file == epoll->file || change->operation < EPOLL_ADD || change->operation > EPOLL_MODIFY)
+        error = -EINVAL;
+    else if (exclusive &&
+             (change->operation == EPOLL_MODIFY || inner != NULL || (change->events & ~EXCLUSIVE_EVENTS) != 0))
+        error = -EINVAL;
+    nests = error == 0 && inner != NULL && change->operation == EPOLL_ADD;
+    if (nests) {
+        spin_lock(&nesting);
+        error = nest_locked(epoll, inner);
+    }
+    if (error == 0) {
+        spin_lock(&epoll->scan);
+        error = change_locked(epoll, change, file);
+        spin_unlock(&epoll->scan);
+    }
+    if (nests)
+        spin_unlock(&nesting);
+    if (error == 0 && change->operation != EPOLL_DELETE)
+        file_event(epoll->file->events); /* it may be ready already: who waits looks */
+    if (file != NULL)
+        file_unpin(file);
+    return error;
+}
+
+static int64_t epoll_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                             void *result, size_t room, struct file_answer *answer)
+{
+    struct epoll_change change;
+    struct epoll_look asked;
+
+    (void)answer;
+    switch (request->extra) {
+    case SPECIAL_EPOLL_CTL:
+        if (size != sizeof(change))
+            return -EPROTO;
+        memcpy(&change, data, sizeof(change));
+        return change_set(file->state, &change);
+    case SPECIAL_EPOLL_WAIT:
+        if (size != sizeof(asked) || room < sizeof(struct epoll_found))
+            return -EPROTO;
+        memcpy(&asked, data, sizeof(asked));
+        return look(file->state, &asked, room, result);
+    default:
+        return -EINVAL;
+    }
+}
+
+/* --- beginning and end --- */
+
+static void release(struct file *file)
+{
+    struct epoll *epoll = file->state;
+
+    spin_lock(&epoll->scan);
+    epoll->closed = true;
+    for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
+        while (!list_empty(&epoll->buckets[i]))
+            epoll_remove(container_of(epoll->buckets[i].next, struct epoll_item, node));
+    }
+    spin_unlock(&epoll->scan);
+    epoll_far_release(epoll);
+}
+
+static void forget(struct file *file)
+{
+    struct epoll *epoll = file->state;
+
+    while (epoll->fars != NULL) {
+        struct epoll_far *far = epoll->fars;
+
+        epoll->fars = far->next;
+        heap_free(far, sizeof(*far));
+    }
+    heap_free(epoll, sizeof(*epoll));
+}
+
+static const struct file_kind epoll_kind = {
+    .poll = epoll_poll, .operate = epoll_operate, .release = release, .forget = forget};
+
+struct epoll *epoll_of(const struct file *file)
+{
+    return file->kind == &epoll_kind ? file->state : NULL;
+}
+
+struct file *epoll_create(void)
+{
+    struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
+    struct epoll *epoll = heap_alloc(sizeof(*epoll));
+
+    if (epoll == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < EPOLL_BUCKETS; i++)
+        list_init(&epoll->buckets[i]);
+    list_init(&epoll->ready);
+    list_init(&epoll->signalfds);
+    list_init(&epoll->told.node);
+    waitq_init(&epoll->asked);
+    epoll->told.tell = tell;
+    epoll->file = file_create(&epoll_kind, &facts, 2, epoll, NULL);
+    if (epoll->file == NULL)
+        heap_free(epoll, sizeof(*epoll));
+    return epoll->file;
+}
+
+static void switch_set(struct file *file, void *context)
+{
+    const uint32_t *kernels = context;
+
+    if (file->kind == &epoll_kind)
+        epoll_far_switch(file->state, kernels[0], kernels[1]);
+}
+
+void epoll_switch(uint32_t from, uint32_t to)
+{
+    uint32_t kernels[2] = {from, to};
+
+    file_each(switch_set, kernels);
+}
+
+void epoll_init(void)
+{
+    epoll_far_init();
+}

@@ -1,0 +1,197 @@
+/* timerfd(2). See the header. As under Linux a timer with an interval does not fire again until somebody has read or
+ * asked for it: what was missed is counted then. So an unread timer costs nothing. */
+#include "kernel/file/event/timerfd.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/file/serve/anonymous.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "tasks/timer/timer.h"
+
+struct timerfd {
+    struct spinlock lock; /* before that of timers */
+    struct file *file;    /* [i] a pin of it is held while the timer is armed */
+    struct timer timer;
+    uint64_t next;     /* [k] when it expires, 0: not armed */
+    uint64_t interval; /* [k] */
+    uint64_t ticks;    /* [k] expirations since the last read */
+    uint64_t epoch;    /* [i] of its clock: to add to clock_now */
+    bool expired;      /* [k] it has fired, and nobody has counted since */
+    bool closed;       /* [k] */
+};
+
+static void arm_locked(struct timerfd *t)
+{
+    file_pin(t->file);
+    if (timer_arm(&t->timer, t->next))
+        file_unpin(t->file); /* it had one; not the last, as the caller has one */
+}
+
+static void disarm_locked(struct timerfd *t)
+{
+    if (timer_disarm(&t->timer))
+        file_unpin(t->file);
+}
+
+static void fire(struct timer *timer)
+{
+    struct timerfd *t = container_of(timer, struct timerfd, timer);
+    struct file *file = t->file;
+    bool tell = false;
+
+    spin_lock(&t->lock);
+    if (t->next != 0 && !t->expired && !t->closed) {
+        if (clock_now() >= t->next) {
+            t->expired = true;
+            t->ticks++;
+            tell = file_event_wanted(file);
+            file->wanted = false;
+        } else { /* set anew while this was on its way */
+            arm_locked(t);
+        }
+    }
+    spin_unlock(&t->lock);
+    if (tell)
+        file_event(file->events);
+    file_unpin(file);
+}
+
+/* Counts what has expired since the timer fired, and lets it fire again. */
+static void go_on_locked(struct timerfd *t)
+{
+    uint64_t now = clock_now();
+
+    if (!t->expired)
+        return;
+    t->expired = false;
+    if (t->interval == 0) {
+        t->next = 0;
+        return;
+    }
+    if (now >= t->next) {
+        uint64_t periods = (now - t->next) / t->interval + 1; /* the first one has been counted */
+
+        t->ticks += periods - 1;
+        t->next += periods * t->interval;
+    }
+    if (!t->closed)
+        arm_locked(t);
+}
+
+static int64_t timerfd_read(struct file *file, void *data, size_t size)
+{
+    struct timerfd *t = file->state;
+    uint64_t ticks;
+
+    if (size < sizeof(ticks))
+        return -EINVAL;
+    spin_lock(&t->lock);
+    if (t->ticks != 0)
+        go_on_locked(t);
+    ticks = t->ticks;
+    t->ticks = 0;
+    file->wanted |= ticks == 0;
+    spin_unlock(&t->lock);
+    if (ticks == 0)
+        return -EAGAIN;
+    memcpy(data, &ticks, sizeof(ticks));
+    return sizeof(ticks);
+}
+
+static uint32_t timerfd_poll(struct file *file)
+{
+    struct timerfd *t = file->state;
+    bool ready;
+
+    spin_lock(&t->lock);
+    ready = t->ticks != 0;
+    file->wanted |= !ready;
+    spin_unlock(&t->lock);
+    return ready ? POLL_IN : 0;
+}
+
+static void look_locked(struct timerfd *t, struct timer_setting *out)
+{
+    uint64_t now = clock_now();
+
+    go_on_locked(t);
+    out->interval = t->interval;
+    out->value = t->next == 0 ? 0 : t->next > now ? t->next - now : 1;
+}
+
+static void release(struct file *file)
+{
+    struct timerfd *t = file->state;
+
+    spin_lock(&t->lock);
+    t->closed = true;
+    disarm_locked(t);
+    spin_unlock(&t->lock);
+}
+
+static void forget(struct file *file)
+{
+    heap_free(file->state, sizeof(struct timerfd));
+}
+
+/* SETTING may be NULL; OLD is that of before. */
+static void set(struct timerfd *t, uint32_t flags, const struct timer_setting *setting, struct timer_setting *old)
+{
+    spin_lock(&t->lock);
+    look_locked(t, old);
+    if (setting != NULL) {
+        disarm_locked(t);
+        t->ticks = 0;
+        t->expired = false;
+        t->interval = setting->interval;
+        t->next = setting->value;
+        if (setting->value != 0 && (flags & TIMER_ABSOLUTE) == 0)
+            t->next += clock_now();
+        else if (setting->value != 0)
+            t->next = setting->value > t->epoch ? setting->value - t->epoch : 1; /* long past, but not never */
+        if (t->next != 0 && !t->closed)
+            arm_locked(t);
+    }
+    spin_unlock(&t->lock);
+}
+
+static int64_t timerfd_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                               void *result, size_t room, struct file_answer *answer)
+{
+    bool sets = request->extra == SPECIAL_TIMER_SET;
+    struct timer_setting setting, old;
+
+    (void)answer;
+    if (!sets && request->extra != SPECIAL_TIMER_GET)
+        return -EINVAL;
+    if (room < sizeof(old) || (sets && size != sizeof(setting)))
+        return -EPROTO;
+    if (sets)
+        memcpy(&setting, data, sizeof(setting));
+    set(file->state, (uint32_t)request->argument, sets ? &setting : NULL, &old);
+    memcpy(result, &old, sizeof(old));
+    return sizeof(old);
+}
+
+static const struct file_kind timerfd_kind = {.read = timerfd_read,
+                                              .poll = timerfd_poll,
+                                              .operate = timerfd_operate,
+                                              .release = release,
+                                              .forget = forget,
+                                              .one_read = true};
+
+struct file *timerfd_create(uint32_t flags, bool realtime)
+{
+    struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
+    struct timerfd *t = heap_alloc(sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    timer_init(&t->timer, fire);
+    t->epoch = realtime ? clock_epoch() : 0;
+    t->file = file_create(&timerfd_kind, &facts, flags | 2, t, NULL);
+    if (t->file == NULL)
+        heap_free(t, sizeof(*t));
+    return t->file;
+}

@@ -1,0 +1,20 @@
+/* A timer to read from: timerfd_create(2). */
+#ifndef KERNEL_FILE_EVENT_TIMERFD_H
+#define KERNEL_FILE_EVENT_TIMERFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/file/file.h"
+
+struct timer_setting { /* struct itimerspec in nanoseconds; value 0: not armed */
+    uint64_t interval;
+    uint64_t value; /* until it expires; at SPECIAL_TIMER_SET with TIMER_ABSOLUTE: when */
+};
+
+#define TIMER_ABSOLUTE 1u /* TFD_TIMER_ABSTIME */
+
+/* NULL without memory. REALTIME: its absolute times are since 1970. */
+struct file *timerfd_create(uint32_t flags, bool realtime);
+
+#endif

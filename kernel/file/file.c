@@ -1,0 +1,350 @@
+/* Open files: table, counts, events. See the header. */
+#include "kernel/file/file.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/exec/load.h"
+#include "kernel/file/copy.h"
+#include "kernel/file/event/pidfd.h"
+#include "kernel/file/event/poll.h"
+#include "kernel/file/remote.h"
+#include "kernel/file/root.h"
+#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/table.h"
+#include "kernel/file/table_share.h"
+#include "kernel/file/wire.h"
+#include "kernel/fs/name/name.h"
+#include "kernel/fs/name/path.h"
+#include "kernel/fs/node/map.h"
+#include "kernel/fs/proc/proc.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "kernel/tty/job.h"
+#include "kernel/tty/terminal.h"
+#include "mm/frame/heap.h"
+#include "msg/channel.h"
+#include "tasks/process/group.h"
+#include "tasks/remote/role.h"
+
+#define BUCKETS 256u
+
+const struct file_kind file_memory_kind = {.seekable = true};
+const struct file_kind file_directory_kind = {.directory = true};
+
+static struct spinlock files_lock; /* innermost but for the run queues */
+static struct list files[BUCKETS]; /* [t] */
+static uint64_t last_id;           /* [t] */
+static struct file_counts counts;  /* [a] */
+
+void file_count(struct file_counts *out)
+{
+    out->files = __atomic_load_n(&counts.files, __ATOMIC_RELAXED);
+    out->proxies = __atomic_load_n(&counts.proxies, __ATOMIC_RELAXED);
+}
+
+static void count(uint32_t kernel, int64_t more)
+{
+    __atomic_fetch_add(kernel == instance.kernel ? &counts.files : &counts.proxies, (uint64_t)more, __ATOMIC_RELAXED);
+}
+
+static struct list *bucket_of(uint64_t id)
+{
+    return &files[id % BUCKETS];
+}
+
+void file_events_init(struct file_events *events)
+{
+    watch_init(&events->source);
+    list_init(&events->polls);
+}
+
+void file_event(struct file_events *events)
+{
+    watch_event(&events->source);
+    poll_event(events);
+}
+
+static struct file *new_file(uint32_t kernel)
+{
+    struct file *file = heap_alloc(sizeof(*file));
+
+    if (file == NULL)
+        return NULL;
+    count(kernel, 1);
+    list_init(&file->node);
+    file->kernel = kernel;
+    file->opens = 1;
+    file->pins = 1;
+    file->events = &file->own_events;
+    file_events_init(&file->own_events);
+    return file;
+}
+
+static void publish(struct file *file)
+{
+    spin_lock(&files_lock);
+    file->id = (uint64_t)role_own() << ROLE_FILE_SHIFT | ++last_id;
+    if (file->facts.inode == 0)
+        file->facts.inode = file->id;
+    list_append(bucket_of(file->id), &file->node);
+    spin_unlock(&files_lock);
+}
+
+struct file *file_create(const struct file_kind *kind, const struct file_facts *facts, uint32_t flags, void *state,
+                         struct file_events *events)
+{
+    struct file *file = new_file(instance.kernel);
+
+    if (file == NULL)
+        return NULL;
+    file->kind = kind;
+    file->facts = *facts;
+    file->flags = flags;
+    file->state = state;
+    if (events != NULL)
+        file->events = events;
+    publish(file);
+    return file;
+}
+
+struct file *file_create_data(const struct file_kind *kind, const struct file_facts *facts, uint32_t flags,
+                              const void *data, size_t owned)
+{
+    struct file *file = new_file(instance.kernel);
+
+    if (file == NULL) {
+        if (owned != 0)
+            heap_free((void *)(uintptr_t)data, owned);
+        return NULL;
+    }
+    file->kind = kind;
+    file->facts = *facts;
+    file->flags = flags;
+    file->data = data;
+    file->owned = owned;
+    publish(file);
+    return file;
+}
+
+struct file *file_create_proxy(uint32_t kernel, uint64_t id)
+{
+    struct file *file = new_file(kernel);
+
+    if (file != NULL)
+        file->id = id;
+    return file;
+}
+
+struct file *file_make(const struct file_kind *kind, uint64_t id)
+{
+    struct file *file = new_file(instance.kernel);
+
+    if (file != NULL) {
+        file->kind = kind;
+        file->id = id;
+    }
+    return file;
+}
+
+void file_publish(struct file *file)
+{
+    spin_lock(&files_lock);
+    list_append(bucket_of(file->id), &file->node);
+    spin_unlock(&files_lock);
+}
+
+void file_each(void (*each)(struct file *file, void *context), void *context)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &files[i])
+            each(container_of(node, struct file, node), context);
+    }
+}
+
+void file_free(struct file *file)
+{
+    if (file->kind != NULL && file->kind->forget != NULL)
+        file->kind->forget(file);
+    if (file->owned != 0)
+        heap_free((void *)(uintptr_t)file->data, file->owned);
+    if (file->path != NULL)
+        heap_free(file->path, strlen(file->path) + 1);
+    count(file->kernel, -1);
+    heap_free(file, sizeof(*file));
+}
+
+static struct file *find_locked(uint64_t id)
+{
+    list_for_each(node, bucket_of(id)) {
+        struct file *file = container_of(node, struct file, node);
+
+        if (file->id == id)
+            return file;
+    }
+    return NULL;
+}
+
+struct file *file_find(uint64_t id)
+{
+    struct file *file;
+
+    spin_lock(&files_lock);
+    file = find_locked(id);
+    if (file != NULL)
+        file_pin(file);
+    spin_unlock(&files_lock);
+    return file;
+}
+
+struct file *file_share(uint64_t id)
+{
+    struct file *file;
+
+    spin_lock(&files_lock);
+    file = find_locked(id);
+    if (file != NULL)
+        file->opens++;
+    spin_unlock(&files_lock);
+    return file;
+}
+
+void file_open_again(struct file *file)
+{
+    spin_lock(&files_lock);
+    file->opens++;
+    spin_unlock(&files_lock);
+}
+
+static void drop_answered(void *context, uint32_t kernel, const void *reply, int length)
+{
+    (void)kernel;
+    (void)reply;
+    (void)length;
+    file_unpin(context);
+}
+
+void file_close(struct file *file)
+{
+    bool last;
+
+    spin_lock(&files_lock);
+    last = --file->opens == 0;
+    if (last)
+        list_remove(&file->node); /* nobody finds it any more */
+    spin_unlock(&files_lock);
+    if (!last)
+        return;
+    if (file->kind == NULL) { /* the pin of the opens goes with the answer */
+        msg_ask(&file->asking, file->kernel, MSG_FILE_DROP, &file->id, sizeof(file->id), drop_answered, file);
+        return;
+    }
+    if (file->kind->release != NULL)
+        file->kind->release(file);
+    file_event(file->events); /* who waits finds that it is gone */
+    file_unpin(file);
+}
+
+void file_drop(uint32_t kernel, uint64_t id)
+{
+    struct file *file = kernel == instance.kernel ? file_find(id) : NULL;
+
+    if (kernel != instance.kernel) {
+        msg_call(kernel, MSG_FILE_DROP, &id, sizeof(id), NULL, 0, "drop of a file", id);
+    } else if (file != NULL) {
+        file_close(file);
+        file_unpin(file);
+    }
+}
+
+static void handle_drop(const struct msg *m)
+{
+    uint64_t id;
+    struct file *file;
+
+    memcpy(&id, m->data, sizeof(id));
+    file = file_find(id);
+    if (file != NULL) {
+        file_close(file);
+        file_unpin(file);
+    }
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+static struct watch_source *find_source(uint64_t id, void **held)
+{
+    struct file *file = file_find(id);
+
+    *held = file;
+    return file != NULL ? &file->events->source : NULL;
+}
+
+static void put_source(void *held)
+{
+    file_unpin(held);
+}
+
+static void nothing(void)
+{
+}
+
+static int fork_files(struct group *parent, bool files, bool folder, void **out)
+{
+    struct file_table *table;
+    int error = files || folder ? file_table_share(parent, files, folder, &table) : file_table_fork(parent, &table);
+
+    *out = error == 0 ? table : NULL;
+    return error;
+}
+
+static void begin_root(void *files, struct credentials *credentials)
+{
+    root_begin(files, credentials);
+}
+
+/* In a task. */
+static void release_files(void *files)
+{
+    file_table_unlock(files);
+    file_table_leave(files);
+}
+
+static void limit_files(void *files, uint64_t count, uint64_t bytes)
+{
+    file_table_limit(files, count, bytes);
+}
+
+static int exec_files(struct group *group)
+{
+    int error = file_table_unshare(group);
+
+    if (error == 0)
+        file_table_exec(group->files);
+    return error;
+}
+
+void file_init(void)
+{
+    static const struct watch_lookup lookup = {find_source, put_source};
+
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&files[i]);
+    group_hooks.release_files = release_files;
+    group_hooks.fork_files = fork_files;
+    group_hooks.begin_root = begin_root;
+    group_hooks.exec_files = exec_files;
+    group_hooks.limit_files = limit_files;
+    group_hooks.ended = pidfd_ended;
+    group_hooks.first_begins = terminal_begin_session;
+    group_hooks.session_ended = job_session_ended;
+    group_hooks.ending = nothing; /* waits for files end by what is due for the thread */
+    node_map_init();
+    watch_register(WATCH_FILE, &lookup);
+    msg_register(MSG_FILE_DROP, handle_drop, sizeof(uint64_t), 0);
+    remote_init();
+    copy_init();
+    name_init();
+    poll_init();
+    load_init();
+    terminal_init();
+    proc_init();
+    anonymous_init();
+}

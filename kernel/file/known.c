@@ -1,0 +1,111 @@
+/* Descriptors of processes at home elsewhere. See the header.
+ *
+ * Why what is found is right. The count is changed under the table's lock, with the descriptor, and was read at home
+ * before the descriptor was found under that lock. So while the count is what it was then, no change has ended; one
+ * that is under way has not been seen by anybody yet, and the operation may as well have come before it. A file that
+ * was closed for good answers -ESRCH, and ids are never used again. */
+#include "kernel/file/known.h"
+
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/instance/instance.h"
+#include "msg/channel.h"
+
+#define ENTRIES 256u
+#define INDEX_BITS 9u
+#define COUNTS (MSG_BOARD_WORDS - MSG_BOARD_FILES)
+
+_Static_assert(COUNTS <= 1u << INDEX_BITS, "an index fits");
+
+/* One place for all descriptors with the same hash; the last one asked for has it. */
+struct known {
+    struct spinlock lock;
+    uint32_t group; /* 0: nothing */
+    int32_t fd;
+    uint32_t kernel;
+    uint64_t id;
+    uint64_t stamp; /* of the home: its count then << INDEX_BITS | which count */
+    uint32_t home;
+    bool locks; /* the home has noted that the process asks for locks */
+};
+
+static struct known entries[ENTRIES]; /* each under its lock */
+static uint32_t counts_given;         /* [a] */
+
+uint16_t known_count_new(void)
+{
+    return (uint16_t)(__atomic_fetch_add(&counts_given, 1, __ATOMIC_RELAXED) % COUNTS);
+}
+
+void known_changed(uint16_t count)
+{
+    __atomic_fetch_add(&msg_board_own()[MSG_BOARD_FILES + count], 1, __ATOMIC_RELEASE);
+}
+
+uint64_t known_stamp(uint16_t count)
+{
+    return __atomic_load_n(&msg_board_own()[MSG_BOARD_FILES + count], __ATOMIC_ACQUIRE) << INDEX_BITS | count;
+}
+
+static bool is_as_then(uint32_t home, uint64_t stamp)
+{
+    const volatile uint64_t *board = msg_board_of(home);
+    uint64_t index = stamp & ((1u << INDEX_BITS) - 1);
+
+    return board != NULL && index < COUNTS &&
+           (__atomic_load_n(&board[MSG_BOARD_FILES + index], __ATOMIC_ACQUIRE) << INDEX_BITS | index) == stamp;
+}
+
+static struct known *entry_of(uint32_t group, int32_t fd)
+{
+    return &entries[(group * 31u + (group >> 16) * 7u + (uint32_t)fd) % ENTRIES];
+}
+
+bool known_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out)
+{
+    struct known *k = entry_of(group, request->fd);
+    bool found;
+
+    /* looked at once more under the lock: most often the home has the file, and nothing is known */
+    if (request->operation <= FILE_TABLE_LAST || __atomic_load_n(&k->group, __ATOMIC_RELAXED) != group)
+        return false;
+    spin_lock(&k->lock);
+    found = k->group == group && k->fd == request->fd && k->home == home &&
+            (k->locks || request->operation != FILE_LOCK) && is_as_then(home, k->stamp);
+    if (found)
+        *out = (struct file_place){.id = k->id, .kernel = k->kernel};
+    spin_unlock(&k->lock);
+    return found;
+}
+
+void known_note(uint32_t group, uint32_t home, const struct file_request *request, const struct file_answer *answer)
+{
+    struct known *k = entry_of(group, request->fd);
+
+    if (request->fd < 0 || (answer->flags & FILE_STAMPED) == 0)
+        return;
+    spin_lock(&k->lock);
+    k->locks = (answer->flags & FILE_NOTED) != 0;
+    k->group = group;
+    k->fd = request->fd;
+    k->kernel = answer->kernel;
+    k->id = answer->id;
+    k->stamp = answer->seen;
+    k->home = home;
+    spin_unlock(&k->lock);
+}
+
+void known_forget(uint32_t group, int32_t fd)
+{
+    struct known *k = entry_of(group, fd);
+
+    spin_lock(&k->lock);
+    if (k->group == group && k->fd == fd)
+        k->group = 0;
+    spin_unlock(&k->lock);
+}
+
+void known_forget_all(void)
+{
+    for (uint32_t i = 0; i < ENTRIES; i++)
+        entries[i].group = 0;
+}

@@ -1,0 +1,104 @@
+/* How long files may get. See the header. */
+#include "kernel/file/limit.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/remote.h"
+#include "kernel/fs/node/node.h"
+#include "kernel/lib/string.h"
+#include "tasks/process/group.h"
+#include "tasks/process/process.h"
+#include "tasks/process/wire.h"
+#include "tasks/signal/signal.h"
+#include "tasks/thread/thread.h"
+
+bool file_limit_holds(uint32_t operation)
+{
+    return operation == FILE_WRITE || operation == FILE_WRITE_AT || operation == FILE_RESIZE ||
+           operation == FILE_ALLOCATE;
+}
+
+/* Where a write of FILE begins. Asked before it, so of two that write at once both may be let. */
+static uint64_t begin_of(struct file *file, const struct file_request *request)
+{
+    const struct node *node = file_node(file);
+
+    if ((file->flags & OPEN_APPEND) != 0 || (request->extra & FILE_APPEND) != 0)
+        return node->content.size;
+    return request->operation == FILE_WRITE ? file->offset : (uint64_t)request->argument;
+}
+
+/* The bytes of DATA, SIZE, that REQUEST may write; 0: none; the same for what has no data: all or none. */
+static bool allows(struct file *file, const struct file_limited *limited, const void *data, size_t *size)
+{
+    const struct file_request *request = &limited->request;
+    const struct node *node = file_node(file);
+    int64_t length, end;
+    uint64_t begin;
+
+    switch (request->operation) {
+    case FILE_RESIZE:
+        return request->argument < 0 || (uint64_t)request->argument <= limited->limit ||
+               (uint64_t)request->argument <= node->content.size;
+    case FILE_ALLOCATE:
+        if (*size < sizeof(length))
+            return true; /* it is refused for that */
+        memcpy(&length, data, sizeof(length));
+        return __builtin_add_overflow(request->argument, length, &end) || (request->extra & 1u) != 0 ||
+               (uint64_t)end <= limited->limit || (uint64_t)end <= node->content.size;
+    default:
+        begin = begin_of(file, request);
+        if (begin >= limited->limit && *size > 0)
+            return false;
+        if (*size > limited->limit - begin)
+            *size = (size_t)(limited->limit - begin);
+        return true;
+    }
+}
+
+int64_t file_limit_do(struct file *file, const void *data, size_t size, struct file_answer *answer)
+{
+    struct file_limited limited;
+    const uint8_t *rest = (const uint8_t *)data + sizeof(limited);
+    bool regular = file_node(file) != NULL && (file_node(file)->mode & FILE_TYPE_MASK) == FILE_REGULAR;
+
+    *answer = (struct file_answer){.value = -EPROTO};
+    if (size < sizeof(limited))
+        return -EPROTO;
+    memcpy(&limited, data, sizeof(limited));
+    size -= sizeof(limited);
+    if (!file_limit_holds(limited.request.operation))
+        return -EPROTO;
+    if (regular && (file->flags & OPEN_ACCESS) != 0 && (file->flags & OPEN_PATH) == 0 &&
+        !allows(file, &limited, rest, &size)) {
+        *answer = (struct file_answer){.value = -EFBIG, .flags = FILE_LIMITED_SIZE};
+        return -EFBIG;
+    }
+    return file_do(file, &limited.request, rest, size, NULL, 0, answer);
+}
+
+static void send_signal(void)
+{
+    struct thread *thread = thread_current();
+    struct signal_info info = {.signal = SIGXFSZ, .code = SI_USER, .pid = thread->group->id};
+
+    spin_lock(&thread->group->lock);
+    signal_send_thread_locked(thread, &info);
+    spin_unlock(&thread->group->lock);
+}
+
+void file_limit_tell(int64_t value, const struct file_answer *answer)
+{
+    if (value == -EFBIG && (answer->flags & FILE_LIMITED_SIZE) != 0)
+        send_signal();
+}
+
+int64_t file_limit_check(uint64_t bytes)
+{
+    struct msg_process_call call = {.id = thread_current()->group->id, .operation = PROCESS_LIMIT, .a = LIMIT_FSIZE};
+    struct msg_process_result result;
+
+    if (process_call(&call, &result) != 0 || bytes <= result.limit.soft)
+        return 0;
+    send_signal();
+    return -EFBIG;
+}

@@ -1,0 +1,103 @@
+/* Shared descriptors. See the header. Who shares holds a user of the other's table, so that stays until the last has
+ * gone; what is open in it, until the last has whose descriptors it has. */
+#include "kernel/file/table_share.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/copy.h"
+#include "kernel/file/known.h"
+#include "tasks/process/group.h"
+
+/* TABLE, the caller's, has WHAT of its own no more, but that of OWNER. */
+static void take_part(struct file_table **what, struct file_table *owner)
+{
+    __atomic_fetch_add(&owner->users, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&owner->sharers, 1, __ATOMIC_RELAXED);
+    *what = owner;
+}
+
+static void leave(struct file_table *table, struct file_table **what)
+{
+    struct file_table *owner = *what;
+
+    if (owner == table)
+        return;
+    *what = table;
+    __atomic_fetch_sub(&owner->sharers, 1, __ATOMIC_RELAXED);
+    file_table_free(owner);
+}
+
+/* The process of TABLE has its descriptors no more. Somebody else may have the folder from the same table: it must not
+ * keep them open. What others know of them ends here, though they may stay as they are for other processes: the
+ * process may have new ones, and its id may be another's one day. */
+static void let_go(struct file_table *table)
+{
+    struct file_table *owner = table->descriptors;
+
+    if (table->left)
+        return;
+    __atomic_store_n(&table->left, true, __ATOMIC_RELEASE); /* who finds the new count finds this */
+    known_changed(owner->count);
+    if (__atomic_sub_fetch(&owner->holders, 1, __ATOMIC_ACQ_REL) == 0 &&
+        __atomic_load_n(&owner->users, __ATOMIC_ACQUIRE) > 1) /* else they are closed in a moment */
+        table_close_all(owner);
+}
+
+void file_table_leave(struct file_table *table)
+{
+    let_go(table);
+    file_table_free(table);
+}
+
+void file_table_part(struct file_table *table)
+{
+    let_go(table);
+    leave(table, &table->descriptors);
+    leave(table, &table->folders);
+}
+
+bool file_table_is_shared(const struct file_table *table)
+{
+    return table->descriptors != table || table->folders != table ||
+           __atomic_load_n(&table->sharers, __ATOMIC_RELAXED) != 0;
+}
+
+int file_table_share(struct group *parent, bool files, bool folder, struct file_table **out)
+{
+    static const int32_t none;
+    struct file_table *from = parent->files, *table;
+    /* without descriptors, which are the parent's; the folder and the name of the program come along */
+    int error = files ? file_table_pick(parent, &none, 0, &table) : file_table_fork(parent, &table);
+
+    if (error != 0)
+        return error;
+    table->limit = from->limit;
+    table->file_limit = from->file_limit;
+    if (files) {
+        take_part(&table->descriptors, from->descriptors);
+        __atomic_fetch_add(&table->descriptors->holders, 1, __ATOMIC_RELAXED);
+    }
+    if (folder)
+        take_part(&table->folders, from->folders);
+    *out = table;
+    return 0;
+}
+
+int file_table_unshare(struct group *group)
+{
+    struct file_table *old = group->files, *table;
+    int error;
+
+    if (!file_table_is_shared(old))
+        return 0;
+    error = file_table_share(group, false, old->folders != old || old->sharers != 0, &table);
+    if (error != 0)
+        return error;
+    table->process = old->process;
+    table->undo = old->undo;
+    old->process = 0; /* who closes there later does not touch this process's locks */
+    spin_lock(&group->lock);
+    group->files = table;
+    spin_unlock(&group->lock);
+    file_table_leave(old);
+    return 0;
+}

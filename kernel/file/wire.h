@@ -1,0 +1,319 @@
+/* Payloads of the messages of files (48 to 55 in msg/messages.def). */
+#ifndef KERNEL_FILE_WIRE_H
+#define KERNEL_FILE_WIRE_H
+
+#include <stdint.h>
+
+#include "kernel/file/file.h"
+#include "msg/message.h"
+
+#define FILE_CHUNK 61440u /* bytes of data that one message moves at most */
+
+/* What an operation is for; the first ones are for the descriptor table, the rest for one file. */
+enum file_operation {
+    FILE_CLOSE = 1,      /* fd, extra: 1: whatever the answer would have said of locks */
+    FILE_CLOSE_RANGE,    /* fd: first, argument: last, with a descriptor + 1 << 32 whose locks have gone, extra:
+                            CLOSE_RANGE_CLOEXEC or 0 */
+    FILE_DUPLICATE,      /* fd, argument: least new one, extra: flags of the descriptor */
+    FILE_DUPLICATE_TO,   /* fd, argument: new one, extra: flags of the descriptor, DUPLICATE_UNLOCKED */
+    FILE_GET_DESCRIPTOR, /* fd */
+    FILE_SET_DESCRIPTOR, /* fd, argument: flags of the descriptor */
+    FILE_PIPE,           /* argument: flags of open; result data: two int32_t */
+    FILE_INSTALL,        /* argument: id, extra: kernel, fd: flags of the descriptor; an open goes with it, also
+                            when this fails, but with -ENOSPC: no memory, and it is still the caller's */
+    FILE_LOCATE,         /* data: int32_t descriptors; result data: struct file_place each, id 0: bad */
+    FILE_SET_ROOT,       /* as FILE_SET_FOLDER with -1: the root */
+    FILE_SET_FOLDER,     /* fd, or -1 and, as in FILE_INSTALL, argument: id, extra: kernel: the working directory */
+    FILE_NOTE_UNDO,   /* argument: the process: at its end kernel 0 is to undo what it did to semaphores; extra 1: what
+                         it closes may have locks, or other things, of it */
+    FILE_GET_PROGRAM, /* result data: the program's name */
+    FILE_LIST,        /* argument: first descriptor; result data: int32_t descriptors that are open */
+    FILE_NEW,         /* argument: flags of open, extra: enum anonymous; data: what that takes; result data: two
+                         int32_t, the second -1 if it makes one only */
+    FILE_TABLE_LAST = FILE_NEW,
+    FILE_READ,        /* fd, argument: bytes; result data */
+    FILE_READ_AT,     /* fd, argument: offset; as many bytes as there is room for */
+    FILE_WRITE,       /* fd, data, extra: FILE_WHOLE or 0 */
+    FILE_WRITE_AT,    /* fd, argument: offset, data */
+    FILE_SEEK,        /* fd, argument: offset, extra: whence */
+    FILE_STAT,        /* fd; result data: struct file_facts */
+    FILE_GET_FLAGS,   /* fd */
+    FILE_SET_FLAGS,   /* fd, argument: flags of open */
+    FILE_ENTRIES,     /* fd, argument: bytes of room; result data: as getdents64 */
+    FILE_PATH,        /* fd, argument: a directory of this kernel from which on, 0: the root; result data: a directory's
+                         name. -ENOTDIR */
+    FILE_MAP,         /* fd, argument: 1 to share, 2 to share and write, else 0; extra: the space's home; the result is
+                         the object on the file's kernel, granted to that home (mm/file/hold.h), 0: no file, but zeros */
+    FILE_CONTROL,     /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
+    FILE_OPERATE,     /* fd, extra: enum file_special, argument; data; result data: as many bytes as the value says */
+    FILE_CHANGE,      /* fd, data: struct node_change, and struct file_user unless it is root */
+    FILE_SPACE,       /* fd; result data: struct file_space */
+    FILE_OPENED,      /* fd: an end of a FIFO. -EAGAIN until the other one has been opened */
+    FILE_RESIZE = 40, /* fd, argument: bytes. Its answer, as FILE_ALLOCATE's, may have FILE_SETTLES */
+    FILE_ALLOCATE,    /* fd, extra: mode as fallocate's, argument: offset; data: int64_t[2]: length, and of what follows
+                         with it */
+    FILE_ADVISE,      /* fd, extra: 1: it is to be read ahead */
+    FILE_SYNC,        /* fd */
+    FILE_LIMITED,   /* fd, data: struct file_limited, then the data of its request, one of those that make files longer;
+                       -EFBIG with FILE_LIMITED_SIZE */
+    FILE_ATTRIBUTE, /* fd, extra, argument, data and result data: kernel/fs/node/attribute.h; value: bytes, or how many
+                       there would be if there were room */
+    FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock, whose range is absolute
+                       then */
+    FILE_SEALS,     /* fd, extra: 1: add those of argument; the result is what it had */
+    FILE_IPC,       /* of no group and no file: kernel/ipc/sysv/ipc.h; SEEN: bytes of result data */
+    FILE_NAMELESS,  /* of no group and no file: makes one without a name; argument: NAMELESS_*, extra: user, fd: group;
+                       id: of the new one, an open of which is the caller's */
+    FILE_SESSION_ENDED,    /* of no group and no file; argument: a session whose leader has ended */
+    FILE_SESSION_TERMINAL, /* the same; the result is its terminal: device << 32 | process group in the foreground, 0:
+                              none */
+    FILE_LOCK_OVER         /* of no group and no file; argument: a task that waits for a lock no more */
+};
+
+#define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */
+#define FILE_FOLDER INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
+
+#define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
+#define DUPLICATE_UNLOCKED 2u /* of FILE_DUPLICATE_TO: as FILE_CLOSE's extra */
+
+struct file_request {
+    uint16_t operation; /* enum file_operation */
+    uint16_t lent;      /* FILE_LENT_*; set on the way to another kernel */
+    uint32_t extra;
+    int32_t fd;
+    uint32_t group; /* the caller's process group, for terminals: 0, or see TTY_* of kernel/tty/tty.h */
+    int64_t argument;
+};
+
+#define FILE_LENT_RESULT                                                                                               \
+    1u /* ROOM bytes of the caller's memory for result data: the data of the message are the address */
+#define FILE_LENT_DATA 2u /* ROOM bytes of data, likewise; there are no result data */
+
+/* What RLIMIT_FSIZE holds a request to; the limit is known at home. */
+struct file_limited {
+    uint64_t limit; /* bytes */
+    struct file_request request;
+};
+
+enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT };
+
+struct file_lock {
+    uint32_t kind;    /* enum lock_kind of kernel/fs/node/range_lock.h */
+    uint32_t type;    /* enum lock_type */
+    uint32_t process; /* whose it is, or who asks; UINT32_MAX: an open file's */
+    uint32_t task;    /* who waits */
+    uint32_t whence;  /* of START, as lseek's */
+    uint32_t pad;
+    int64_t start, length; /* as struct flock's */
+};
+
+struct msg_file_call { /* FILE_CALL; data follows */
+    uint32_t group;    /* whose descriptor it is, at its home; 0: file ID */
+    uint32_t room;     /* bytes of result data that the caller takes */
+    uint64_t id;
+    struct file_request request;
+};
+
+#define FILE_ELSEWHERE 1u   /* nothing was done: ask KERNEL for file ID; with FILE_STAMPED: until SEEN changes */
+#define FILE_MAY_WAIT 2u    /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
+#define FILE_READ_ON 4u     /* more reads may be made for the same call */
+#define FILE_SETTLES 8u     /* programs still map what has gone: FILE_SETTLE with SEEN as the number, then go on */
+#define FILE_MAP_WRITES 16u /* of FILE_MAP: the mapping may write to the file, now or later */
+#define FILE_UNLOCKS                                                                                                   \
+    32u /* of what closes: descriptor SEEN was not closed: the process may have locks on file ID of KERNEL, which go   \
+           first; close_range has closed those before */
+#define FILE_SIGNALS 64u /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
+#define FILE_LIMITED_SIZE 256u /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
+#define FILE_NOT_LENT 512u     /* nothing was done: send the data, or take them, for the file's kernel waits */
+#define FILE_YOURS                                                                                                     \
+    1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does it, to process SEEN, and only      \
+             while it runs the program that began at ID (kernel/fs/proc/live.h) */
+#define FILE_STAMPED 2048u   /* with FILE_ELSEWHERE: SEEN is known_stamp of the descriptor (known.h) */
+#define FILE_NOTED 4096u     /* with FILE_STAMPED: the home knows that the process asks for locks */
+#define FILE_WHO 601         /* as an error of a write: nothing was done: say who writes (kernel/ipc/socket/write.h) */
+#define FILE_TIMED 128u      /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
+#define FILE_SECONDS_SHIFT 9 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
+
+/* A time limit in the flags of an answer. */
+static inline uint32_t file_tenths(uint64_t nanoseconds)
+{
+    return (uint32_t)((nanoseconds + 99999999u) / 100000000u) << FILE_SECONDS_SHIFT;
+}
+
+struct file_answer { /* of FILE_CALL; result data follows */
+    int64_t value;
+    uint64_t id;
+    uint64_t seen;
+    uint32_t kernel;
+    uint32_t flags;
+};
+
+struct file_place {
+    uint64_t id;
+    uint32_t kernel;
+    uint32_t pad;
+};
+
+enum name_operation {
+    NAME_OPEN = 1, /* flags: as open's, mode: permissions of what is made */
+    NAME_STAT,     /* struct file_facts follow */
+    NAME_CREATE,   /* mode: with the type, number: st_rdev; of a link the second name is what it says */
+    NAME_UNLINK,
+    NAME_REMOVE_DIRECTORY,
+    NAME_LINK,      /* the first name gets the second */
+    NAME_RENAME,    /* flags: NAME_NO_REPLACE, NAME_EXCHANGE */
+    NAME_READ_LINK, /* what it says follows, with a NUL */
+    NAME_CHANGE,    /* change */
+    NAME_MAPPED,    /* number: an object; its name follows, with a NUL, behind struct file_facts */
+    NAME_WHERE      /* nothing, but whether the directory of the last part is in the tree, or where the name leads */
+};
+
+#define NAME_NO_FOLLOW 1u /* in flags, but of NAME_OPEN and NAME_RENAME: a link as the last part is not followed */
+#define NAME_EMPTY 2u     /* a name that is empty is the file that it would begin at */
+#define NAME_NO_REPLACE 1u
+#define NAME_EXCHANGE 2u
+
+#define CHANGE_MODE 1u
+#define CHANGE_UID 2u
+#define CHANGE_GID 4u
+#define CHANGE_OWNER 8u /* as chown, even if it changes neither */
+#define CHANGE_ATIME 16u
+#define CHANGE_MTIME 32u
+#define CHANGE_ATIME_NOW 64u
+#define CHANGE_MTIME_NOW 128u
+
+struct node_change {
+    uint32_t what; /* CHANGE_* */
+    uint32_t mode, uid, gid;
+    uint64_t atime, mtime; /* ns since 1970 */
+};
+
+#define FILE_USER_GROUPS 32u
+
+struct file_user { /* for whom something is done that is not root in the root of the tree; as many groups as COUNT says
+                      follow, an even number of places */
+    uint32_t uid, gid;
+    uint64_t root; /* a directory of kernel 0 where absolute names begin; 0: the root */
+    uint32_t count;
+    uint32_t pad;
+    uint32_t groups[FILE_USER_GROUPS];
+};
+
+#define NAME_FOR_USER 0x80000000u /* in operation: struct file_user follows, before the names */
+
+/* FILE_NAME, to kernel 0. What is asked, SIZE bytes, lies FILE_NAME_AT bytes behind ADDRESS in memory of the asker, who
+ * lends ROOM bytes there: the answer's facts and text come to where they would be if they followed it at ADDRESS,
+ * unless they are sent. */
+struct msg_file_name_lent {
+    uint64_t address; /* physical */
+    uint32_t size, room;
+};
+
+struct msg_file_name {      /* what is asked; two names follow, the second perhaps empty, each with its NUL */
+    uint32_t operation;     /* enum name_operation, and NAME_FOR_USER */
+    uint32_t flags;         /* NAME_*, or as said there */
+    uint64_t start, second; /* files of kernel 0 where names begin that are not absolute; 0: the root */
+    uint64_t number;
+    uint32_t mode;
+    uint32_t links; /* followed so far */
+    struct node_change change;
+};
+
+enum named { /* what came out, besides the value */
+             NAMED_DONE,
+             NAMED_ON,        /* the first name leads away: go on with the text that follows, absolute, with its NUL */
+             NAMED_SECOND_ON, /* the second name does */
+             NAMED_FILE,      /* NAME_OPEN: ID of kernel 0, an open of which is the asker's */
+             NAMED_FILE_SETTLES, /* the same, and programs still map what O_TRUNC has cut: NUMBER is SEEN of
+                                    FILE_SETTLES */
+             NAMED_FILE_WAIT, /* the same, and it is a FIFO whose other end is not open: FILE_OPENED tells when it is */
+             NAMED_TERMINAL,  /* NAMED_FILE, and it is a terminal; NUMBER: its session */
+             NAMED_DEVICE     /* NAME_OPEN: NUMBER is the device; struct file_facts follow */
+};
+
+struct msg_file_named {
+    int64_t value; /* 0 or a negative errno */
+    uint64_t id;
+    uint64_t number; /* NAMED_DEVICE, NAMED_FILE_SETTLES; NAMED_FILE, with OPEN_RUN: node_version */
+    uint32_t what;   /* enum named */
+    uint32_t links;
+    uint32_t facts; /* 1: struct file_facts follow, before the text */
+    uint32_t text;  /* bytes of text, with its NUL */
+};
+
+#define FILE_NAME_AT (sizeof(struct msg_file_named) + sizeof(struct file_facts))
+
+struct file_space { /* FILE_SPACE */
+    uint64_t type, block, blocks, free, files, files_free;
+};
+
+struct msg_file_make { /* FILE_MAKE: a file without a name */
+    uint32_t what;     /* enum anonymous */
+    uint32_t flags;    /* of open */
+    uint32_t size;     /* of data */
+    uint32_t pad;
+    uint32_t data[2];
+};
+
+struct msg_file_made {
+    uint64_t id; /* an open of it is the asker's */
+};
+
+struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
+    uint32_t group;
+    uint32_t count; /* UINT32_MAX: all, none follows */
+};
+
+#define COPY_FIRST 0x80000000u /* in flags: an open of the file goes with this entry */
+
+struct msg_file_copied { /* struct copied_entry follow, the working directory's one is FILE_FOLDER; then the name of the
+                            program with its NUL */
+    int64_t value;
+    uint32_t count;
+    uint32_t name; /* bytes */
+};
+
+struct copied_entry {
+    uint64_t id;
+    uint32_t kernel;
+    uint32_t flags; /* of the descriptor, and COPY_FIRST */
+    int32_t fd;
+    uint32_t pad;
+};
+
+struct msg_file_drop { /* FILE_DROP */
+    uint64_t id;
+};
+
+struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a struct poll_state for each */
+    uint64_t cookie;   /* of the asker, never used again */
+    uint32_t count;
+    uint32_t arm; /* POLL_ARM_* or 0 */
+};
+
+#define POLL_ARM_TELL 1u /* when none is ready, tell with FILE_READY once one may be */
+#define POLL_ARM_KEEP 2u /* the same; and when some are, events are counted all the same until FILE_POLL_END */
+
+struct poll_item {
+    uint64_t id;
+    uint64_t seen;   /* events of the file that the asker knows of; only if EDGE */
+    uint32_t events; /* POLL_* */
+    uint32_t edge;   /* 1: what held before event SEEN is not news */
+};
+
+struct poll_state {
+    uint64_t value; /* events of the file so far, counted before looking; POLL_SIGNALS: the set of signals */
+    uint32_t state; /* POLL_* */
+    uint32_t pad;
+};
+
+struct msg_poll_cookie { /* FILE_READY, FILE_POLL_END */
+    uint64_t cookie;
+};
+
+_Static_assert(sizeof(struct msg_file_call) == 40, "a byte or two fit into the slot");
+_Static_assert(sizeof(struct file_answer) == 32, "wire format");
+_Static_assert(sizeof(struct copied_entry) == 24, "wire format");
+_Static_assert(sizeof(struct msg_file_named) == 40, "one slot");
+
+#endif

@@ -1,0 +1,449 @@
+/* inotify. See the header. One lock is for all watches and all queues: it is taken after tree_lock and node locks. Who
+ * waits is woken without locks, so a file that has news is put on a list, which the operation that made them empties
+ * when it has let go of its locks (inotify_flush); what a node's end makes, a worker. */
+#include "kernel/fs/inotify/inotify.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/serve/anonymous.h"
+#include "kernel/fs/tree/internal.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "tasks/remote/work.h"
+
+#define FIONREAD 0x541bu
+#define QUEUE_MAX 16384u  /* events of one file, as Linux's max_queued_events */
+#define WATCHES_MAX 8192u /* of one file */
+#define NAME_UNIT 16u     /* names are padded to a multiple */
+
+struct linux_event {
+    int32_t watch;
+    uint32_t mask, cookie, length;
+};
+
+struct event { /* as it is read */
+    struct list node;
+    struct linux_event told;
+    char name[];
+};
+
+struct inotify {
+    struct file *file;      /* [k] NULL: closed */
+    struct list watches;    /* [k] */
+    struct list events;     /* [k] oldest first */
+    struct list telling;    /* [k] among those to be woken, with a pin of the file */
+    uint32_t count, queued; /* [k] watches, events */
+    uint32_t bytes;         /* [k] of the events */
+    int32_t last;           /* [k] number of the watch that was made last */
+    bool overflown;         /* [k] that is the last event */
+};
+
+struct watch {
+    struct list of_node;     /* [k] node->watches */
+    struct list of_file;     /* [k] */
+    struct inotify *inotify; /* [i] */
+    struct node *node;       /* [i] not held: its end takes the watch away */
+    int32_t number;          /* [i] */
+    uint32_t mask;           /* [k] */
+};
+
+static struct spinlock lock;
+static struct list telling = {&telling, &telling}; /* [k] struct inotify */
+static uint32_t cookies;                           /* [k] */
+static struct work flush_work;
+static bool flush_asked; /* [k] */
+volatile uint32_t inotify_watches;
+volatile uint32_t inotify_untold;
+
+/* --- queues --- */
+
+static size_t padded(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length == 0 ? 0 : (length / NAME_UNIT + 1) * NAME_UNIT;
+}
+
+static bool is_last_locked(const struct inotify *inotify, const struct linux_event *told, const char *name)
+{
+    const struct event *last;
+
+    if (list_empty(&inotify->events))
+        return false;
+    last = container_of(inotify->events.previous, struct event, node);
+    return memcmp(&last->told, told, sizeof(*told)) == 0 && (told->length == 0 || strcmp(last->name, name) == 0);
+}
+
+/* An event that is like the one before is left out, as in Linux. */
+static void queue_locked(struct inotify *inotify, int32_t watch, uint32_t mask, uint32_t cookie, const char *name)
+{
+    struct linux_event told = {.watch = watch, .mask = mask, .cookie = cookie, .length = (uint32_t)padded(name)};
+    struct event *event = NULL;
+
+    if (inotify->file == NULL || is_last_locked(inotify, &told, name))
+        return;
+    if (inotify->queued < QUEUE_MAX)
+        event = heap_alloc(sizeof(*event) + told.length);
+    if (event == NULL) {
+        told = (struct linux_event){.watch = -1, .mask = WATCH_OVERFLOW};
+        event = inotify->overflown ? NULL : heap_alloc(sizeof(*event));
+        if (event == NULL)
+            return; /* that events were lost is told already, or cannot be: there is no memory */
+        inotify->overflown = true;
+        name = "";
+    }
+    event->told = told;
+    memcpy(event->name, name, strlen(name));
+    list_append(&inotify->events, &event->node);
+    inotify->queued++;
+    inotify->bytes += (uint32_t)sizeof(told) + told.length;
+    if (list_empty(&inotify->telling)) {
+        file_pin(inotify->file);
+        list_append(&telling, &inotify->telling);
+        inotify_untold++;
+    }
+}
+
+static struct event *take_locked(struct inotify *inotify)
+{
+    struct event *event = container_of(inotify->events.next, struct event, node);
+
+    list_remove(&event->node);
+    inotify->queued--;
+    inotify->bytes -= (uint32_t)sizeof(event->told) + event->told.length;
+    if (event->told.mask == WATCH_OVERFLOW)
+        inotify->overflown = false;
+    return event;
+}
+
+static void event_free(struct event *event)
+{
+    heap_free(event, sizeof(*event) + event->told.length);
+}
+
+void inotify_tell_flush(void)
+{
+    for (;;) {
+        struct inotify *inotify;
+        struct file *file = NULL;
+
+        spin_lock(&lock);
+        if (!list_empty(&telling)) {
+            inotify = container_of(telling.next, struct inotify, telling);
+            list_remove(&inotify->telling);
+            list_init(&inotify->telling);
+            inotify_untold--;
+            file = inotify->file;
+        }
+        spin_unlock(&lock);
+        if (file == NULL)
+            return;
+        file_event(file->events);
+        file_unpin(file);
+    }
+}
+
+static void run_flush(struct work *work)
+{
+    (void)work;
+    spin_lock(&lock);
+    flush_asked = false;
+    spin_unlock(&lock);
+    inotify_tell_flush();
+}
+
+/* --- watches --- */
+
+static void remove_locked(struct watch *watch)
+{
+    list_remove(&watch->of_node);
+    list_remove(&watch->of_file);
+    watch->inotify->count--;
+    inotify_watches--;
+    heap_free(watch, sizeof(*watch));
+}
+
+/* It tells nothing any more, and that is told. */
+static void ignore_locked(struct watch *watch)
+{
+    queue_locked(watch->inotify, watch->number, WATCH_IGNORED, 0, "");
+    remove_locked(watch);
+}
+
+/* Tells those that watch NODE. */
+static void tell_locked(struct node *node, uint32_t mask, bool directory, uint32_t cookie, const char *name)
+{
+    if (node->watches.next == NULL)
+        return;
+    list_for_each_safe(at, &node->watches) {
+        struct watch *watch = container_of(at, struct watch, of_node);
+
+        if ((watch->mask & mask) == 0)
+            continue;
+        queue_locked(watch->inotify, watch->number, mask | (directory ? WATCH_IS_DIRECTORY : 0), cookie, name);
+        if ((watch->mask & WATCH_ONCE) != 0)
+            ignore_locked(watch);
+    }
+}
+
+void inotify_tell_name_locked(struct node *folder, const char *name, const struct node *node, uint32_t mask,
+                              uint32_t cookie)
+{
+    spin_lock(&lock);
+    tell_locked(folder, mask, tree_is(node, FILE_DIRECTORY), cookie, name);
+    spin_unlock(&lock);
+}
+
+void inotify_tell_locked(struct node *node, uint32_t mask, bool name)
+{
+    bool directory = tree_is(node, FILE_DIRECTORY) && mask != WATCH_MOVE_SELF; /* of that it is not told, as in Linux */
+    struct tree_part *part = tree_of(node);
+
+    spin_lock(&lock);
+    if (name && part != NULL && !list_empty(&part->names)) {
+        const struct entry *entry = container_of(part->names.next, struct entry, of_node);
+
+        tell_locked(entry->folder, mask, directory, 0, entry->name);
+    }
+    tell_locked(node, mask, directory, 0, "");
+    spin_unlock(&lock);
+}
+
+void inotify_tell_node(struct node *node, uint32_t mask)
+{
+    spin_lock(&tree_lock);
+    inotify_tell_locked(node, mask, true);
+    spin_unlock(&tree_lock);
+    inotify_tell_flush();
+}
+
+void inotify_tell_gone(struct node *node)
+{
+    bool ask = false;
+
+    spin_lock(&lock);
+    if (node->watches.next != NULL && !list_empty(&node->watches)) {
+        tell_locked(node, WATCH_DELETE_SELF, false, 0, "");
+        list_for_each_safe(at, &node->watches)
+            ignore_locked(container_of(at, struct watch, of_node));
+        ask = !flush_asked;
+        flush_asked = true;
+    }
+    spin_unlock(&lock);
+    if (ask) { /* what is above us may hold locks */
+        flush_work.run = run_flush;
+        work_submit(&flush_work);
+    }
+}
+
+uint32_t inotify_cookie(void)
+{
+    uint32_t cookie;
+
+    spin_lock(&lock);
+    cookie = ++cookies;
+    spin_unlock(&lock);
+    return cookie;
+}
+
+static struct watch *find_locked(const struct inotify *inotify, const struct node *node)
+{
+    if (node->watches.next == NULL)
+        return NULL;
+    list_for_each(at, &node->watches) {
+        struct watch *watch = container_of(at, struct watch, of_node);
+
+        if (watch->inotify == inotify)
+            return watch;
+    }
+    return NULL;
+}
+
+static int64_t change_locked(struct watch *watch, uint32_t mask)
+{
+    uint32_t kept = mask & (WATCH_EVENTS | WATCH_EXCEPT_UNLINKED | WATCH_ONCE);
+
+    if ((mask & WATCH_MASK_CREATE) != 0)
+        return -EEXIST;
+    watch->mask = (mask & WATCH_MASK_ADD) != 0 ? watch->mask | kept : kept;
+    return watch->number;
+}
+
+/* The caller keeps NODE meanwhile. */
+static int64_t add(struct inotify *inotify, struct node *node, uint32_t mask)
+{
+    struct watch *new = heap_alloc(sizeof(*new)), *watch;
+    int64_t result = -ENOSPC;
+
+    if (new == NULL)
+        return -ENOMEM;
+    spin_lock(&lock);
+    if (node->watches.next == NULL)
+        list_init(&node->watches);
+    watch = find_locked(inotify, node);
+    if (watch != NULL) {
+        result = change_locked(watch, mask);
+    } else if (inotify->count < WATCHES_MAX && inotify->last < INT32_MAX) {
+        *new = (struct watch){.inotify = inotify, .node = node, .number = ++inotify->last};
+        new->mask = mask &(WATCH_EVENTS | WATCH_EXCEPT_UNLINKED | WATCH_ONCE);
+        list_append(&node->watches, &new->of_node);
+        list_append(&inotify->watches, &new->of_file);
+        inotify->count++;
+        inotify_watches++;
+        result = new->number;
+        new = NULL;
+    }
+    spin_unlock(&lock);
+    heap_free(new, sizeof(*new));
+    return result;
+}
+
+static int64_t take_away(struct inotify *inotify, int32_t number)
+{
+    int64_t result = -EINVAL;
+
+    spin_lock(&lock);
+    list_for_each_safe(at, &inotify->watches) {
+        struct watch *watch = container_of(at, struct watch, of_file);
+
+        if (watch->number == number) {
+            ignore_locked(watch);
+            result = 0;
+            break;
+        }
+    }
+    spin_unlock(&lock);
+    inotify_tell_flush();
+    return result;
+}
+
+/* --- the file --- */
+
+static int64_t operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                       void *result, size_t room, struct file_answer *answer)
+{
+    struct watch_change change;
+    struct file *target;
+    int64_t value;
+
+    (void)answer;
+    if (request->extra != SPECIAL_WATCH)
+        return -EINVAL;
+    if (size != sizeof(change))
+        return -EPROTO;
+    memcpy(&change, data, sizeof(change));
+    if (change.mask == 0 && change.id == 0)
+        return change.number == 0 ? 0 : take_away(file->state, change.number);
+    if (room < sizeof(int32_t))
+        return -EPROTO;
+    target = file_find(change.id);
+    if (target == NULL)
+        return -ENOENT;
+    value = file_node(target) != NULL && tree_of(file_node(target)) != NULL
+                ? add(file->state, file_node(target), change.mask)
+                : -EOPNOTSUPP;
+    file_unpin(target);
+    if (value < 0)
+        return value;
+    memcpy(result, &(int32_t){(int32_t)value}, sizeof(int32_t));
+    return sizeof(int32_t);
+}
+
+static int64_t inotify_read(struct file *file, void *data, size_t size)
+{
+    struct inotify *inotify = file->state;
+    uint8_t *to = data;
+    size_t done = 0;
+    int64_t result = 0;
+
+    spin_lock(&lock);
+    while (!list_empty(&inotify->events)) {
+        struct event *event = container_of(inotify->events.next, struct event, node);
+        size_t length = sizeof(event->told) + event->told.length;
+
+        if (length > size - done) {
+            result = -EINVAL;
+            break;
+        }
+        take_locked(inotify);
+        memcpy(to + done, &event->told, sizeof(event->told));
+        memcpy(to + done + sizeof(event->told), event->name, event->told.length);
+        done += length;
+        event_free(event);
+    }
+    if (done > 0)
+        result = (int64_t)done;
+    else if (result == 0)
+        result = -EAGAIN;
+    spin_unlock(&lock);
+    return result;
+}
+
+static uint32_t inotify_poll(struct file *file)
+{
+    struct inotify *inotify = file->state;
+    uint32_t events;
+
+    spin_lock(&lock);
+    events = list_empty(&inotify->events) ? 0 : POLL_IN | POLL_IN_NORMAL;
+    spin_unlock(&lock);
+    return events;
+}
+
+static int64_t inotify_control(struct file *file, uint32_t command, void *data)
+{
+    struct inotify *inotify = file->state;
+
+    if (command != FIONREAD)
+        return -ENOTTY;
+    spin_lock(&lock);
+    *(int32_t *)data = (int32_t)inotify->bytes;
+    spin_unlock(&lock);
+    return 0;
+}
+
+/* Closed by all: what it watches is watched no more. */
+static void release(struct file *file)
+{
+    struct inotify *inotify = file->state;
+
+    spin_lock(&lock);
+    while (!list_empty(&inotify->watches))
+        remove_locked(container_of(inotify->watches.next, struct watch, of_file));
+    spin_unlock(&lock);
+}
+
+static void forget(struct file *file)
+{
+    struct inotify *inotify = file->state;
+
+    while (!list_empty(&inotify->events))
+        event_free(take_locked(inotify)); /* nobody knows it any more */
+    heap_free(inotify, sizeof(*inotify));
+}
+
+static const struct file_kind inotify_kind = {.read = inotify_read,
+                                              .poll = inotify_poll,
+                                              .control = inotify_control,
+                                              .operate = operate,
+                                              .release = release,
+                                              .forget = forget,
+                                              .one_read = true};
+
+struct file *inotify_create(uint32_t flags)
+{
+    struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
+    struct inotify *inotify = heap_alloc(sizeof(*inotify));
+    struct file *file;
+
+    if (inotify == NULL)
+        return NULL;
+    list_init(&inotify->watches);
+    list_init(&inotify->events);
+    list_init(&inotify->telling);
+    file = file_create(&inotify_kind, &facts, flags, inotify, NULL);
+    if (file == NULL)
+        heap_free(inotify, sizeof(*inotify));
+    else
+        inotify->file = file;
+    return file;
+}

@@ -1,0 +1,584 @@
+/* Files by name, from any kernel. See the header. */
+#include "kernel/fs/name/name.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/file/lent.h"
+#include "kernel/file/remote.h"
+#include "kernel/file/root.h"
+#include "kernel/file/serve/device.h"
+#include "kernel/fs/name/later.h"
+#include "kernel/fs/name/path.h"
+#include "kernel/fs/name/proc.h"
+#include "kernel/fs/node/map.h"
+#include "kernel/fs/node/permission.h"
+#include "kernel/fs/share/share.h"
+#include "kernel/fs/tree/tree.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "kernel/tty/job.h"
+#include "mm/frame/heap.h"
+#include "msg/call.h"
+#include "tasks/process/group.h"
+#include "tasks/thread/thread.h"
+
+#define RETRIES_MAX 1000u /* of a directory that is closed between the home's answer and the message */
+
+/* --- kernel 0: the handler --- */
+
+/* Handlers run one at a time: what was asked, out of reach of who asked. */
+static uint64_t own_request[(sizeof(struct msg_file_name) + sizeof(struct file_user) + 2ul * PATH_MAX) / 8];
+
+/* Undoes what an answer would have brought that cannot be given. */
+static void take_back(const struct tree_result *result)
+{
+    if (result->answer.id != 0)
+        file_drop(0, result->answer.id);
+}
+
+/* Facts and text go to the memory that M lends. */
+static void answer_there(const struct msg *m, struct tree_result *result)
+{
+    const struct msg_file_name_lent *lent = m->data;
+    size_t facts = result->answer.facts != 0 ? sizeof(result->facts) : 0;
+    size_t text = result->text != NULL ? strlen(result->text) + 1 : 0;
+    size_t size = sizeof(result->answer) + facts + text;
+    uint8_t *to = size <= lent->room ? lent_open(m->ticket.kernel, lent->address, size, true) : NULL;
+
+    if (to == NULL) {
+        take_back(result);
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    to += sizeof(result->answer);
+    memcpy(to, &result->facts, facts);
+    if (text > 0)
+        memcpy(to + facts, result->text, text);
+    lent_close();
+    result->answer.text = (uint32_t)text;
+    msg_reply(&m->ticket, &result->answer, sizeof(result->answer));
+}
+
+/* SIZE bytes at TEXT are two strings. */
+static bool are_names(const char *text, size_t size)
+{
+    size_t first = strnlen(text, size) + 1;
+
+    return first < size && first <= PATH_MAX && size - first <= PATH_MAX &&
+           strnlen(text + first, size - first) == size - first - 1;
+}
+
+/* What M lends, copied, so that who asked cannot change it any more. False: it is not theirs, or too much. */
+static bool take_request(const struct msg *m)
+{
+    const struct msg_file_name_lent *lent = m->data;
+    const uint8_t *from;
+
+    if (lent->size < sizeof(struct msg_file_name) || lent->size > sizeof(own_request) || lent->room > FILE_CHUNK ||
+        lent->room < FILE_NAME_AT + lent->size)
+        return false;
+    from = lent_open(m->ticket.kernel, lent->address + FILE_NAME_AT, lent->size, false);
+    if (from != NULL)
+        memcpy(own_request, from, lent->size);
+    lent_close();
+    return from != NULL;
+}
+
+static void handle_name(const struct msg *m)
+{
+    const struct msg_file_name_lent *lent = m->data;
+    struct msg_file_name *asked = (struct msg_file_name *)own_request;
+    const char *names = (const char *)(asked + 1);
+    size_t size, user_size = 0;
+    struct tree_result result;
+    struct file_user user;
+    bool as_user;
+
+    if (instance.kernel != 0 || !take_request(m)) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    size = lent->size - sizeof(*asked);
+    as_user = (asked->operation & NAME_FOR_USER) != 0;
+    if (as_user)
+        user_size = permission_take(names, size, &user);
+    names += user_size;
+    if (as_user != (user_size != 0) || !are_names(names, size - user_size)) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    asked->operation &= ~NAME_FOR_USER;
+    tree_do(asked, as_user ? &user : NULL, names, names + strlen(names) + 1, &result);
+    if (result.waits) {
+        struct msg own = *m;
+
+        heap_free(result.text, PATH_MAX);
+        if (as_user)
+            asked->operation |= NAME_FOR_USER;
+        own.data = own_request;
+        own.length = lent->size;
+        name_later(&own);
+        return;
+    }
+    if (result.answer.facts != 0 || result.text != NULL)
+        answer_there(m, &result);
+    else
+        msg_reply(&m->ticket, &result.answer, sizeof(result.answer));
+    heap_free(result.text, PATH_MAX);
+}
+
+void name_init(void)
+{
+    msg_register(MSG_FILE_NAME, handle_name, sizeof(struct msg_file_name_lent), sizeof(struct msg_file_named));
+}
+
+/* --- any kernel --- */
+
+static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *result)
+{
+    memcpy(&result->answer, answer, sizeof(result->answer));
+    answer += sizeof(result->answer);
+    length -= sizeof(result->answer);
+    if (result->answer.facts != 0) {
+        if (length < sizeof(result->facts))
+            return -EPROTO;
+        memcpy(&result->facts, answer, sizeof(result->facts));
+        answer += sizeof(result->facts);
+        length -= sizeof(result->facts);
+    }
+    if (length > PATH_MAX || (length > 0 && answer[length - 1] != '\0'))
+        return -EPROTO;
+    if (length > 0) {
+        result->text = heap_alloc_unset(PATH_MAX);
+        if (result->text == NULL)
+            return -ENOMEM;
+        memcpy(result->text, answer, length);
+    }
+    return result->answer.value;
+}
+
+/* Asks kernel 0: what is asked, and what is answered, are in one piece of memory, which is lent. */
+static int64_t ask_zero(const struct msg_file_name *asked, const struct file_user *user, size_t user_size,
+                        const char *const names[2], struct tree_result *result)
+{
+    size_t lengths[2] = {strlen(names[0]) + 1, strlen(names[1]) + 1};
+    size_t size = sizeof(*asked) + user_size + lengths[0] + lengths[1];
+    size_t room = size < PATH_MAX ? FILE_NAME_AT + PATH_MAX : FILE_NAME_AT + size; /* a text is no longer */
+    uint8_t *memory = heap_alloc_unset(room), *to;
+    struct msg_file_name_lent lent = {(uint64_t)memory - DIRECT_BASE, (uint32_t)size, (uint32_t)room};
+    int64_t value;
+
+    *result = (struct tree_result){.text = NULL};
+    if (memory == NULL)
+        return -ENOMEM;
+    to = memory + FILE_NAME_AT;
+    memcpy(to, asked, sizeof(*asked));
+    if (user_size != 0) {
+        ((struct msg_file_name *)(void *)to)->operation |= NAME_FOR_USER;
+        memcpy(to + sizeof(*asked), user, user_size);
+    }
+    to += sizeof(*asked) + user_size;
+    memcpy(to, names[0], lengths[0]);
+    memcpy(to + lengths[0], names[1], lengths[1]);
+    value = msg_call(0, MSG_FILE_NAME, &lent, sizeof(lent), memory, (uint32_t)room, "file by name", 0);
+    if (value >= 0) {
+        const struct msg_file_named *named = (const struct msg_file_named *)(void *)memory;
+        size_t length = (size_t)value;
+
+        if (length == sizeof(*named)) /* the rest is there */
+            length += (named->facts != 0 ? sizeof(result->facts) : 0) + named->text;
+        value = length <= room ? unpack(memory, length, result) : -EPROTO;
+        if (value < 0 && result->answer.value >= 0 && result->answer.id != 0)
+            file_drop(0, result->answer.id); /* nobody takes it */
+    }
+    heap_free(memory, room);
+    return value;
+}
+
+/* One operation of the tree, on kernel 0. WHOLE: as if the asker had no other root. */
+static int64_t ask_tree(const struct msg_file_name *asked, const char *first, const char *second, bool whole,
+                        struct tree_result *result)
+{
+    struct credentials who = thread_current()->context.credentials;
+    const char *const names[2] = {first, second};
+    const struct file_user *as;
+    struct file_user user;
+    size_t user_size;
+
+    if (whole)
+        who.root = 0;
+    user_size = permission_user(&who, &user);
+    as = user_size != 0 ? &user : NULL;
+    if (instance.kernel == 0) {
+        int64_t value = tree_do(asked, as, first, second, result);
+        if (!result->waits)
+            return value;
+        heap_free(result->text, PATH_MAX);
+        return share_do(asked, as, first, second, result);
+    }
+    return ask_zero(asked, as, user_size, names, result);
+}
+
+/* A name as far as it is known where it leads. */
+struct way {
+    uint64_t start; /* a file of kernel 0, or 0: the root */
+    char *text;     /* heap, PATH_MAX */
+    bool in;        /* below /proc, as WALK says */
+    bool whole;     /* all of it does: NAME_TREE */
+    bool full;      /* TEXT begins at the tree's root, whatever the asker's is */
+    struct proc_walk walk;
+};
+
+/* Where a name begins that is not absolute: the file of its directory. */
+static int64_t find_start(struct group *group, const struct name *name, struct way *way)
+{
+    struct file_request request = {.operation = FILE_LOCATE};
+    int32_t fd = name->directory == NAME_FOLDER ? FILE_FOLDER : (int32_t)name->directory;
+    struct file_place place = {.id = 0};
+    struct file_answer answer;
+    size_t length = strlen(name->path);
+    int64_t result;
+
+    if (name->directory < 0 && name->directory != NAME_FOLDER)
+        return -EBADF;
+    result = file_call(group, &request, &fd, sizeof(fd), &place, sizeof(place), &answer);
+    if (result < 0)
+        return result;
+    if (place.id == 0)
+        return fd == FILE_FOLDER ? 0 : -EBADF; /* 0: the root */
+    if (place.kernel == 0) {
+        way->start = place.id;
+        return 0;
+    }
+    request.operation = FILE_PATH; /* the tree is on kernel 0 only: this is of /proc, or no directory */
+    request.fd = -1;
+    result = file_call_at(&place, &request, NULL, 0, way->text, PATH_MAX, &answer);
+    if (result < 0)
+        return result;
+    if ((size_t)result + length + 2 > PATH_MAX)
+        return -ENAMETOOLONG;
+    way->text[result] = '/';
+    memcpy(way->text + result + 1, name->path, length + 1);
+    way->full = true;
+    return 0;
+}
+
+/* Way's text was set; what of it is below /proc is walked here. */
+static int64_t walk_proc(struct way *way, bool follow, uint32_t *links)
+{
+    int64_t result;
+
+    if ((!way->full && thread_current()->context.credentials.root != 0) || !name_is_proc(way->text))
+        return 0;
+    way->start = 0;
+    way->walk.text = way->text;
+    way->walk.links = *links;
+    result = name_walk_proc(&way->walk, follow);
+    *links = way->walk.links;
+    way->in = result != PROC_OUT;
+    way->full = way->in;
+    return result == PROC_MAGIC ? 1 : result < 0 ? result : 0;
+}
+
+static int64_t begin_way(struct group *group, const struct name *name, struct way *way)
+{
+    size_t length = strlen(name->path);
+
+    *way = (struct way){.text = heap_alloc_unset(PATH_MAX)};
+    way->full = way->whole = name->directory == NAME_TREE;
+    if (way->text == NULL)
+        return -ENOMEM;
+    if (length >= PATH_MAX)
+        return -ENAMETOOLONG;
+    memcpy(way->text, name->path, length + 1);
+    return name->path[0] == '/' || group == NULL ? 0 : find_start(group, name, way);
+}
+
+/* Is a link in the last part of the first name followed? */
+static bool follows(const struct msg_file_name *asked)
+{
+    switch (asked->operation) {
+    case NAME_OPEN:
+        return (asked->flags & OPEN_NO_FOLLOW) == 0 &&
+               (asked->flags & (OPEN_CREATE | OPEN_EXCLUSIVE)) != (OPEN_CREATE | OPEN_EXCLUSIVE);
+    case NAME_STAT:
+    case NAME_CHANGE:
+    case NAME_LINK:
+        return (asked->flags & NAME_NO_FOLLOW) == 0;
+    default:
+        return false;
+    }
+}
+
+/* May it be executed? */
+static int64_t check_run(const struct file_place *place, struct name_result *result)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    const struct file_facts *facts = &result->facts;
+    struct file_answer answer;
+    struct file_user user;
+    size_t size = permission_user(&thread_current()->context.credentials, &user);
+    int64_t error = file_call_at(place, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
+
+    if (error < 0)
+        return error;
+    result->version = UINT64_MAX; /* not known, but its times are */
+    result->text = heap_alloc(PATH_MAX);
+    if (result->text == NULL)
+        return -ENOMEM;
+    return (facts->mode & FILE_TYPE_MASK) == FILE_REGULAR
+               ? permission_check(size != 0 ? &user : NULL, facts->mode, facts->uid, facts->gid, MAY_EXECUTE)
+               : -EACCES;
+}
+
+/* What goes with FILE_CHANGE: who asks, if that is not root. */
+struct user_change {
+    struct node_change change;
+    struct file_user user;
+};
+
+static size_t change_by_user(const struct node_change *change, struct user_change *out)
+{
+    out->change = *change;
+    return sizeof(out->change) + permission_user(&thread_current()->context.credentials, &out->user);
+}
+
+int64_t name_change(struct group *group, int32_t fd, const struct node_change *change)
+{
+    struct file_request request = {.operation = FILE_CHANGE, .fd = fd};
+    struct file_answer answer;
+    struct user_change data;
+    size_t size = change_by_user(change, &data);
+
+    return file_call(group, &request, &data, size, NULL, 0, &answer);
+}
+
+static int64_t change_at(const struct file_place *place, const struct node_change *change)
+{
+    struct file_request request = {.operation = FILE_CHANGE, .fd = -1};
+    struct file_answer answer;
+    struct user_change data;
+    size_t size = change_by_user(change, &data);
+
+    return file_call_at(place, &request, &data, size, NULL, 0, &answer);
+}
+
+/* What is open as PLACE, and has no name, is opened once more, or asked. */
+static int64_t do_magic(const struct msg_file_name *asked, const struct file_place *place, struct name_result *result)
+{
+    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_answer answer;
+    int64_t error = 0;
+
+    switch (asked->operation) {
+    case NAME_STAT:
+        error = file_call_at(place, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
+        return error < 0 ? error : 0;
+    case NAME_CHANGE:
+        return change_at(place, &asked->change);
+    case NAME_OPEN:
+        if ((asked->flags & OPEN_RUN) != 0)
+            error = check_run(place, result);
+        if (error < 0)
+            return error;
+        if (place->kernel != instance.kernel)
+            error = msg_call(place->kernel, MSG_FILE_SHARE, &place->id, sizeof(place->id), NULL, 0, "file to be shared",
+                             place->id);
+        else if (file_share(place->id) == NULL)
+            error = -ENOENT;
+        result->place = *place;
+        return error == -EPROTO ? -ENOENT : error;
+    default:
+        return -EXDEV;
+    }
+}
+
+static int64_t do_inside(const struct msg_file_name *asked, const struct way *way, bool second,
+                         struct name_result *result)
+{
+    struct file *file = NULL;
+    char *text = heap_alloc_unset(PATH_MAX);
+    int64_t error;
+
+    if (text == NULL)
+        return -ENOMEM;
+    error = name_do_proc(asked, &way->walk, second, &result->facts, text, &file);
+    if (error == 0 && asked->operation == NAME_READ_LINK) {
+        result->text = text;
+        return 0;
+    }
+    heap_free(text, PATH_MAX);
+    if (file != NULL)
+        result->place = (struct file_place){.id = file->id, .kernel = instance.kernel};
+    return error;
+}
+
+/* What kernel 0 has said becomes the caller's. */
+static int64_t take_result(const struct msg_file_name *asked, struct tree_result *tree, struct name_result *result)
+{
+    struct file_request request = {.operation = FILE_OPENED, .fd = -1};
+    struct file_answer answer;
+    struct file *file;
+    int64_t error = 0;
+
+    result->facts = tree->facts;
+    result->text = tree->text;
+    result->version = tree->answer.number;
+    result->place = (struct file_place){.id = tree->answer.id, .kernel = 0};
+    switch (tree->answer.what) {
+    case NAMED_TERMINAL:
+        job_opened(&result->place, (uint32_t)tree->answer.number, asked->flags);
+        break;
+    case NAMED_DEVICE:
+        if (job_opens(tree->answer.number))
+            return job_open(tree->answer.number, asked->flags, &result->place);
+        error = device_open(tree->answer.number, &tree->facts, asked->flags, &file);
+        if (error == 0)
+            result->place = (struct file_place){.id = file->id, .kernel = instance.kernel};
+        return error;
+    case NAMED_FILE_SETTLES:
+        node_settle(0, tree->answer.number);
+        break;
+    case NAMED_FILE_WAIT:
+        while ((error = file_call_at(&result->place, &request, NULL, 0, NULL, 0, &answer)) == -EAGAIN) {
+            error = watch_wait_at(0, WATCH_FILE, tree->answer.id, answer.seen, "the other end of a FIFO", 0);
+            if (error != 0)
+                break;
+        }
+        break;
+    default:
+        break;
+    }
+    if (error < 0)
+        file_drop(0, tree->answer.id);
+    return error < 0 ? error : 0;
+}
+
+/* Asks until it is done; each turn at least follows a link, or a directory was closed meanwhile (-ESRCH). */
+static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, struct name_result *result)
+{
+    for (;;) {
+        struct tree_result tree;
+        uint32_t turned;
+        int64_t error = 0;
+
+        for (uint32_t i = 0; i < (two ? 2u : 1u) && error == 0; i++) {
+            if (!ways[i].in)
+                error = walk_proc(&ways[i], i == 0 && follows(asked), &asked->links);
+        }
+        if (error == 1)
+            return do_magic(asked, &ways[0].walk.place, result);
+        if (error < 0)
+            return error;
+        if (ways[0].in)
+            return do_inside(asked, &ways[0], false, result);
+        if (ways[1].in)
+            return do_inside(asked, &ways[1], true, result);
+        asked->start = ways[0].start;
+        asked->second = ways[1].start;
+        error = ask_tree(asked, ways[0].text, ways[1].text, ways[0].whole, &tree);
+        if (error < 0 || (tree.answer.what != NAMED_ON && tree.answer.what != NAMED_SECOND_ON)) {
+            if (error == 0)
+                return take_result(asked, &tree, result);
+            heap_free(tree.text, PATH_MAX);
+            return error;
+        }
+        turned = tree.answer.what == NAMED_ON ? 0 : 1;
+        if (tree.text == NULL)
+            return -EPROTO;
+        heap_free(ways[turned].text, PATH_MAX);
+        ways[turned].text = tree.text;
+        ways[turned].start = 0;
+        ways[turned].full = true;
+        if (tree.answer.links > asked->links)
+            asked->links = tree.answer.links;
+    }
+}
+
+static int64_t do_once(struct group *group, struct msg_file_name *asked, const struct name *first,
+                       const struct name *second, bool two, struct name_result *result)
+{
+    struct way ways[2] = {{.text = NULL}, {.text = NULL}};
+    int64_t error = root_look();
+
+    *result = (struct name_result){.text = NULL};
+    asked->links = 0;
+    if (error == 0)
+        error = begin_way(group, first, &ways[0]);
+    if (error == 0)
+        error = begin_way(two ? group : NULL, second, &ways[1]);
+    if (error == 0)
+        error = ask(asked, ways, two, result);
+    heap_free(ways[0].text, PATH_MAX);
+    heap_free(ways[1].text, PATH_MAX);
+    return error;
+}
+
+int64_t name_do(struct group *group, const struct msg_file_name *asked, const struct name *first,
+                const struct name *second, struct name_result *result)
+{
+    static const struct name none = {NAME_FOLDER, ""};
+    bool two = asked->operation == NAME_LINK || asked->operation == NAME_RENAME;
+    bool may_be_empty = (asked->flags & NAME_EMPTY) != 0 && asked->operation != NAME_OPEN;
+    struct msg_file_name own = *asked;
+    int64_t error = -ESRCH;
+
+    *result = (struct name_result){.text = NULL};
+    if (second == NULL)
+        second = &none;
+    if ((first->path[0] == '\0' && !may_be_empty) || (two && second->path[0] == '\0'))
+        return -ENOENT;
+    for (uint32_t i = 0; i < RETRIES_MAX && error == -ESRCH; i++)
+        error = do_once(group, &own, first, second, two, result);
+    return error == -ESRCH ? -ENOENT : error;
+}
+
+void name_result_free(struct name_result *result)
+{
+    heap_free(result->text, PATH_MAX);
+    result->text = NULL;
+}
+
+int64_t name_open(struct group *group, const struct name *name, uint32_t flags, uint32_t mode,
+                  struct name_result *result)
+{
+    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = flags, .mode = mode};
+
+    *result = (struct name_result){.text = NULL};
+    if ((flags & OPEN_PATH) != 0)
+        asked.flags &= OPEN_PATH | OPEN_DIRECTORY | OPEN_NO_FOLLOW | OPEN_CLOEXEC;
+    else if ((flags & OPEN_TEMPORARY) != 0 && ((flags & OPEN_ACCESS) == 0 || (flags & OPEN_DIRECTORY) == 0))
+        return -EINVAL;
+    if ((asked.flags & OPEN_TEMPORARY) != 0)
+        asked.flags &= ~OPEN_CREATE;
+    return name_do(group, &asked, name, NULL, result);
+}
+
+int64_t name_stat(struct group *group, const struct name *name, uint32_t flags, struct file_facts *facts)
+{
+    struct msg_file_name asked = {.operation = NAME_STAT, .flags = flags};
+    struct name_result result;
+    int64_t error = name_do(group, &asked, name, NULL, &result);
+
+    *facts = result.facts;
+    name_result_free(&result);
+    return error;
+}
+
+int64_t name_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts)
+{
+    struct msg_file_name asked = {.operation = NAME_MAPPED, .number = object};
+    struct tree_result result;
+    size_t length;
+    int64_t error = kernel == 0 ? ask_tree(&asked, "", "", false, &result) : -ENOENT;
+
+    if (error != 0)
+        return error;
+    length = result.text != NULL ? strnlen(result.text, room - 1) : 0;
+    if (length > 0)
+        memcpy(name, result.text, length);
+    name[length] = '\0';
+    *facts = result.facts;
+    heap_free(result.text, PATH_MAX);
+    return 0;
+}

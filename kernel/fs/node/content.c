@@ -1,0 +1,329 @@
+/* Bytes of regular files. See the header. */
+#include "kernel/fs/node/content.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+
+/* A page's word in the tree is its frame, and perhaps this: the frame has what the boot image has, and nobody was given
+ * it for writing. */
+#define SAME 1ull
+
+static uint64_t frames; /* [a] */
+
+uint64_t content_frames(void)
+{
+    return __atomic_load_n(&frames, __ATOMIC_RELAXED);
+}
+
+static uint64_t frame_of(uint64_t word)
+{
+    return word & ~(PAGE_SIZE - 1);
+}
+
+static uint64_t pages_of(uint64_t bytes)
+{
+    return bytes / PAGE_SIZE + (bytes % PAGE_SIZE != 0);
+}
+
+/* The boot image has a part of the page. */
+static bool is_archived(const struct content *content, uint64_t page)
+{
+    return page < pages_of(content->archive_size);
+}
+
+void content_init(struct content *content, const void *archive, uint64_t size)
+{
+    *content = (struct content){.archive = archive, .archive_size = size, .size = size, .pages = pages_of(size)};
+}
+
+/* Bytes of a page that has no frame. */
+static void copy_without_frame(const struct content *content, uint64_t at, uint8_t *to, size_t size)
+{
+    size_t part = at >= content->archive_size         ? 0
+                  : content->archive_size - at < size ? content->archive_size - at
+                                                      : size;
+
+    if (part > 0)
+        memcpy(to, (const uint8_t *)content->archive + at, part);
+    memset(to + part, 0, size - part);
+}
+
+size_t content_read(const struct content *content, uint64_t at, void *to, size_t size)
+{
+    uint8_t *bytes = to;
+
+    if (at >= content->size)
+        return 0;
+    if (size > content->size - at)
+        size = content->size - at;
+    for (size_t done = 0, part; done < size; done += part) {
+        uint64_t offset = (at + done) % PAGE_SIZE;
+        uint64_t frame = frame_of(page_tree_get(&content->tree, (at + done) / PAGE_SIZE));
+
+        part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
+        if (frame != 0)
+            memcpy(bytes + done, (const uint8_t *)window_direct(frame) + offset, part);
+        else
+            copy_without_frame(content, at + done, bytes + done, part);
+    }
+    return size;
+}
+
+/* The frame of PAGE, for writing unless it is to stay the same; WHOLE: what it has does not matter. 0: no memory. */
+static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)
+{
+    uint64_t *slot = page_tree_slot(&content->tree, page);
+    bool archived = is_archived(content, page);
+    uint64_t frame;
+
+    if (slot == NULL)
+        return 0;
+    if (*slot != 0) {
+        if (write)
+            *slot = frame_of(*slot);
+        return frame_of(*slot);
+    }
+    frame = frame_alloc_page(!whole && !archived);
+    if (frame == 0)
+        return 0;
+    if (archived && !whole)
+        copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
+    frame_share(frame);
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+    *slot = frame | (archived && !write ? SAME : 0);
+    if (!archived)
+        content->pages++;
+    return frame;
+}
+
+/* The file ends at SIZE, or did: what a mapping may have written behind that in the last page goes. */
+static void clear_tail(const struct content *content, uint64_t size)
+{
+    uint64_t offset = size % PAGE_SIZE, frame;
+
+    if (offset == 0)
+        return;
+    frame = frame_of(page_tree_get(&content->tree, size / PAGE_SIZE));
+    if (frame != 0)
+        memset((uint8_t *)window_direct(frame) + offset, 0, PAGE_SIZE - offset);
+}
+
+int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size)
+{
+    const uint8_t *bytes = from;
+    size_t done = 0, part;
+
+    if (at >= CONTENT_MAX)
+        return -EFBIG;
+    if (size > CONTENT_MAX - at)
+        size = CONTENT_MAX - at;
+    for (; done < size; done += part) {
+        uint64_t offset = (at + done) % PAGE_SIZE;
+        uint64_t frame;
+
+        part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
+        frame = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE);
+        if (frame == 0)
+            break;
+        if (at + done + part > content->size) {
+            clear_tail(content, content->size);
+            content->size = at + done + part;
+        }
+        memcpy((uint8_t *)window_direct(frame) + offset, bytes + done, part);
+    }
+    return done > 0 || size == 0 ? (int64_t)done : -ENOMEM;
+}
+
+static void count_down(void *context, uint64_t page, uint64_t *word)
+{
+    struct content *content = context;
+
+    (void)word;
+    if (!is_archived(content, page))
+        content->pages--;
+}
+
+int content_resize(struct content *content, uint64_t size, struct page_tree *cut)
+{
+    uint64_t pages = pages_of(size), archived;
+
+    if (size > CONTENT_MAX)
+        return -EFBIG;
+    if (size > content->size) {
+        clear_tail(content, content->size);
+        content->size = size;
+        return 0;
+    }
+    if (page_tree_move(&content->tree, pages, PAGE_TREE_PAGES, cut) != 0)
+        return -ENOMEM;
+    page_tree_each(cut, count_down, content);
+    archived = pages_of(content->archive_size);
+    if (archived > pages)
+        content->pages -= archived - pages;
+    if (content->archive_size > size)
+        content->archive_size = size;
+    clear_tail(content, size);
+    content->size = size;
+    return 0;
+}
+
+/* All that the boot image has of the file gets frames. */
+static int leave_archive(struct content *content)
+{
+    for (uint64_t page = 0; is_archived(content, page); page++) {
+        if (make_frame(content, page, true, false) == 0)
+            return -ENOMEM;
+    }
+    content->archive_size = 0;
+    return 0;
+}
+
+/* [START, END), within one page, is zeros. */
+static void clear_part(struct content *content, uint64_t start, uint64_t end)
+{
+    uint64_t frame = frame_of(page_tree_get(&content->tree, start / PAGE_SIZE));
+
+    if (frame != 0 && start < end)
+        memset((uint8_t *)window_direct(frame) + start % PAGE_SIZE, 0, end - start);
+}
+
+int content_punch(struct content *content, uint64_t start, uint64_t end, struct page_tree *cut)
+{
+    uint64_t first = pages_of(start), behind = end / PAGE_SIZE;
+    int error = start < content->archive_size ? leave_archive(content) : 0;
+
+    if (error == 0)
+        error = page_tree_move(&content->tree, first, behind, cut);
+    if (error != 0)
+        return error;
+    page_tree_each(cut, count_down, content);
+    if (first > behind) { /* one page has both ends */
+        clear_part(content, start, end);
+        return 0;
+    }
+    clear_part(content, start, first * PAGE_SIZE);
+    clear_part(content, behind * PAGE_SIZE, end);
+    return 0;
+}
+
+int content_fill(struct content *content, uint64_t start, uint64_t end)
+{
+    for (uint64_t page = start / PAGE_SIZE; page < pages_of(end); page++) {
+        if (!is_archived(content, page) && make_frame(content, page, true, false) == 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int64_t content_seek_data(const struct content *content, uint64_t at)
+{
+    uint64_t page = at / PAGE_SIZE, word;
+
+    if (at >= content->size)
+        return -ENXIO;
+    if (is_archived(content, page))
+        return (int64_t)at;
+    if (!page_tree_next(&content->tree, page, &page, &word) || page * PAGE_SIZE >= content->size)
+        return -ENXIO;
+    return (int64_t)(page * PAGE_SIZE > at ? page * PAGE_SIZE : at);
+}
+
+int64_t content_seek_hole(const struct content *content, uint64_t at)
+{
+    uint64_t page = at / PAGE_SIZE;
+
+    if (at >= content->size)
+        return -ENXIO;
+    if (is_archived(content, page))
+        page = pages_of(content->archive_size);
+    while (page_tree_get(&content->tree, page) != 0)
+        page++;
+    if (page * PAGE_SIZE > at)
+        at = page * PAGE_SIZE;
+    return (int64_t)(at < content->size ? at : content->size);
+}
+
+int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame)
+{
+    if (page >= pages_of(content->size))
+        return -ENXIO;
+    *frame = make_frame(content, page, write, false);
+    if (*frame == 0)
+        return -ENOMEM;
+    frame_share(*frame);
+    return 0;
+}
+
+int content_copy_page(const struct content *content, uint64_t page, uint64_t frame)
+{
+    uint64_t from = frame_of(page_tree_get(&content->tree, page));
+
+    if (page >= pages_of(content->size))
+        return -ENXIO;
+    if (from != 0)
+        memcpy(window_direct(frame), window_direct(from), PAGE_SIZE);
+    else
+        copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
+    return 0;
+}
+
+struct dropping {
+    bool dropped;
+};
+
+static void drop_idle(void *context, uint64_t page, uint64_t *word)
+{
+    struct dropping *dropping = context;
+
+    (void)page;
+    if ((*word & SAME) == 0 || frame_spaces(frame_of(*word)) != 1)
+        return;
+    frame_release(frame_of(*word));
+    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+    *word = 0;
+    dropping->dropped = true;
+}
+
+bool content_drop_idle(struct content *content)
+{
+    struct dropping dropping = {false};
+
+    page_tree_each(&content->tree, drop_idle, &dropping);
+    return dropping.dropped;
+}
+
+static void release_word(void *context, uint64_t page, uint64_t *word)
+{
+    (void)context;
+    (void)page;
+    frame_release(frame_of(*word));
+    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+}
+
+void content_free(struct page_tree *cut)
+{
+    page_tree_each(cut, release_word, NULL);
+    page_tree_clear(cut);
+}
+
+struct telling {
+    void (*each)(uint64_t frame, void *context);
+    void *context;
+};
+
+static void tell(void *context, uint64_t page, uint64_t *word)
+{
+    const struct telling *telling = context;
+
+    (void)page;
+    telling->each(frame_of(*word), telling->context);
+}
+
+void content_each(const struct content *content, void (*each)(uint64_t frame, void *context), void *context)
+{
+    struct telling telling = {each, context};
+
+    page_tree_each(&content->tree, tell, &telling);
+}

@@ -1,0 +1,351 @@
+/* Locks of nodes. See the header. */
+#include "kernel/fs/node/lock.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/remote.h"
+#include "kernel/fs/node/range_lock.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "msg/call.h"
+#include "tasks/thread/thread.h"
+
+#define CHAIN_MAX 10u /* as Linux: processes that are looked at for a deadlock */
+
+/* A task that waits for a lock of its process, where, and for which process. It says when it gives up. */
+struct lock_wait {
+    struct list node;
+    const struct node *where; /* is not looked into */
+    uint32_t task, process, blocker;
+};
+
+static struct spinlock waits_lock;           /* after node->lock */
+static struct list waits = {&waits, &waits}; /* [k] */
+
+static struct lock_wait *wait_of_locked(uint32_t task)
+{
+    list_for_each(node, &waits) {
+        struct lock_wait *wait = container_of(node, struct lock_wait, node);
+
+        if (wait->task == task)
+            return wait;
+    }
+    return NULL;
+}
+
+void node_lock_over(uint32_t task)
+{
+    struct lock_wait *wait;
+
+    spin_lock(&waits_lock);
+    wait = wait_of_locked(task);
+    if (wait != NULL)
+        list_remove(&wait->node);
+    spin_unlock(&waits_lock);
+    heap_free(wait, sizeof(*wait));
+}
+
+/* BLOCKER lets go of something at NODE: who waits for it there is woken, or was, and says so again if it still has to
+ * wait. What it waited for until then makes no circle any more. */
+static void waits_over_locked(const struct node *node, uint32_t blocker)
+{
+    spin_lock(&waits_lock);
+    list_for_each_safe(at, &waits) {
+        struct lock_wait *wait = container_of(at, struct lock_wait, node);
+
+        if (wait->where != node || wait->blocker != blocker)
+            continue;
+        list_remove(at);
+        heap_free(wait, sizeof(*wait));
+    }
+    spin_unlock(&waits_lock);
+}
+
+/* BLOCKER waits, perhaps by way of others, for PROCESS. */
+static bool closes_circle_locked(uint32_t blocker, uint32_t process)
+{
+    for (uint32_t i = 0; i < CHAIN_MAX && blocker != process; i++) {
+        const struct lock_wait *next = NULL;
+
+        list_for_each(node, &waits) {
+            const struct lock_wait *wait = container_of(node, const struct lock_wait, node);
+
+            if (wait->process == blocker)
+                next = wait;
+        }
+        if (next == NULL)
+            return false;
+        blocker = next->blocker;
+    }
+    return blocker == process;
+}
+
+/* TASK of PROCESS is to wait for BLOCKER at NODE. -EDEADLK, -ENOLCK. */
+static int wait_begins_locked(const struct node *node, uint32_t task, uint32_t process, uint32_t blocker)
+{
+    struct lock_wait *wait;
+    int error = 0;
+
+    spin_lock(&waits_lock);
+    wait = wait_of_locked(task);
+    if (wait != NULL)
+        list_remove(&wait->node);
+    else
+        wait = heap_alloc(sizeof(*wait));
+    if (wait == NULL)
+        error = -ENOLCK;
+    else if (closes_circle_locked(blocker, process))
+        error = -EDEADLK;
+    if (error == 0) {
+        *wait = (struct lock_wait){.where = node, .task = task, .process = process, .blocker = blocker};
+        list_append(&waits, &wait->node);
+    }
+    spin_unlock(&waits_lock);
+    if (error != 0)
+        heap_free(wait, sizeof(*wait));
+    return error;
+}
+
+/* The range that ASKED means. -EINVAL, -EOVERFLOW. */
+static int find_range(const struct file *file, const struct node *node, const struct file_lock *asked,
+                      struct range_lock *out)
+{
+    int64_t base = asked->whence == 1 ? (int64_t)file->offset : asked->whence == 2 ? (int64_t)node->content.size : 0;
+    int64_t start, last;
+
+    if (asked->whence > 2)
+        return -EINVAL;
+    if (__builtin_add_overflow(base, asked->start, &start))
+        return -EOVERFLOW;
+    if (start < 0)
+        return -EINVAL;
+    if (asked->length < 0) {
+        last = start - 1;
+        if (__builtin_add_overflow(start, asked->length, &start) || start < 0)
+            return -EINVAL;
+    } else if (asked->length == 0) {
+        last = INT64_MAX;
+    } else if (__builtin_add_overflow(start, asked->length - 1, &last)) {
+        return -EOVERFLOW;
+    }
+    out->start = (uint64_t)start;
+    out->last = last == INT64_MAX ? LOCK_LAST : (uint64_t)last;
+    return 0;
+}
+
+static int check(const struct file *file, const struct file_lock *asked, uint32_t how)
+{
+    uint32_t access = file->flags & OPEN_ACCESS;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (asked->type > LOCK_NONE || asked->kind < LOCK_PROCESS || asked->kind > LOCK_WHOLE ||
+        (how == LOCK_TEST && asked->type == LOCK_NONE))
+        return -EINVAL;
+    if (how == LOCK_TEST || asked->kind == LOCK_WHOLE)
+        return 0;
+    return (asked->type == LOCK_READ && access == 1) || (asked->type == LOCK_WRITE && access == 0) ? -EBADF : 0;
+}
+
+static void tell(const struct range_lock *found, struct file_lock *lock)
+{
+    if (found == NULL) {
+        lock->type = LOCK_NONE;
+        return;
+    }
+    *lock = (struct file_lock){.kind = lock->kind,
+                               .type = found->type,
+                               .process = found->kind == LOCK_PROCESS ? found->process : UINT32_MAX,
+                               .start = (int64_t)found->start,
+                               .length = found->last == LOCK_LAST ? 0 : (int64_t)(found->last - found->start + 1)};
+}
+
+/* LOCK was set as WANTED says. */
+static void tell_range(const struct range_lock *wanted, struct file_lock *lock)
+{
+    lock->whence = 0;
+    lock->start = (int64_t)wanted->start;
+    lock->length = wanted->last == LOCK_LAST ? 0 : (int64_t)(wanted->last - wanted->start + 1);
+}
+
+/* -EAGAIN: *BLOCKER has it. *EVENT: others may get something. */
+static int64_t set_locked(struct node *node, const struct range_lock *wanted, uint32_t *blocker, bool *event)
+{
+    const struct range_lock *conflict = wanted->type != LOCK_NONE ? range_lock_conflict(&node->locks, wanted) : NULL;
+    struct range_lock none = *wanted;
+    bool less = false;
+    int error;
+
+    if (conflict != NULL) {
+        *blocker = conflict->kind == LOCK_PROCESS ? conflict->process : 0;
+        none.type = LOCK_NONE; /* a flock that changes lets go of what it has first, as on Linux */
+        if (wanted->kind == LOCK_WHOLE && range_lock_set(&node->locks, &none, &less) == 0 && less)
+            *event = node->lock_wanted;
+        return -EAGAIN;
+    }
+    error = range_lock_set(&node->locks, wanted, &less);
+    *event = less && node->lock_wanted;
+    if (less && wanted->kind == LOCK_PROCESS)
+        waits_over_locked(node, wanted->process);
+    return error != 0 ? -ENOLCK : 0;
+}
+
+int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct file_lock *lock,
+                  struct file_answer *answer)
+{
+    struct range_lock wanted = {.kind = lock->kind,
+                                .type = lock->type,
+                                .owner = lock->kind == LOCK_PROCESS ? lock->process : file->id,
+                                .file = file->id,
+                                .process = lock->process};
+    bool event = false, waits = how == LOCK_SET_WAIT;
+    uint32_t blocker = 0;
+    int64_t error;
+
+    error = check(file, lock, how);
+    if (error != 0)
+        return error;
+    spin_lock(&file->lock);
+    spin_lock(&node->lock);
+    answer->seen = watch_events(&node->events.source);
+    error = find_range(file, node, lock, &wanted);
+    if (error == 0 && how == LOCK_TEST)
+        tell(range_lock_conflict(&node->locks, &wanted), lock);
+    else if (error == 0)
+        error = set_locked(node, &wanted, &blocker, &event);
+    if (event)
+        node->lock_wanted = false;
+    if (error == -EAGAIN && waits && wanted.kind == LOCK_PROCESS && blocker != 0)
+        error = wait_begins_locked(node, lock->task, lock->process, blocker);
+    if (error == 0 && blocker != 0)
+        error = -EAGAIN;
+    if (error == -EAGAIN && waits) {
+        node->lock_wanted = true;
+        answer->flags |= FILE_MAY_WAIT;
+    }
+    spin_unlock(&node->lock);
+    spin_unlock(&file->lock);
+    if (event)
+        file_event(&node->events);
+    if (waits && wanted.kind == LOCK_PROCESS && (error != -EAGAIN || blocker == 0))
+        node_lock_over(lock->task); /* it has it, or an open file does, which waits for nobody */
+    if (error == 0 && how != LOCK_TEST)
+        tell_range(&wanted, lock);
+    if (error == 0 && how != LOCK_TEST && __atomic_load_n(&file->opens, __ATOMIC_RELAXED) == 0)
+        node_lock_release(file, node); /* closed meanwhile: what was to be dropped then came too late */
+    return error;
+}
+
+struct releasing {
+    const struct node *node;
+    uint64_t file;
+};
+
+static bool is_of_file_locked(const struct range_lock *lock, const void *context)
+{
+    const struct releasing *releasing = context;
+
+    if (lock->file != releasing->file)
+        return false;
+    if (lock->kind == LOCK_PROCESS)
+        waits_over_locked(releasing->node, lock->process);
+    return true;
+}
+
+void node_lock_release(struct file *file, struct node *node)
+{
+    struct releasing releasing = {node, file->id};
+    bool event;
+
+    spin_lock(&node->lock);
+    event = range_lock_drop(&node->locks, is_of_file_locked, &releasing) && node->lock_wanted;
+    if (event)
+        node->lock_wanted = false;
+    spin_unlock(&node->lock);
+    if (event)
+        file_event(&node->events);
+}
+
+/* --- a process lets go of what it has --- */
+
+static struct file_lock nothing_of(uint32_t process)
+{
+    return (struct file_lock){.kind = LOCK_PROCESS, .type = LOCK_NONE, .process = process};
+}
+
+struct unlocking {
+    struct msg_asking asking;
+    struct msg_file_call call;
+    struct file_lock lock;
+};
+
+_Static_assert(offsetof(struct unlocking, lock) == offsetof(struct unlocking, call) + sizeof(struct msg_file_call),
+               "data follows the request");
+
+static void unlocked(void *context, uint32_t kernel, const void *reply, int length)
+{
+    (void)kernel;
+    (void)reply;
+    (void)length; /* -ESRCH: it has been closed for good, and its locks went with it */
+    heap_free(context, sizeof(struct unlocking));
+}
+
+static void unlock_here(struct file *file, uint32_t process)
+{
+    struct file_request request = {.operation = FILE_LOCK, .extra = LOCK_SET};
+    struct file_lock lock = nothing_of(process);
+    struct file_answer answer;
+
+    file_do(file, &request, &lock, sizeof(lock), NULL, 0, &answer);
+}
+
+void file_unlock_later(struct file *file, uint32_t process)
+{
+    struct unlocking *unlocking;
+
+    if (file->kind != NULL) {
+        unlock_here(file, process);
+        return;
+    }
+    unlocking = heap_alloc(sizeof(*unlocking));
+    if (unlocking == NULL) {
+        log_line("fs: no memory to give back the locks of process %u", process);
+        return;
+    }
+    unlocking->lock = nothing_of(process);
+    unlocking->call = (struct msg_file_call){.id = file->id, .request = {.operation = FILE_LOCK, .extra = LOCK_SET}};
+    msg_ask(&unlocking->asking, file->kernel, MSG_FILE_CALL, &unlocking->call,
+            sizeof(unlocking->call) + sizeof(unlocking->lock), unlocked, unlocking);
+}
+
+void file_unlock(uint32_t kernel, uint64_t id, uint32_t process)
+{
+    struct {
+        struct msg_file_call call;
+        struct file_lock lock;
+    } ask = {.call = {.id = id, .request = {.operation = FILE_LOCK, .extra = LOCK_SET}}, .lock = nothing_of(process)};
+    struct file_answer answer;
+    struct file *file = kernel == instance.kernel ? file_find(id) : NULL;
+
+    if (file != NULL) {
+        unlock_here(file, process);
+        file_unpin(file);
+    } else if (kernel != instance.kernel) {
+        msg_call(kernel, MSG_FILE_CALL, &ask, sizeof(ask), &answer, sizeof(answer), "locks of a file", id);
+    }
+}
+
+void file_lock_over(void)
+{
+    struct file_request request = {.operation = FILE_LOCK_OVER, .argument = thread_current()->tid};
+    struct file_place place = {.kernel = 0};
+    struct file_answer answer;
+
+    if (instance.kernel == 0)
+        node_lock_over(thread_current()->tid);
+    else
+        file_call_at(&place, &request, NULL, 0, NULL, 0, &answer);
+}

@@ -1,0 +1,29 @@
+/* Locks on regular files: fcntl's, of processes and of open files, and flock's. They are with the node, so on its
+ * kernel; who has to wait is told -EAGAIN, and waits for the node's events. kernel/fs/node/content.md has the tables.
+ */
+#ifndef KERNEL_FS_NODE_LOCK_H
+#define KERNEL_FS_NODE_LOCK_H
+
+#include <stdint.h>
+
+#include "kernel/file/file.h"
+#include "kernel/file/wire.h"
+#include "kernel/fs/node/node.h"
+
+/* FILE_LOCK: EXTRA is enum file_lock_how; LOCK what is asked for, and the answer of LOCK_TEST; what was set has a range
+ * from the file's beginning then. -EAGAIN, -EDEADLK, -EBADF, -EINVAL, -EOVERFLOW, -ENOLCK. Never waits. */
+int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct file_lock *lock,
+                  struct file_answer *answer);
+/* FILE, of NODE, is closed for good. */
+void node_lock_release(struct file *file, struct node *node);
+/* TASK, of any kernel, waits for no lock any more. Kernel 0 only. */
+void node_lock_over(uint32_t task);
+
+/* PROCESS closes a descriptor of FILE, of any kernel and pinned: the locks that it has there go. The first waits for
+ * that. */
+void file_unlock(uint32_t kernel, uint64_t id, uint32_t process);
+void file_unlock_later(struct file *file, uint32_t process);
+/* The current task waits for no lock any more. Waits for kernel 0. */
+void file_lock_over(void);
+
+#endif

@@ -1,0 +1,242 @@
+/* The table of nodes, and their lives. See the header. */
+#include "kernel/fs/node/node.h"
+
+#include <stddef.h>
+
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/fs/inotify/inotify.h"
+#include "kernel/fs/node/attribute.h"
+#include "kernel/fs/node/map.h"
+#include "kernel/lib/panic.h"
+#include "mm/area/backing.h"
+#include "mm/frame/heap.h"
+
+#define CHUNK 256u /* numbers whose places are made together */
+#define CHUNKS (BACKING_OBJECTS / CHUNK)
+#define FREE_AT_ONCE 1024u /* frames that the last reference's end gives back itself */
+#define DEVICE 1u          /* st_dev */
+
+/* A number's place has its node, or the number that is free after it and 1 in the lowest bit. */
+static struct spinlock lock;           /* innermost but for node locks that are tried, and the heap's */
+static uint64_t *chunks[CHUNKS];       /* [k] */
+static uint32_t chunk_count;           /* [k] */
+static uint32_t free_first, free_last; /* [k] numbers that are free, in the order in which they became so; 0: none */
+static uint64_t count;                 /* [k] */
+
+static uint64_t *place_of(uint64_t number)
+{
+    return &chunks[number / CHUNK][number % CHUNK];
+}
+
+static void number_free_locked(uint32_t number)
+{
+    *place_of(number) = 1;
+    if (free_last != 0)
+        *place_of(free_last) = (uint64_t)number << 1 | 1;
+    else
+        free_first = number;
+    free_last = number;
+}
+
+/* Makes places for more numbers. */
+static void chunk_add_locked(void)
+{
+    uint64_t *chunk = chunk_count < CHUNKS ? heap_alloc(CHUNK * sizeof(*chunk)) : NULL;
+
+    if (chunk == NULL)
+        return;
+    chunks[chunk_count++] = chunk;
+    for (uint32_t i = chunk_count == 1 ? 1 : 0; i < CHUNK; i++) /* 0 is no number */
+        if ((chunk_count - 1) * CHUNK + i < BACKING_VDSO)       /* that one is no file's */
+            number_free_locked((chunk_count - 1) * CHUNK + i);
+}
+
+static bool number_take_locked(struct node *node)
+{
+    if (free_first == 0)
+        chunk_add_locked();
+    if (free_first == 0)
+        return false;
+    node->number = free_first;
+    free_first = (uint32_t)(*place_of(free_first) >> 1);
+    if (free_first == 0)
+        free_last = 0;
+    *place_of(node->number) = (uint64_t)(uintptr_t)node;
+    count++;
+    return true;
+}
+
+uint64_t node_now(void)
+{
+    return clock_now() + clock_epoch();
+}
+
+struct node *node_create(uint32_t mode)
+{
+    struct node *node = heap_alloc(sizeof(*node));
+    bool numbered;
+
+    if (node == NULL)
+        return NULL;
+    node->references = 1;
+    node->mode = mode;
+    node->seals = SEAL_SEAL;
+    list_init(&node->locks);
+    file_events_init(&node->events);
+    node->atime = node->mtime = node->ctime = node_now();
+    spin_lock(&lock);
+    numbered = number_take_locked(node);
+    spin_unlock(&lock);
+    if (numbered)
+        return node;
+    heap_free(node, sizeof(*node));
+    return NULL;
+}
+
+static struct node *at_locked(uint64_t number)
+{
+    uint64_t word = number / CHUNK < chunk_count && number != 0 ? *place_of(number) : 1;
+
+    return (word & 1) == 0 ? (struct node *)(uintptr_t)word : NULL;
+}
+
+/* Unless its last reference has gone: then its end is under way. */
+static bool hold_living(struct node *node)
+{
+    uint32_t references = __atomic_load_n(&node->references, __ATOMIC_RELAXED);
+
+    while (references != 0) {
+        if (__atomic_compare_exchange_n(&node->references, &references, references + 1, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+struct node *node_find(uint64_t number)
+{
+    struct node *node;
+
+    spin_lock(&lock);
+    node = at_locked(number);
+    if (node != NULL && !hold_living(node))
+        node = NULL;
+    spin_unlock(&lock);
+    return node;
+}
+
+void node_hold(struct node *node)
+{
+    __atomic_fetch_add(&node->references, 1, __ATOMIC_RELAXED);
+}
+
+static void give_back(struct node *node)
+{
+    content_free(&node->content.tree);
+    inotify_gone(node);
+    attributes_free(node);
+    if (node->end != NULL)
+        node->end(node);
+    node_maps_free(node);
+    spin_lock(&lock);
+    number_free_locked(node->number);
+    count--;
+    spin_unlock(&lock);
+    heap_free(node, sizeof(*node));
+}
+
+static void give_back_later(struct work *work)
+{
+    give_back(container_of(work, struct node, work));
+}
+
+void node_put(struct node *node)
+{
+    if (__atomic_sub_fetch(&node->references, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    if (node->content.pages <= FREE_AT_ONCE) {
+        give_back(node);
+        return;
+    }
+    node->work.run = give_back_later;
+    work_submit(&node->work);
+}
+
+void node_changed_locked(struct node *node)
+{
+    assert(spin_held(&node->lock));
+    node->version++;
+    node->mtime = node->ctime = node_now();
+}
+
+void node_status_changed_locked(struct node *node)
+{
+    assert(spin_held(&node->lock));
+    node->ctime = node_now();
+}
+
+uint64_t node_version(struct node *node)
+{
+    uint64_t version;
+
+    spin_lock(&node->lock);
+    if (node_maps_written_locked(node))
+        node->version++;
+    version = node->version;
+    spin_unlock(&node->lock);
+    return version;
+}
+
+void node_facts(struct node *node, struct file_facts *facts)
+{
+    spin_lock(&node->lock);
+    *facts = (struct file_facts){.inode = node->number,
+                                 .size = node->content.size,
+                                 .device = DEVICE,
+                                 .number = node->device,
+                                 .mode = node->mode,
+                                 .links = node->links,
+                                 .uid = node->uid,
+                                 .gid = node->gid,
+                                 .blocks = node->content.pages * (PAGE_SIZE / 512),
+                                 .atime = node->atime,
+                                 .mtime = node->mtime,
+                                 .ctime = node->ctime};
+    spin_unlock(&node->lock);
+}
+
+void node_each(void (*each)(struct node *node, void *context), void *context)
+{
+    spin_lock(&lock);
+    for (uint64_t number = 1; number < (uint64_t)chunk_count * CHUNK; number++) {
+        struct node *node = at_locked(number);
+
+        if (node != NULL)
+            each(node, context);
+    }
+    spin_unlock(&lock);
+}
+
+static void drop_idle(struct node *node, void *context)
+{
+    bool *dropped = context;
+
+    if (node->content.archive == NULL || !spin_try(&node->lock))
+        return;
+    if (content_drop_idle(&node->content))
+        *dropped = true;
+    spin_unlock(&node->lock);
+}
+
+bool node_drop_idle(void)
+{
+    bool dropped = false;
+
+    node_each(drop_idle, &dropped);
+    return dropped;
+}
+
+uint64_t node_count(void)
+{
+    return __atomic_load_n(&count, __ATOMIC_RELAXED);
+}

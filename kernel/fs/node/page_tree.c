@@ -1,0 +1,253 @@
+/* Tables of pages. See the header. */
+#include "kernel/fs/node/page_tree.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "mm/frame/heap.h"
+
+#define BITS 6u
+#define SLOTS (1u << BITS)
+
+struct page_tree_node { /* the bottom level has words, the others struct page_tree_node pointers; 0: nothing */
+    uint64_t slot[SLOTS];
+};
+
+static struct page_tree_node *child_of(const struct page_tree_node *node, uint32_t index)
+{
+    return (struct page_tree_node *)(uintptr_t)node->slot[index];
+}
+
+static uint64_t word_of(const struct page_tree_node *node)
+{
+    return (uint64_t)(uintptr_t)node;
+}
+
+/* Which slot of a node LEVEL levels above the bottom has PAGE. */
+static uint32_t index_of(uint64_t page, uint32_t level)
+{
+    return (uint32_t)(page >> BITS * level) & (SLOTS - 1);
+}
+
+/* Pages that one slot of such a node has. */
+static uint64_t span_of(uint32_t level)
+{
+    return 1ull << BITS * level;
+}
+
+static bool reaches(const struct page_tree *tree, uint64_t page)
+{
+    return tree->levels != 0 && page >> BITS * tree->levels == 0;
+}
+
+static uint64_t nodes; /* [a] */
+
+uint64_t page_tree_nodes(void)
+{
+    return __atomic_load_n(&nodes, __ATOMIC_RELAXED);
+}
+
+static struct page_tree_node *node_make(void)
+{
+    struct page_tree_node *node = heap_alloc(sizeof(struct page_tree_node));
+
+    if (node != NULL)
+        __atomic_fetch_add(&nodes, 1, __ATOMIC_RELAXED);
+    return node;
+}
+
+static void node_drop(struct page_tree_node *node)
+{
+    __atomic_fetch_sub(&nodes, 1, __ATOMIC_RELAXED);
+    heap_free(node, sizeof(*node));
+}
+
+/* Where PAGE's word is, or NULL: its node is not there. */
+static uint64_t *look(const struct page_tree *tree, uint64_t page)
+{
+    struct page_tree_node *node = tree->root;
+
+    if (!reaches(tree, page))
+        return NULL;
+    for (uint32_t level = tree->levels - 1; level > 0 && node != NULL; level--)
+        node = child_of(node, index_of(page, level));
+    return node != NULL ? &node->slot[index_of(page, 0)] : NULL;
+}
+
+uint64_t page_tree_get(const struct page_tree *tree, uint64_t page)
+{
+    const uint64_t *slot = look(tree, page);
+
+    return slot != NULL ? *slot : 0;
+}
+
+/* The tree gets as high as PAGE needs. */
+static bool grow(struct page_tree *tree, uint64_t page)
+{
+    while (!reaches(tree, page)) {
+        struct page_tree_node *root = node_make();
+
+        if (root == NULL)
+            return false;
+        root->slot[0] = word_of(tree->root);
+        tree->root = root;
+        tree->levels++;
+    }
+    return true;
+}
+
+uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page)
+{
+    struct page_tree_node *node;
+
+    if (page >= PAGE_TREE_PAGES || !grow(tree, page))
+        return NULL;
+    node = tree->root;
+    for (uint32_t level = tree->levels - 1; level > 0; level--) {
+        uint32_t index = index_of(page, level);
+        struct page_tree_node *child = child_of(node, index);
+
+        if (child == NULL) {
+            child = node_make();
+            if (child == NULL)
+                return NULL;
+            node->slot[index] = word_of(child);
+        }
+        node = child;
+    }
+    return &node->slot[index_of(page, 0)];
+}
+
+bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page, uint64_t *word)
+{
+    while (reaches(tree, from)) {
+        const struct page_tree_node *node = tree->root;
+        uint32_t level = tree->levels - 1;
+
+        while (node->slot[index_of(from, level)] != 0) {
+            if (level == 0) {
+                *page = from;
+                *word = node->slot[index_of(from, 0)];
+                return true;
+            }
+            node = child_of(node, index_of(from, level--));
+        }
+        from = (from & ~(span_of(level) - 1)) + span_of(level); /* the next slot, of this node or of one above */
+    }
+    return false;
+}
+
+/* Nodes that a move needs, taken before it begins. */
+struct reserve {
+    struct page_tree_node *node[2 * PAGE_TREE_LEVELS]; /* both ends of the range cut one node of each level */
+    uint32_t count;
+};
+
+static bool reserve_fill(struct reserve *reserve, uint32_t count)
+{
+    while (reserve->count < count) {
+        struct page_tree_node *node = node_make();
+
+        if (node == NULL)
+            return false;
+        reserve->node[reserve->count++] = node;
+    }
+    return true;
+}
+
+static void reserve_drop(struct reserve *reserve)
+{
+    while (reserve->count > 0)
+        node_drop(reserve->node[--reserve->count]);
+}
+
+static bool is_empty(const struct page_tree_node *node)
+{
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        if (node->slot[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Moves what NODE, LEVEL levels above the bottom, whose first page is BASE, has of the range to TO, which is empty. */
+static void move_part(struct page_tree_node *node, struct page_tree_node *to, uint32_t level, uint64_t base,
+                      uint64_t first, uint64_t behind, struct reserve *reserve)
+{
+    uint64_t span = span_of(level);
+
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        uint64_t start = base + i * span;
+        struct page_tree_node *child, *part;
+
+        if (node->slot[i] == 0 || start >= behind || start + span <= first)
+            continue;
+        if (start >= first && start + span <= behind) {
+            to->slot[i] = node->slot[i];
+            node->slot[i] = 0;
+            continue;
+        }
+        child = child_of(node, i);
+        part = reserve->node[--reserve->count];
+        if (part == NULL)
+            continue; /* never: they were counted */
+        move_part(child, part, level - 1, start, first, behind, reserve);
+        to->slot[i] = word_of(part);
+        if (is_empty(child)) {
+            node->slot[i] = 0;
+            node_drop(child);
+        }
+    }
+}
+
+int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, struct page_tree *to)
+{
+    struct reserve reserve = {.count = 0};
+    struct page_tree_node *root;
+
+    if (first >= behind || !reaches(tree, first))
+        return 0;
+    root = node_make();
+    if (root == NULL)
+        return -ENOMEM;
+    if (!reserve_fill(&reserve, 2 * (tree->levels - 1))) {
+        reserve_drop(&reserve);
+        node_drop(root);
+        return -ENOMEM;
+    }
+    to->levels = tree->levels;
+    to->root = root;
+    move_part(tree->root, root, tree->levels - 1, 0, first, behind, &reserve);
+    reserve_drop(&reserve);
+    return 0;
+}
+
+void page_tree_each(const struct page_tree *tree, void (*each)(void *context, uint64_t page, uint64_t *word),
+                    void *context)
+{
+    uint64_t page = 0, word;
+
+    for (; page_tree_next(tree, page, &page, &word); page++) {
+        uint64_t *slot = look(tree, page);
+
+        if (slot != NULL) /* always: it has a word */
+            each(context, page, slot);
+    }
+}
+
+/* NODE, LEVEL levels above the bottom, and what is below. */
+static void drop_all(struct page_tree_node *node, uint32_t level)
+{
+    for (uint32_t i = 0; i < SLOTS && level > 0; i++) {
+        if (node->slot[i] != 0)
+            drop_all(child_of(node, i), level - 1);
+    }
+    node_drop(node);
+}
+
+void page_tree_clear(struct page_tree *tree)
+{
+    if (tree->levels != 0)
+        drop_all(tree->root, tree->levels - 1);
+    *tree = (struct page_tree){0};
+}

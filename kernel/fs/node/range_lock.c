@@ -1,0 +1,122 @@
+/* Locks on ranges. See the header. */
+#include "kernel/fs/node/range_lock.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "mm/frame/heap.h"
+
+static struct range_lock *lock_at(struct list *node)
+{
+    return container_of(node, struct range_lock, node);
+}
+
+static bool overlap(const struct range_lock *a, const struct range_lock *b)
+{
+    return a->start <= b->last && b->start <= a->last;
+}
+
+static bool same_owner(const struct range_lock *a, const struct range_lock *b)
+{
+    return a->kind == b->kind && a->owner == b->owner;
+}
+
+const struct range_lock *range_lock_conflict(const struct list *locks, const struct range_lock *wanted)
+{
+    const struct range_lock *first = NULL;
+
+    list_for_each(node, locks) {
+        const struct range_lock *lock = container_of(node, const struct range_lock, node);
+
+        if (!overlap(lock, wanted) || same_owner(lock, wanted) ||
+            (lock->kind == LOCK_WHOLE) != (wanted->kind == LOCK_WHOLE) ||
+            (lock->type == LOCK_READ && wanted->type == LOCK_READ))
+            continue;
+        if (first == NULL || lock->start < first->start)
+            first = lock;
+    }
+    return first;
+}
+
+static void drop(struct range_lock *lock)
+{
+    list_remove(&lock->node);
+    heap_free(lock, sizeof(*lock));
+}
+
+/* LOCK, of the same owner, overlaps NEW, which is of another type: it gives way. SPARE is used when it becomes two. */
+static void give_way(struct list *locks, struct range_lock *lock, const struct range_lock *new,
+                     struct range_lock **spare)
+{
+    struct range_lock *behind =
+        *spare; /* there is one: of an owner's locks, which do not overlap, one has NEW inside */
+
+    if (lock->start < new->start && lock->last > new->last &&behind != NULL) {
+        *spare = NULL;
+        *behind = *lock;
+        behind->start = new->last + 1;
+        list_append(locks, &behind->node);
+        lock->last = new->start - 1;
+    } else if (lock->start < new->start) {
+        lock->last = new->start - 1;
+    } else if (lock->last > new->last) {
+        lock->start = new->last + 1;
+    } else {
+        drop(lock);
+    }
+}
+
+/* They touch, or overlap. */
+static bool meet(const struct range_lock *a, const struct range_lock *b)
+{
+    return overlap(a, b) || (a->last != LOCK_LAST && a->last + 1 == b->start) ||
+           (b->last != LOCK_LAST && b->last + 1 == a->start);
+}
+
+int range_lock_set(struct list *locks, const struct range_lock *wanted, bool *less)
+{
+    struct range_lock *own = heap_alloc(sizeof(*own)), *spare = heap_alloc(sizeof(*spare));
+
+    *less = false;
+    if (own == NULL || spare == NULL) {
+        heap_free(own, sizeof(*own));
+        heap_free(spare, sizeof(*spare));
+        return -ENOMEM;
+    }
+    *own = *wanted;
+    list_for_each_safe(node, locks) {
+        struct range_lock *lock = lock_at(node);
+
+        if (!same_owner(lock, own) || !meet(lock, own))
+            continue;
+        if (lock->type == own->type) {
+            own->start = lock->start < own->start ? lock->start : own->start;
+            own->last = lock->last > own->last ? lock->last : own->last;
+            drop(lock);
+        } else if (overlap(lock, own)) {
+            *less = *less || own->type != LOCK_WRITE;
+            give_way(locks, lock, own, &spare);
+        }
+    }
+    if (own->type != LOCK_NONE) {
+        list_append(locks, &own->node);
+        own = NULL;
+    }
+    heap_free(own, sizeof(*own));
+    heap_free(spare, sizeof(*spare));
+    return 0;
+}
+
+bool range_lock_drop(struct list *locks, bool (*matches)(const struct range_lock *lock, const void *context),
+                     const void *context)
+{
+    bool dropped = false;
+
+    list_for_each_safe(node, locks) {
+        if (!matches(lock_at(node), context))
+            continue;
+        drop(lock_at(node));
+        dropped = true;
+    }
+    return dropped;
+}

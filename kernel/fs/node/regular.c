@@ -1,0 +1,397 @@
+/* Open regular files. See the header, and content.h for the bytes. Reads and writes hold the node's lock, so each is
+ * one step for all others, and an append goes to the end whoever else appends. */
+#include "kernel/fs/node/regular.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/wire.h"
+#include "kernel/fs/inotify/inotify.h"
+#include "kernel/fs/node/lock.h"
+#include "kernel/fs/node/map.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+
+#define FIONREAD 0x541bu
+#define SEEK_DATA 3u
+#define SEEK_HOLE 4u
+#define SEEK_LAST SEEK_HOLE
+#define KEEP_SIZE 1u /* of fallocate */
+#define PUNCH_HOLE 2u
+#define DAY 86400000000000ull /* ns */
+
+static struct node *node_of(const struct file *file)
+{
+    return file->state;
+}
+
+static bool may_write(const struct file *file)
+{
+    return (file->flags & OPEN_ACCESS) != 0 && (file->flags & OPEN_PATH) == 0;
+}
+
+static bool may_read(const struct file *file)
+{
+    return (file->flags & OPEN_ACCESS) != 1 && (file->flags & OPEN_PATH) == 0;
+}
+
+/* As Linux's relatime: not each read is noted. */
+static void accessed_locked(struct node *node)
+{
+    uint64_t now;
+
+    if (node->atime > node->mtime && node->atime > node->ctime && node_now() - node->atime < DAY)
+        return;
+    now = node_now();
+    node->atime = now;
+}
+
+/* AT: negative: the file's offset, which moves on. */
+static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t at)
+{
+    struct node *node = node_of(file);
+    size_t count;
+
+    if (!may_read(file))
+        return -EBADF;
+    if (at < 0)
+        spin_lock(&file->lock);
+    spin_lock(&node->lock);
+    count = content_read(&node->content, at < 0 ? file->offset : (uint64_t)at, result, size);
+    accessed_locked(node);
+    spin_unlock(&node->lock);
+    if (at < 0) {
+        file->offset += count;
+        spin_unlock(&file->lock);
+    }
+    return (int64_t)count;
+}
+
+/* *AT becomes where it was written. */
+static int64_t write_locked(struct node *node, const void *data, size_t size, uint64_t *at, bool append)
+{
+    int64_t count;
+
+    if (append)
+        *at = node->content.size;
+    if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) != 0)
+        return -EPERM;
+    if ((node->seals & SEAL_GROW) != 0 && *at + size > node->content.size) {
+        if (*at >= node->content.size)
+            return -EPERM;
+        size = node->content.size - *at;
+    }
+    count = content_write(&node->content, *at, data, size);
+    if (count > 0)
+        node_changed_locked(node);
+    return count;
+}
+
+static int64_t write_bytes(struct file *file, const void *data, size_t size, uint32_t extra, int64_t at)
+{
+    struct node *node = node_of(file);
+    bool append = (file->flags & OPEN_APPEND) != 0 || (extra & FILE_APPEND) != 0;
+    uint64_t place;
+    int64_t count = -ENOMEM;
+
+    if (!may_write(file))
+        return -EBADF;
+    if (size == 0)
+        return 0;
+    if (at < 0)
+        spin_lock(&file->lock);
+    for (int turn = 0; turn < 2 && count == -ENOMEM; turn++) {
+        if (turn != 0 && !node_drop_idle())
+            break;
+        place = at < 0 ? file->offset : (uint64_t)at;
+        spin_lock(&node->lock);
+        count = write_locked(node, data, size, &place, append);
+        spin_unlock(&node->lock);
+    }
+    if (at < 0) {
+        if (count > 0)
+            file->offset = place + (uint64_t)count;
+        spin_unlock(&file->lock);
+    }
+    return count == -ENOMEM ? -ENOSPC : count;
+}
+
+static int64_t seek_locked(const struct file *file, const struct node *node, int64_t offset, uint32_t whence)
+{
+    int64_t base;
+
+    if (whence >= SEEK_DATA) {
+        if (offset < 0)
+            return -ENXIO;
+        return whence == SEEK_DATA ? content_seek_data(&node->content, (uint64_t)offset)
+                                   : content_seek_hole(&node->content, (uint64_t)offset);
+    }
+    base = whence == 0 ? 0 : whence == 1 ? (int64_t)file->offset : (int64_t)node->content.size;
+    if (__builtin_add_overflow(base, offset, &base))
+        return -EOVERFLOW;
+    return base < 0 ? -EINVAL : base;
+}
+
+static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
+{
+    struct node *node = node_of(file);
+    int64_t result;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (whence > SEEK_LAST)
+        return -EINVAL;
+    spin_lock(&file->lock);
+    spin_lock(&node->lock);
+    result = seek_locked(file, node, offset, whence);
+    spin_unlock(&node->lock);
+    if (result >= 0)
+        file->offset = (uint64_t)result;
+    spin_unlock(&file->lock);
+    return result;
+}
+
+/* What CHANGE needs: it is begun and, when programs map what goes, goes on: *ANSWER says how to wait for its end. */
+static int64_t resize(struct file *file, int64_t size, struct file_answer *answer)
+{
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (size < 0 || !may_write(file))
+        return -EINVAL;
+    return node_resize(node_of(file), (uint64_t)size, answer);
+}
+
+/* There is memory for so much more, if nobody else takes it. */
+static bool has_room(uint64_t bytes)
+{
+    struct frame_stats stats;
+
+    frame_stats(&stats);
+    return bytes / PAGE_SIZE <= stats.free;
+}
+
+/* ALL: bytes that this and what follows it are to have. */
+static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_t length, int64_t all,
+                        struct file_answer *answer)
+{
+    struct node *node = node_of(file);
+    uint64_t end = (uint64_t)offset + (uint64_t)length;
+    struct page_tree none = {0};
+    int64_t error = -ENOMEM;
+
+    if (!may_write(file))
+        return -EBADF;
+    if (end > CONTENT_MAX || (uint64_t)offset + (uint64_t)all > CONTENT_MAX)
+        return -EFBIG;
+    if ((mode & PUNCH_HOLE) == 0 && !has_room((uint64_t)all))
+        return -ENOSPC; /* a part that is there already counts, too */
+    if ((mode & PUNCH_HOLE) != 0)
+        return node_punch(node, (uint64_t)offset, end, answer);
+    for (int turn = 0; turn < 2 && error == -ENOMEM; turn++) {
+        if (turn != 0 && !node_drop_idle())
+            break;
+        spin_lock(&node->lock);
+        if ((node->seals & SEAL_GROW) != 0 && (mode & KEEP_SIZE) == 0 && end > node->content.size)
+            error = -EPERM;
+        else
+            error = content_fill(&node->content, (uint64_t)offset, end);
+        if (error == 0 && (mode & KEEP_SIZE) == 0 && end > node->content.size)
+            content_resize(&node->content, end, &none); /* longer: nothing is cut off */
+        if (error == 0)
+            node_changed_locked(node);
+        spin_unlock(&node->lock);
+    }
+    return error == -ENOMEM ? -ENOSPC : error;
+}
+
+static int64_t facts(struct file *file, void *result, size_t room)
+{
+    struct file_facts facts;
+
+    if (room < sizeof(facts))
+        return -EPROTO;
+    node_facts(node_of(file), &facts);
+    memcpy(result, &facts, sizeof(facts));
+    return sizeof(facts);
+}
+
+static int64_t control(struct file *file, uint32_t command, const void *data, size_t size, void *result, size_t room)
+{
+    struct node *node = node_of(file);
+    int64_t rest;
+    int32_t number;
+
+    if (command != FIONREAD || (file->flags & OPEN_PATH) != 0)
+        return FILE_AS_ANY;
+    if (size != FILE_CONTROL_MAX || room < FILE_CONTROL_MAX)
+        return -EPROTO;
+    spin_lock(&file->lock);
+    rest = (int64_t)(node->content.size - file->offset);
+    spin_unlock(&file->lock);
+    number = rest < 0 ? 0 : (int32_t)rest;
+    memcpy(result, data, size);
+    memcpy(result, &number, sizeof(number));
+    return 0;
+}
+
+static int64_t change_seals(struct file *file, bool add, uint32_t seals)
+{
+    struct node *node = node_of(file);
+    int64_t error = 0;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    spin_lock(&node->lock);
+    if (!add)
+        error = node->seals;
+    else if (!may_write(file) || (node->seals & SEAL_SEAL) != 0)
+        error = -EPERM;
+    else if ((seals & ~SEAL_ALL) != 0)
+        error = -EINVAL;
+    else if ((seals & SEAL_WRITE & ~node->seals) != 0 && node_maps_written_locked(node))
+        error = -EBUSY;
+    else
+        node->seals |= seals;
+    spin_unlock(&node->lock);
+    return error;
+}
+
+/* What mmap may do with the file. The order of the checks is Linux's. */
+static int64_t map(struct file *file, bool shared, bool write, uint32_t home, struct file_answer *answer)
+{
+    struct node *node = node_of(file);
+    bool writes = shared && (file->flags & OPEN_ACCESS) == 2;
+    int error;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if ((shared && write && !writes) || !may_read(file))
+        return -EACCES;
+    if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) != 0 && shared) {
+        if (write)
+            return -EPERM;
+        writes = false;
+    }
+    error = home < KERNELS_MAX ? node_maps_grant(node, home, writes) : -EPROTO;
+    if (writes)
+        answer->flags |= FILE_MAP_WRITES;
+    return error != 0 ? error : (int64_t)node->number;
+}
+
+static int64_t lock(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                    size_t room, struct file_answer *answer)
+{
+    struct file_lock lock;
+    int64_t error;
+
+    if (size != sizeof(lock) || (request->extra == LOCK_TEST && room < sizeof(lock)))
+        return -EPROTO;
+    memcpy(&lock, data, sizeof(lock));
+    error = node_lock(file, node_of(file), request->extra, &lock, answer);
+    if (room >= sizeof(lock))
+        memcpy(result, &lock, sizeof(lock));
+    return error;
+}
+
+static int64_t act_on(struct file *file, const struct file_request *request, const void *data, size_t size,
+                      void *result, size_t room, struct file_answer *answer)
+{
+    int64_t argument = request->argument, sizes[2];
+
+    switch (request->operation) {
+    case FILE_READ:
+        return read_bytes(file, result, (uint64_t)argument < room ? (size_t)argument : room, -1);
+    case FILE_READ_AT:
+        return argument < 0 ? -EINVAL : read_bytes(file, result, room, argument);
+    case FILE_WRITE:
+        return write_bytes(file, data, size, request->extra, -1);
+    case FILE_WRITE_AT:
+        return argument < 0 ? -EINVAL : write_bytes(file, data, size, request->extra, argument);
+    case FILE_SEEK:
+        return seek(file, argument, request->extra);
+    case FILE_STAT:
+        return facts(file, result, room);
+    case FILE_CONTROL:
+        return control(file, request->extra, data, size, result, room);
+    case FILE_RESIZE:
+        return resize(file, argument, answer);
+    case FILE_ALLOCATE:
+        if (size != sizeof(sizes))
+            return -EPROTO;
+        memcpy(sizes, data, sizeof(sizes));
+        return argument < 0 || sizes[0] <= 0 || sizes[1] < sizes[0]
+                   ? -EINVAL
+                   : allocate(file, request->extra, argument, sizes[0], sizes[1], answer);
+    case FILE_ADVISE:
+        return request->extra != 0 && !may_read(file) ? -EBADF : (file->flags & OPEN_PATH) != 0 ? -EBADF : 0;
+    case FILE_SYNC:
+        return (file->flags & OPEN_PATH) != 0 ? -EBADF : 0; /* it is in memory, all of it */
+    case FILE_MAP:
+        return map(file, argument != 0, argument == 2, request->extra, answer);
+    case FILE_LOCK:
+        return lock(file, request, data, size, result, room, answer);
+    case FILE_SEALS:
+        return change_seals(file, request->extra != 0, (uint32_t)argument);
+    default:
+        return FILE_AS_ANY;
+    }
+}
+
+/* Those who watch are told after it was done. */
+static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                   size_t room, struct file_answer *answer)
+{
+    int64_t value = act_on(file, request, data, size, result, room, answer);
+
+    if (__builtin_expect(inotify_watches == 0, 1))
+        return value;
+    if ((request->operation == FILE_READ || request->operation == FILE_READ_AT) && value > 0)
+        inotify_node(node_of(file), WATCH_ACCESS);
+    else if ((request->operation == FILE_WRITE || request->operation == FILE_WRITE_AT) && value > 0)
+        inotify_node(node_of(file), WATCH_MODIFY);
+    else if ((request->operation == FILE_RESIZE || request->operation == FILE_ALLOCATE) && value == 0)
+        inotify_node(node_of(file), WATCH_MODIFY);
+    return value;
+}
+
+static void forget(struct file *file)
+{
+    node_put(node_of(file));
+}
+
+static void release(struct file *file)
+{
+    if ((file->flags & (OPEN_PATH | OPEN_QUIET)) == 0)
+        inotify_node(node_of(file), may_write(file) ? WATCH_CLOSE_WRITE : WATCH_CLOSE_NOWRITE);
+    node_lock_release(file, node_of(file));
+}
+
+const struct file_kind file_regular_kind = {.act = act, .release = release, .forget = forget, .of_node = true};
+
+struct file *regular_open(struct node *node, uint32_t flags)
+{
+    struct file_facts facts = {.inode = node->number, .mode = node->mode};
+    struct file *file;
+
+    node_hold(node);
+    file = file_create(&file_regular_kind, &facts, flags, node, &node->events);
+    if (file == NULL)
+        node_put(node);
+    return file;
+}
+
+int64_t regular_create_nameless(uint32_t flags, uint32_t uid, uint32_t gid, uint64_t *id)
+{
+    struct node *node = node_create(FILE_REGULAR | 0777);
+    struct file *file;
+
+    if (node == NULL)
+        return -ENOMEM;
+    node->uid = uid;
+    node->gid = gid;
+    node->seals = (flags & NAMELESS_SEALS) != 0 ? 0 : SEAL_SEAL;
+    file = regular_open(node, 2u | OPEN_LARGE);
+    node_put(node);
+    if (file == NULL)
+        return -ENOMEM;
+    *id = file->id;
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* Files of /proc that are not made when they are opened but looked at each time: the memory of a process
+ * (/proc/PID/mem) and its descriptors (/proc/PID/fd). The file has the process, an offset, and of memory which
+ * program's it is; what is behind it may be on another kernel, which no operation of a file waits for. So a read, a
+ * write or a listing is answered -EAGAIN with FILE_YOURS and the process, and the caller does it:
+ * kernel/calls/files/live.c.
+ */
+#ifndef KERNEL_FS_PROC_LIVE_H
+#define KERNEL_FS_PROC_LIVE_H
+
+#include "kernel/file/file.h"
+
+#define PROC_FD_INODE(process, fd) ((uint64_t)(process) << 32 | (0x1000u + (uint32_t)(fd)))
+
+/* Opens the memory of PROCESS, with the access of FLAGS. -EACCES: the caller may not; -ENOENT: there is none; -ENOMEM.
+ * Tasks only: asks the home. */
+int64_t proc_live_memory(uint32_t process, const struct file_facts *facts, uint32_t flags, struct file **out);
+/* The directory NAME, of the descriptors of PROCESS. -EACCES: the caller may not look into it; -ENOMEM. Tasks only. */
+int64_t proc_live_descriptors(uint32_t process, const char *name, const struct file_facts *facts, uint32_t flags,
+                              struct file **out);
+
+#endif

@@ -1,0 +1,26 @@
+/* The text of the files in /proc/PID, as proc(5) has them. `write` functions of rows: see kernel/fs/proc/proc.h. */
+#ifndef KERNEL_FS_PROC_PROCESS_TEXT_H
+#define KERNEL_FS_PROC_PROCESS_TEXT_H
+
+#include "kernel/fs/proc/proc.h"
+
+int64_t proc_write_stat(const struct proc_at *at,
+                        struct text *text); /* keys[1] 0: of the process, else of the thread */
+int64_t proc_write_status(const struct proc_at *at, struct text *text);
+int64_t proc_write_name(const struct proc_at *at, struct text *text);
+int64_t proc_write_memory(const struct proc_at *at, struct text *text); /* statm */
+int64_t proc_write_maps(const struct proc_at *at, struct text *text);   /* in maps.c */
+/* The same, and behind each area what EACH writes of it. */
+struct msg_space_area;
+int64_t proc_write_areas(const struct proc_at *at, struct text *text,
+                         void (*each)(void *context, const struct msg_space_area *area), void *context);
+int64_t proc_write_io(const struct proc_at *at, struct text *text); /* keys as proc_write_stat's; in io.c */
+/* In memory.c: limits, mountinfo, environ, cmdline, smaps. */
+int64_t proc_write_limits(const struct proc_at *at, struct text *text);
+int64_t proc_write_mounts(const struct proc_at *at, struct text *text);
+int64_t proc_write_environment(const struct proc_at *at, struct text *text);
+int64_t proc_write_command(const struct proc_at *at, struct text *text);
+int64_t proc_write_smaps(const struct proc_at *at, struct text *text);
+int64_t proc_write_kettle(const struct proc_at *at, struct text *text);
+
+#endif

@@ -1,0 +1,457 @@
+/* What is done with open files of shares. See kernel/fs/share/internal.h. Each operation is one or a few requests to
+ * the server, which this waits for; FILE_LOCK alone asks nobody, unless a range
+ * begins at the end, and is done in any context. A file's offset is held
+ * while it is used, as read(2) and write(2) want it; other operations on one file go on at the same time. */
+#include "kernel/abi/errno.h"
+#include "kernel/file/wire.h"
+#include "kernel/fs/node/content.h"
+#include "kernel/fs/node/lock.h"
+#include "kernel/fs/node/node.h"
+#include "kernel/fs/share/internal.h"
+#include "kernel/fs/text/dirent.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+
+#define FIONREAD 0x541bu
+#define SEEK_DATA 3u
+#define SEEK_HOLE 4u
+#define LIST_ROOM 16384u /* bytes of entries that are asked for at a time */
+
+static bool is_path(const struct file *file)
+{
+    return (file->flags & OPEN_PATH) != 0;
+}
+
+static bool may_write(const struct file *file)
+{
+    return (file->flags & OPEN_ACCESS) != 0 && !is_path(file);
+}
+
+static bool may_read(const struct file *file)
+{
+    return (file->flags & OPEN_ACCESS) != 1 && !is_path(file);
+}
+
+static uint64_t take_offset(struct file *file)
+{
+    uint64_t offset;
+
+    spin_lock(&file->lock);
+    offset = file->offset;
+    spin_unlock(&file->lock);
+    return offset;
+}
+
+static void set_offset(struct file *file, uint64_t offset)
+{
+    spin_lock(&file->lock);
+    file->offset = offset;
+    spin_unlock(&file->lock);
+}
+
+/* --- bytes --- */
+
+/* AT: negative: the file's offset, which moves on. */
+static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t at)
+{
+    struct share_open *open = file->state;
+    uint64_t offset;
+    int64_t count;
+
+    if (!may_read(file))
+        return -EBADF;
+    if (open->body == NULL)
+        return open->list != NULL ? -EISDIR : -EINVAL;
+    if (at >= 0)
+        return p9_read(open->fid, (uint64_t)at, result, size);
+    share_mutex_lock(&open->mutex);
+    offset = take_offset(file);
+    count = p9_read(open->fid, offset, result, size);
+    if (count > 0)
+        set_offset(file, offset + (uint64_t)count);
+    share_mutex_unlock(&open->mutex);
+    return count;
+}
+
+/* What was written, programs that map the file see, too. The body is held. A frame that is short is no error of the
+ * write: they see it after the next mmap. */
+static void write_mapped(struct share_body *body, uint64_t at, const void *data, size_t size)
+{
+    if (!body->loaded)
+        return;
+    spin_lock(&body->node->lock);
+    content_write(&body->node->content, at, data, size);
+    node_changed_locked(body->node);
+    spin_unlock(&body->node->lock);
+}
+
+/* *AT becomes where it was written. */
+static int64_t write_at(struct share_open *open, const void *data, size_t size, uint64_t *at, bool append)
+{
+    struct share_body *body = open->body;
+    struct p9_attributes attributes;
+    int64_t count = 0;
+
+    if (*at > INT64_MAX - size)
+        return -EFBIG;
+    if (!append && !__atomic_load_n(&body->loaded, __ATOMIC_ACQUIRE))
+        return p9_write(open->fid, *at, data, size);
+    share_mutex_lock(&body->mutex);
+    if (append)
+        count = p9_get(open->fid, &attributes);
+    if (append && count == 0)
+        *at = attributes.size;
+    if (count == 0)
+        count = p9_write(open->fid, *at, data, size);
+    if (count > 0)
+        write_mapped(body, *at, data, (size_t)count);
+    share_mutex_unlock(&body->mutex);
+    return count;
+}
+
+static int64_t write_bytes(struct file *file, const void *data, size_t size, uint32_t extra, int64_t at)
+{
+    struct share_open *open = file->state;
+    bool append = (file->flags & OPEN_APPEND) != 0 || (extra & FILE_APPEND) != 0;
+    uint64_t place = (uint64_t)at;
+    int64_t count;
+
+    if (!may_write(file))
+        return -EBADF;
+    if (open->body == NULL)
+        return -EINVAL;
+    if (size == 0)
+        return 0;
+    if (at >= 0)
+        return write_at(open, data, size, &place, append);
+    share_mutex_lock(&open->mutex);
+    place = take_offset(file);
+    count = write_at(open, data, size, &place, append);
+    if (count > 0)
+        set_offset(file, place + (uint64_t)count);
+    share_mutex_unlock(&open->mutex);
+    return count;
+}
+
+static int64_t seek_from(struct file *file, int64_t offset, uint32_t whence)
+{
+    struct share_open *open = file->state;
+    struct p9_attributes attributes = {.size = 0};
+    int64_t base = whence == 1 ? (int64_t)take_offset(file) : 0;
+    int error = whence >= 2 ? p9_get(open->fid, &attributes) : 0;
+
+    if (error != 0)
+        return error;
+    if (whence >= SEEK_DATA) { /* all of it is data, but the end */
+        if (offset < 0 || (uint64_t)offset >= attributes.size)
+            return -ENXIO;
+        return whence == SEEK_DATA ? offset : (int64_t)attributes.size;
+    }
+    if (whence == 2)
+        base = (int64_t)attributes.size;
+    if (__builtin_add_overflow(base, offset, &base))
+        return -EOVERFLOW;
+    return base < 0 ? -EINVAL : base;
+}
+
+static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
+{
+    struct share_open *open = file->state;
+    int64_t result;
+
+    if (is_path(file))
+        return -EBADF;
+    if (whence > SEEK_HOLE || (whence >= 2 && open->body == NULL))
+        return -EINVAL;
+    share_mutex_lock(&open->mutex);
+    result = seek_from(file, offset, whence);
+    if (result >= 0)
+        set_offset(file, (uint64_t)result);
+    share_mutex_unlock(&open->mutex);
+    return result;
+}
+
+static int64_t resize(struct file *file, int64_t size, struct file_answer *answer)
+{
+    struct share_open *open = file->state;
+    struct p9_change change = {.what = P9_SET_SIZE, .size = (uint64_t)size};
+    int64_t error;
+
+    if (is_path(file))
+        return -EBADF;
+    if (size < 0 || !may_write(file) || open->body == NULL)
+        return -EINVAL;
+    share_mutex_lock(&open->body->mutex);
+    error = p9_set(open->fid, &change);
+    if (error == 0)
+        share_body_resize(open->body, (uint64_t)size, answer);
+    share_mutex_unlock(&open->body->mutex);
+    return error;
+}
+
+static int64_t map(struct file *file, bool shared, bool write, uint32_t home)
+{
+    struct share_open *open = file->state;
+
+    if (is_path(file))
+        return -EBADF;
+    if ((shared && write && (file->flags & OPEN_ACCESS) != 2) || !may_read(file))
+        return -EACCES;
+    if (open->body == NULL)
+        return -ENODEV;
+    return shared && write ? -EINVAL : share_body_map(open, home);
+}
+
+/* --- folders --- */
+
+static bool is_nameless(struct share_open *open)
+{
+    bool nameless;
+
+    spin_lock(&open->share->lock);
+    nameless = open->nameless;
+    spin_unlock(&open->share->lock);
+    return nameless;
+}
+
+static uint32_t mode_of(uint8_t type)
+{
+    return (uint32_t)type << 12; /* DT_* are the types of st_mode */
+}
+
+/* As many as there is room for. *NEXT becomes where the listing goes on. */
+static int64_t put_entries(struct p9_reader *from, uint8_t *to, size_t room, uint64_t *next)
+{
+    struct p9_entry entry;
+    size_t done = 0;
+
+    while (p9_get_entry(from, &entry)) {
+        if (directory_entry(NULL, entry.name, entry.length, 0, 0, 0) > room - done)
+            return done == 0 ? -EINVAL : (int64_t)done;
+        done += directory_entry(to + done, entry.name, entry.length, entry.qid.path, mode_of(entry.type), entry.next);
+        *next = entry.next;
+    }
+    return from->failed && done == 0 ? -EIO : (int64_t)done;
+}
+
+static int64_t entries(struct file *file, uint8_t *result, size_t room)
+{
+    struct share_open *open = file->state;
+    struct p9_reader from = {.failed = false};
+    uint8_t *bytes;
+    uint64_t next;
+    int64_t count;
+
+    if (is_path(file))
+        return -EBADF;
+    if (open->list == NULL)
+        return -ENOTDIR;
+    if (is_nameless(open))
+        return -ENOENT; /* it was removed */
+    bytes = heap_alloc_unset(LIST_ROOM);
+    if (bytes == NULL)
+        return -ENOMEM;
+    share_mutex_lock(&open->mutex);
+    next = take_offset(file);
+    count = p9_read_folder(open->list, next, bytes, LIST_ROOM);
+    if (count > 0) {
+        from = (struct p9_reader){.at = bytes, .left = (uint32_t)count};
+        count = put_entries(&from, result, room, &next);
+        set_offset(file, next);
+    }
+    share_mutex_unlock(&open->mutex);
+    heap_free(bytes, LIST_ROOM);
+    return count;
+}
+
+/* --- what there is of any --- */
+
+static int64_t give_facts(struct file *file, void *result, size_t room)
+{
+    struct share_open *open = file->state;
+    struct p9_attributes attributes;
+    struct file_facts facts;
+    int error;
+
+    if (room < sizeof(facts))
+        return -EPROTO;
+    error = p9_get(open->fid, &attributes);
+    if (error != 0)
+        return error;
+    share_facts(open->share, &attributes, &facts);
+    memcpy(result, &facts, sizeof(facts));
+    return sizeof(facts);
+}
+
+/* ROOT: a file of the directory from where on, 0: the root. -ESRCH: that was closed. */
+static int64_t give_path(struct file *file, uint64_t root, char *result, size_t room)
+{
+    struct share_open *open = file->state;
+    char *path = heap_alloc(PATH_MAX);
+    int64_t length = -ENOENT;
+    struct file *from;
+    bool nameless;
+
+    if (path == NULL)
+        return -ENOMEM;
+    from = root != 0 ? file_find(root) : NULL;
+    spin_lock(&open->share->lock);
+    nameless = open->nameless;
+    memcpy(path, open->path, strlen(open->path) + 1);
+    spin_unlock(&open->share->lock);
+    if (root != 0 && from == NULL)
+        length = -ESRCH;
+    else if (!nameless)
+        length = share_path(open->share, from != NULL ? file_node(from) : NULL, path, result, room);
+    heap_free(path, PATH_MAX);
+    if (from != NULL)
+        file_unpin(from);
+    return length;
+}
+
+static int64_t give_space(struct file *file, void *result, size_t room)
+{
+    struct share_open *open = file->state;
+    struct p9_space space;
+    struct file_space out;
+    int error;
+
+    if (room < sizeof(out))
+        return -EPROTO;
+    error = p9_statfs(open->fid, &space);
+    if (error != 0)
+        return error;
+    out = (struct file_space){.type = V9FS_MAGIC,
+                              .block = space.block,
+                              .blocks = space.blocks,
+                              .free = space.available,
+                              .files = space.files,
+                              .files_free = space.files_free};
+    memcpy(result, &out, sizeof(out));
+    return sizeof(out);
+}
+
+static int64_t control(struct file *file, uint32_t command, const void *data, size_t size, void *result, size_t room)
+{
+    struct share_open *open = file->state;
+    struct p9_attributes attributes;
+    int64_t rest;
+    int32_t number;
+    int error;
+
+    if (command != FIONREAD || open->body == NULL)
+        return FILE_AS_ANY;
+    if (size != FILE_CONTROL_MAX || room < FILE_CONTROL_MAX)
+        return -EPROTO;
+    error = p9_get(open->fid, &attributes);
+    if (error != 0)
+        return error;
+    rest = (int64_t)(attributes.size - take_offset(file));
+    number = rest < 0 ? 0 : (int32_t)rest;
+    memcpy(result, data, size);
+    memcpy(result, &number, sizeof(number));
+    return 0;
+}
+
+static int64_t change(struct file *file, const void *data, size_t size)
+{
+    struct share_open *open = file->state;
+    struct node_change asked;
+
+    if (size < sizeof(asked)) /* who asks may follow: what is allowed the server says */
+        return -EPROTO;
+    if (is_path(file))
+        return -EBADF;
+    memcpy(&asked, data, sizeof(asked));
+    return share_change(open->fid, &asked);
+}
+
+static int64_t sync(struct file *file)
+{
+    struct share_open *open = file->state;
+
+    if (is_path(file))
+        return -EBADF;
+    return open->body != NULL ? p9_sync(open->fid) : 0;
+}
+
+/* The node's size is not the file's. */
+static int from_start(struct share_open *open, struct file_lock *lock)
+{
+    struct p9_attributes attributes;
+    int error;
+
+    if (lock->whence != 2)
+        return 0;
+    error = p9_get(open->fid, &attributes);
+    if (error == 0 && __builtin_add_overflow(lock->start, (int64_t)attributes.size, &lock->start))
+        error = -EOVERFLOW;
+    lock->whence = 0;
+    return error;
+}
+
+static int64_t lock(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                    size_t room, struct file_answer *answer)
+{
+    struct share_open *open = file->state;
+    struct file_lock lock;
+    int64_t error;
+
+    if (open->body == NULL)
+        return FILE_AS_ANY;
+    if (size != sizeof(lock) || (request->extra == LOCK_TEST && room < sizeof(lock)))
+        return -EPROTO;
+    memcpy(&lock, data, sizeof(lock));
+    error = from_start(open, &lock);
+    if (error == 0)
+        error = node_lock(file, open->body->node, request->extra, &lock, answer);
+    if (room >= sizeof(lock))
+        memcpy(result, &lock, sizeof(lock));
+    return error;
+}
+
+int64_t share_file_act(struct file *file, const struct file_request *request, const void *data, size_t size,
+                       void *result, size_t room, struct file_answer *answer)
+{
+    struct share_open *open = file->state;
+    int64_t argument = request->argument;
+
+    switch (request->operation) {
+    case FILE_READ:
+        return read_bytes(file, result, (uint64_t)argument < room ? (size_t)argument : room, -1);
+    case FILE_READ_AT:
+        return argument < 0 ? -EINVAL : read_bytes(file, result, room, argument);
+    case FILE_WRITE:
+        return write_bytes(file, data, size, request->extra, -1);
+    case FILE_WRITE_AT:
+        return argument < 0 ? -EINVAL : write_bytes(file, data, size, request->extra, argument);
+    case FILE_SEEK:
+        return seek(file, argument, request->extra);
+    case FILE_ENTRIES:
+        return entries(file, result, (uint64_t)argument < room ? (size_t)argument : room);
+    case FILE_STAT:
+        return give_facts(file, result, room);
+    case FILE_PATH:
+        return give_path(file, (uint64_t)argument, result, room);
+    case FILE_SPACE:
+        return give_space(file, result, room);
+    case FILE_CONTROL:
+        return control(file, request->extra, data, size, result, room);
+    case FILE_CHANGE:
+        return change(file, data, size);
+    case FILE_RESIZE:
+        return resize(file, argument, answer);
+    case FILE_ALLOCATE:
+        return is_path(file) || !may_write(file) ? -EBADF : open->body == NULL ? -EISDIR : -EOPNOTSUPP;
+    case FILE_ADVISE:
+        return open->body == NULL ? FILE_AS_ANY : request->extra != 0 && !may_read(file) ? -EBADF : 0;
+    case FILE_SYNC:
+        return sync(file);
+    case FILE_MAP:
+        return map(file, argument != 0, argument == 2, request->extra);
+    case FILE_LOCK:
+        return lock(file, request, data, size, result, room, answer);
+    default:
+        return FILE_AS_ANY;
+    }
+}

@@ -1,0 +1,32 @@
+/* What the files of /sys share: sets of CPUs, and names with numbers. */
+#ifndef KERNEL_FS_SYS_INTERNAL_H
+#define KERNEL_FS_SYS_INTERNAL_H
+
+#include "kernel/abi/limits.h"
+#include "kernel/fs/proc/proc.h"
+
+struct sys_cpus {
+    uint64_t bits[CPUS_MAX / 64];
+};
+
+static inline void sys_add(struct sys_cpus *cpus, uint32_t cpu)
+{
+    cpus->bits[cpu / 64] |= 1ull << cpu % 64;
+}
+
+/* The kernel of CPU runs. */
+bool sys_is_online(uint32_t cpu);
+
+/* The whole text of a file: "0-3,8"; a mask of the plan's CPUs; a number. -ENOMEM. */
+int64_t sys_write_list(struct text *text, const struct sys_cpus *cpus);
+int64_t sys_write_mask(struct text *text, const struct sys_cpus *cpus);
+int64_t sys_write_number(struct text *text, uint32_t number);
+
+/* Whether NAME is PREFIX and a number below LIMIT, which goes to *NUMBER. */
+bool sys_numbered(const char *name, size_t length, const char *prefix, uint32_t limit, uint64_t *number);
+void sys_add_numbered(struct directory *to, const char *prefix, uint32_t number, uint32_t mode);
+
+/* cpuN/cache (cache.c). at->keys: CPU, and below it the cache. */
+extern const struct proc_directory sys_cache;
+
+#endif

@@ -1,0 +1,94 @@
+/* Entries of a directory. See the header. */
+#include "kernel/fs/tree/directory.h"
+
+#include <stdbool.h>
+
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+
+static uint64_t hash_of(const char *name, size_t length)
+{
+    uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3ull;
+    return hash;
+}
+
+struct entry *entry_new(const char *name, size_t length)
+{
+    struct entry *entry = heap_alloc(sizeof(*entry) + length + 1);
+
+    if (entry == NULL)
+        return NULL;
+    list_init(&entry->of_node);
+    entry->length = (uint32_t)length;
+    entry->by_name.key = hash_of(name, length);
+    memcpy(entry->name, name, length);
+    return entry;
+}
+
+void entry_free(struct entry *entry)
+{
+    if (entry != NULL)
+        heap_free(entry, sizeof(*entry) + entry->length + 1);
+}
+
+static struct entry *first_of(const struct folder *folder, uint64_t hash)
+{
+    struct ordered_link *link = ordered_find(&folder->names, hash);
+
+    return link != NULL ? container_of(link, struct entry, by_name) : NULL;
+}
+
+struct entry *folder_find(const struct folder *folder, const char *name, size_t length)
+{
+    struct entry *entry = first_of(folder, hash_of(name, length));
+
+    while (entry != NULL && (entry->length != length || memcmp(entry->name, name, length) != 0))
+        entry = entry->same;
+    return entry;
+}
+
+void folder_add(struct folder *folder, struct entry *entry)
+{
+    struct entry *first = first_of(folder, entry->by_name.key);
+
+    if (first != NULL) {
+        entry->same = first->same;
+        first->same = entry;
+    } else {
+        entry->same = NULL;
+        ordered_add(&folder->names, &entry->by_name);
+    }
+    if (folder->last_cookie < FOLDER_FIRST_COOKIE - 1)
+        folder->last_cookie = FOLDER_FIRST_COOKIE - 1;
+    entry->by_cookie.key = ++folder->last_cookie;
+    ordered_add(&folder->cookies, &entry->by_cookie);
+    folder->count++;
+}
+
+void folder_remove(struct folder *folder, struct entry *entry)
+{
+    struct entry *first = first_of(folder, entry->by_name.key);
+
+    if (first == entry) {
+        ordered_remove(&folder->names, &entry->by_name);
+        if (entry->same != NULL)
+            ordered_add(&folder->names, &entry->same->by_name);
+    } else {
+        while (first->same != entry)
+            first = first->same;
+        first->same = entry->same;
+    }
+    entry->same = NULL;
+    ordered_remove(&folder->cookies, &entry->by_cookie);
+    folder->count--;
+}
+
+struct entry *folder_next(const struct folder *folder, uint64_t cookie)
+{
+    struct ordered_link *link = ordered_from(&folder->cookies, cookie + 1);
+
+    return link != NULL ? container_of(link, struct entry, by_cookie) : NULL;
+}

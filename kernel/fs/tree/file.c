@@ -1,0 +1,97 @@
+/* Open directories. See the header. A file's offset is the cookie of the entry that was listed last, so a listing goes
+ * on after it, whatever was made or removed meanwhile. */
+#include "kernel/fs/tree/file.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/fs/inotify/inotify.h"
+#include "kernel/fs/text/dirent.h"
+#include "kernel/fs/tree/internal.h"
+#include "kernel/lib/string.h"
+
+#define DOT 1u /* cookies */
+#define DOT_DOT 2u
+
+static bool put_name(uint8_t *to, size_t room, size_t *done, const char *name, size_t length, const struct node *node,
+                     uint64_t cookie)
+{
+    size_t size = directory_entry(NULL, name, length, 0, 0, 0);
+
+    if (size > room - *done)
+        return false;
+    *done += directory_entry(to + *done, name, length, node->number, node->mode, cookie);
+    return true;
+}
+
+/* Writes entries behind *COOKIE. */
+static size_t list_locked(const struct node *folder, uint8_t *to, size_t room, uint64_t *cookie, bool *more)
+{
+    struct tree_part *part = tree_of(folder);
+    struct entry *entry;
+    size_t done = 0;
+
+    *more = true;
+    if (*cookie < DOT) {
+        if (!put_name(to, room, &done, ".", 1, folder, DOT))
+            return done;
+        *cookie = DOT;
+    }
+    if (*cookie < DOT_DOT) {
+        if (!put_name(to, room, &done, "..", 2, part->parent, DOT_DOT))
+            return done;
+        *cookie = DOT_DOT;
+    }
+    for (entry = folder_next(&part->entries, *cookie); entry != NULL; entry = folder_next(&part->entries, *cookie)) {
+        if (!put_name(to, room, &done, entry->name, entry->length, entry->node, entry->by_cookie.key))
+            return done;
+        *cookie = entry->by_cookie.key;
+    }
+    *more = false;
+    return done;
+}
+
+static int64_t list(struct file *file, void *data, size_t room)
+{
+    const struct node *folder = file->state;
+    size_t done = 0;
+    bool more = false, there;
+
+    spin_lock(&tree_lock);
+    there = folder->links != 0;
+    spin_lock(&file->lock);
+    if (there)
+        done = list_locked(folder, data, room, &file->offset, &more);
+    spin_unlock(&file->lock);
+    spin_unlock(&tree_lock);
+    if (there && done > 0)
+        inotify_node(file->state, WATCH_ACCESS);
+    if (!there)
+        return -ENOENT; /* it was removed */
+    return done == 0 && more ? -EINVAL : (int64_t)done;
+}
+
+static void release(struct file *file)
+{
+    if ((file->flags & OPEN_PATH) == 0)
+        inotify_node(file->state, WATCH_CLOSE_NOWRITE);
+}
+
+static void forget(struct file *file)
+{
+    node_put(file->state);
+}
+
+static const struct file_kind directory_kind = {
+    .entries = list, .release = release, .forget = forget, .directory = true, .of_node = true};
+static const struct file_kind path_kind = {.forget = forget, .of_node = true};
+
+struct file *tree_file_open(struct node *node, uint32_t flags)
+{
+    struct file_facts facts;
+    struct file *file;
+
+    tree_facts(node, &facts);
+    file = file_create(tree_is(node, FILE_DIRECTORY) ? &directory_kind : &path_kind, &facts, flags, node, NULL);
+    if (file != NULL)
+        node_hold(node);
+    return file;
+}

@@ -1,0 +1,51 @@
+/* The boot page: the only memory besides the rings that instances share.
+ *
+ * It lies in the loaded image below 2 MiB and holds what is by nature one for the machine: the start slot of each CPU,
+ * which the trampoline reads before the CPU belongs to any instance, the owner word of the debug console, and what is
+ * known of the clocks of CPUs. The offsets are known to boot/trampoline.S. */
+#ifndef KERNEL_INSTANCE_BOOTPAGE_H
+#define KERNEL_INSTANCE_BOOTPAGE_H
+
+#include "kernel/abi/limits.h"
+
+#define START_SLOT_SIZE 32
+#define START_SLOTS_OFFSET 64
+#define SLOT_APIC_ID 0
+#define SLOT_STATE 4
+#define SLOT_ROOT 8
+#define SLOT_STACK 16
+
+#define BOOT_PAGE_SIZE 12288 /* bytes reserved in entry.S */
+
+#define SLOT_EMPTY 0u
+#define SLOT_READY 1u /* written by the starter after root and stack */
+#define SLOT_TAKEN 2u /* written by the CPU when it has left the trampoline */
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+#include "kernel/arch/x86_64/clock.h"
+
+struct start_slot {
+    uint32_t apic_id;        /* [i] */
+    volatile uint32_t state; /* [a] SLOT_*; the starter owns the slot unless READY, the CPU while READY */
+    volatile uint64_t root;  /* physical address of the page tables to load */
+    volatile uint64_t stack; /* virtual; on it lie an argument and the function to return to */
+    uint64_t pad;
+};
+
+struct boot_page {
+    volatile uint32_t console_owner; /* [a] log.h */
+    uint32_t slot_count;             /* [i] trampoline.S knows its offset, 4 */
+    volatile uint32_t panicking;     /* [a] an instance panics: an NMI means halt */
+    uint32_t pad;
+    struct clock_shared clock; /* [a] kernel/arch/x86_64/clock.h */
+    uint8_t unused[START_SLOTS_OFFSET - 32];
+    struct start_slot slots[CPUS_MAX]; /* by machine-wide CPU number */
+};
+
+_Static_assert(sizeof(struct start_slot) == START_SLOT_SIZE, "trampoline.S knows the size of a slot");
+_Static_assert(sizeof(struct boot_page) <= BOOT_PAGE_SIZE, "entry.S reserves the boot page");
+#endif
+
+#endif

@@ -1,0 +1,134 @@
+/* Building and starting an instance. See the header and boot/boot.md. */
+#include "kernel/instance/instance.h"
+
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/paging.h"
+#include "kernel/instance/bootpage.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+
+#define POOL_PAGES 96              /* page tables of the image, the chunk and the direct map */
+#define INIT_DELAY_OLD 10000000ull /* ns between INIT and STARTUP, as the SDM asks for processors of the first days */
+#define INIT_DELAY 10000ull        /* the same for those that need none: see init_delay */
+#define STARTUP_DELAY 200000ull    /* ns between the two STARTUPs */
+#define START_TIMEOUT 5000000000ull
+
+struct instance instance;
+
+static uint64_t round_up(uint64_t size)
+{
+    return (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+}
+
+void chunk_layout_compute(uint64_t channel_size, struct chunk_layout *layout)
+{
+    layout->image = 0;
+    layout->stack = (uint64_t)(image_end - image_start);
+    layout->channel = layout->stack + STACK_SIZE;
+    layout->pool = layout->channel + round_up(channel_size);
+    layout->size = layout->pool + POOL_PAGES * PAGE_SIZE;
+}
+
+static uint64_t pool_alloc(void *context)
+{
+    struct instance *target = context;
+    uint64_t frame = target->pool_next;
+
+    if (frame >= target->pool_end)
+        return 0;
+    target->pool_next += PAGE_SIZE;
+    return frame; /* the chunk was zeroed */
+}
+
+uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *chunk,
+                        const struct image_template *image, void (*entry)(void *), void *argument, uint64_t *stack)
+{
+    const struct chunk_layout *layout = &facts->layout;
+    uint64_t base = facts->plan.kernels[kernel].chunk;
+    uint64_t image_size = (uint64_t)(image_end - image_start);
+    uint64_t text = (uint64_t)(image_text_end - image_start);
+    uint64_t constants = (uint64_t)(image_rodata_end - image_start);
+    struct instance *target = (struct instance *)(void *)(chunk + ((uint8_t *)&instance - image_start));
+    struct page_tables tables = {.delta = (uint64_t)chunk - base, .alloc = pool_alloc, .context = target};
+    uint64_t virtual = (uint64_t)image_start;
+    uint64_t *top;
+    int error;
+
+    memset(chunk, 0, layout->size);
+    memcpy(chunk, image->bytes, (size_t)(image_data_end - image_start));
+    *target = *facts;
+    target->kernel = kernel;
+    target->pool_next = base + layout->pool;
+    target->pool_end = base + layout->size;
+    target->root = pool_alloc(target);
+
+    tables.root = target->root;
+    error = paging_map(&tables, virtual, base, text, PAGING_GLOBAL, PAGE_SIZE);
+    if (error == 0)
+        error = paging_map(&tables, virtual + text, base + text, constants - text, PAGING_GLOBAL | PAGING_NO_EXECUTE,
+                           PAGE_SIZE);
+    if (error == 0)
+        error = paging_map(&tables, virtual + constants, base + constants, image_size - constants,
+                           PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE, PAGE_SIZE);
+    if (error == 0) /* the image itself is left out of the direct map: text has no writable alias */
+        error = paging_map(&tables, DIRECT_BASE + base + layout->stack, base + layout->stack,
+                           layout->size - layout->stack, PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE, PAGE_SIZE);
+    if (error != 0)
+        panic("boot: the chunk of kernel %u has no room for its page tables", kernel);
+
+    top = (uint64_t *)(void *)(chunk + layout->stack + STACK_SIZE);
+    *--top = 0;
+    *--top = (uint64_t)entry;
+    *--top = (uint64_t)argument;
+    *stack = DIRECT_BASE + base + layout->stack + STACK_SIZE - 3 * sizeof(*top);
+    return target->root;
+}
+
+static void delay(uint64_t nanoseconds)
+{
+    uint64_t until = clock_now() + nanoseconds;
+
+    while (clock_now() < until)
+        cpu_relax();
+}
+
+/* Virtual processors, and real ones with integrated local APICs (family 6 and later), are ready for STARTUP at once. */
+static uint64_t init_delay(void)
+{
+    struct cpuid_result facts = cpuid(1, 0);
+    bool virtual_machine = (facts.ecx >> 31 & 1) != 0;
+
+    return virtual_machine || (facts.eax >> 8 & 15) >= 6 ? INIT_DELAY : INIT_DELAY_OLD;
+}
+
+bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack)
+{
+    struct start_slot *slot = &window_boot_page()->slots[cpu];
+    uint64_t deadline;
+
+    slot->root = root;
+    slot->stack = stack;
+    __atomic_store_n(&slot->state, SLOT_READY, __ATOMIC_RELEASE);
+    apic_send_init(slot->apic_id);
+    delay(init_delay());
+    apic_send_startup(slot->apic_id, TRAMPOLINE >> PAGE_SHIFT);
+    deadline = clock_now() + STARTUP_DELAY;
+    while (slot->state != SLOT_TAKEN && clock_now() < deadline)
+        cpu_relax();
+    if (slot->state != SLOT_TAKEN)
+        apic_send_startup(slot->apic_id, TRAMPOLINE >> PAGE_SHIFT);
+    deadline = clock_now() + START_TIMEOUT;
+    while (slot->state != SLOT_TAKEN && clock_now() < deadline)
+        cpu_relax();
+    if (slot->state == SLOT_TAKEN)
+        return true;
+    /* back to where STARTUP finds it: it must not wake up late in memory used otherwise */
+    apic_send_init(slot->apic_id);
+    delay(INIT_DELAY_OLD);
+    slot->state = SLOT_EMPTY;
+    return false;
+}

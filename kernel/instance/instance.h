@@ -1,0 +1,75 @@
+/* An instance: what it is told when it starts, and how it is started.
+ *
+ * Every instance is a private copy of the loaded image in its own memory, the first one included: boot_main builds
+ * instance 0 and enters it, instance 0 builds the others later through the same functions. See boot/boot.md. */
+#ifndef KERNEL_INSTANCE_INSTANCE_H
+#define KERNEL_INSTANCE_INSTANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "boot/acpi/acpi.h"
+#include "boot/bootinfo.h"
+#include "boot/plan/plan.h"
+#include "kernel/arch/x86_64/clock.h"
+
+/* The chunk: contiguous memory in which an instance starts. Offsets are the same for all instances of a boot. */
+struct chunk_layout {
+    uint64_t image;   /* the copy of image_start to image_end */
+    uint64_t stack;   /* STACK_SIZE bytes: the boot CPU's first stack */
+    uint64_t channel; /* the rings this instance receives on; msg/ says what is inside */
+    uint64_t pool;    /* frames for page tables, then free memory */
+    uint64_t size;
+};
+
+/* Facts for this instance alone, filled by its builder in its copy's .bss; [i] once the instance runs. */
+struct instance {
+    uint32_t kernel;    /* number of this instance */
+    uint32_t kernels;   /* how many the plan has */
+    uint64_t root;      /* physical address of its kernel page tables */
+    uint64_t pool_next; /* physical: first unused frame of the chunk's pool */
+    uint64_t pool_end;
+    struct chunk_layout layout;
+    struct clock_rates rates;
+    uint64_t lapic_address;
+    uint32_t ioapic_count;
+    uint32_t override_count;
+    struct acpi_ioapic ioapics[ACPI_IOAPIC_MAX];
+    struct acpi_override overrides[ACPI_OVERRIDE_MAX];
+    struct boot_module initramfs; /* size 0 when there is none; mapped by instance 0 only */
+    char cmdline[BOOT_CMDLINE_MAX];
+    struct plan plan;
+};
+
+extern struct instance instance;
+
+/* Where the image template can be read: IMAGE_START's bytes. */
+struct image_template {
+    const uint8_t *bytes;
+};
+
+/* Computes the chunk's layout when the rings take CHANNEL_SIZE bytes. */
+void chunk_layout_compute(uint64_t channel_size, struct chunk_layout *layout);
+
+/* Builds the instance KERNEL in its chunk, which is mapped writable at CHUNK: zeroes it, copies the image, makes page
+ * tables that map the copy (text read-execute, constants read-only, the rest without execute), the chunk in the
+ * direct map and nothing else, and fills its struct instance from FACTS with its own number and tables.
+ * Returns the physical address of its page tables and, in *STACK, what its start slot takes.
+ * ENTRY(ARGUMENT) is what it runs. Panics when the chunk's pool is too small, which the layout rules out. */
+uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *chunk,
+                        const struct image_template *image, void (*entry)(void *), void *argument, uint64_t *stack);
+
+/* Fills CPU's start slot and wakes it with INIT and two STARTUPs (Intel SDM 3A, 8.4.4.1). SLOTS is the boot page as
+ * mapped by the caller. Returns true when the CPU has left the trampoline within five seconds; else it is stopped. */
+bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack);
+
+/* What boot/ needs of the parts above it, which define these: the first function of an instance, on its boot CPU, on
+ * the stack its builder made; and the bytes that the rings of an instance take in a machine of KERNELS instances with
+ * boot options CMDLINE. */
+void kernel_main(void *unused);
+uint64_t msg_channel_size(uint32_t kernels, const char *cmdline);
+
+/* Bounds of the image, from the linker script. */
+extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_data_end[], image_end[];
+
+#endif

@@ -1,0 +1,295 @@
+/* The bytes of a pipe. See the header. An empty buffer starts again at its first byte, so that one that is always read
+ * soon after it was written keeps to one part. */
+#include "kernel/ipc/pipe/buffer.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+
+#define SIZE_MOST (1ull << 31)
+
+static inline uint8_t **part_at(const struct pipe_buffer *buffer, uint64_t at)
+{
+    if (buffer->more == NULL)
+        return (uint8_t **)&buffer->parts[at / PIPE_PART % PIPE_PARTS];
+    return &buffer->more[at / PIPE_PART & (buffer->size / PIPE_PART - 1)];
+}
+
+static struct pipe_end *end_at(const struct pipe_buffer *buffer, uint64_t at)
+{
+    return &buffer->ends[at / PIPE_PART & (pipe_buffer_size(buffer) / PIPE_PART - 1)];
+}
+
+/* Gets memory for SIZE bytes from AT on. False: there is none. */
+static int provide(struct pipe_buffer *buffer, uint64_t at, size_t size)
+{
+    for (uint64_t part = at / PIPE_PART; part <= (at + size - 1) / PIPE_PART; part++) {
+        uint8_t **memory = part_at(buffer, part * PIPE_PART);
+
+        if (*memory == NULL)
+            *memory = heap_alloc(PIPE_PART);
+        if (*memory == NULL)
+            return 0;
+    }
+    return 1;
+}
+
+/* There is room, and memory. */
+static void store(struct pipe_buffer *buffer, const uint8_t *from, size_t size)
+{
+    while (size > 0) {
+        size_t offset = buffer->written % PIPE_PART;
+        size_t count = size < PIPE_PART - offset ? size : PIPE_PART - offset;
+
+        memcpy(*part_at(buffer, buffer->written) + offset, from, count);
+        buffer->written += count;
+        from += count;
+        size -= count;
+    }
+}
+
+/* Memory for SIZE bytes, or as many as there is room for: their number, or -ENOMEM. */
+static int64_t claim(struct pipe_buffer *buffer, size_t size)
+{
+    size_t room = pipe_buffer_room(buffer);
+
+    if (size > room)
+        size = room;
+    if (size == 0)
+        return 0;
+    if (buffer->written == buffer->taken)
+        buffer->written = buffer->taken = 0;
+    if (!provide(buffer, buffer->written, size))
+        return -ENOMEM;
+    return (int64_t)size;
+}
+
+int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t size, int whole)
+{
+    int64_t count = size > pipe_buffer_room(buffer) && whole ? 0 : claim(buffer, size);
+
+    if (count > 0)
+        store(buffer, data, (size_t)count);
+    return count;
+}
+
+/* What is written next begins a part. */
+static void close_part(struct pipe_buffer *buffer, bool packet)
+{
+    size_t offset = buffer->written % PIPE_PART;
+    struct pipe_end *end = end_at(buffer, buffer->written - 1);
+
+    if (offset == 0 && !packet)
+        return;
+    end->length = offset != 0 ? (uint16_t)offset : PIPE_PART;
+    end->packet = packet ? 1 : 0;
+    if (offset != 0) {
+        buffer->written += PIPE_PART - offset;
+        buffer->gaps += (uint32_t)(PIPE_PART - offset);
+    }
+}
+
+int64_t pipe_buffer_put_packets(struct pipe_buffer *buffer, const void *data, size_t size)
+{
+    size_t ends = pipe_buffer_size(buffer) / PIPE_PART * sizeof(*buffer->ends);
+    size_t done = 0;
+
+    if (buffer->ends == NULL)
+        buffer->ends = heap_alloc(ends);
+    if (buffer->ends == NULL)
+        return -ENOMEM;
+    if (buffer->written == buffer->taken)
+        buffer->written = buffer->taken = 0;
+    while (done < size) {
+        size_t count = size - done < PIPE_PART ? size - done : PIPE_PART;
+        size_t rest = (PIPE_PART - buffer->written % PIPE_PART) % PIPE_PART;
+
+        if (pipe_buffer_room(buffer) < rest + PIPE_PART)
+            break;
+        if (!provide(buffer, buffer->written + rest, count))
+            return done > 0 ? (int64_t)done : -ENOMEM;
+        if (rest != 0)
+            close_part(buffer, false);
+        store(buffer, (const uint8_t *)data + done, count);
+        close_part(buffer, true);
+        done += count;
+    }
+    return (int64_t)done;
+}
+
+/* Where a reader stands. */
+struct place {
+    uint64_t at;
+    uint32_t gaps; /* bytes left out that it has passed */
+    bool packets;  /* one is taken as a whole */
+    bool over;     /* one has been taken */
+};
+
+/* Takes from one part that has an end. Returns how many bytes. */
+static size_t take_ended(const struct pipe_buffer *buffer, struct place *place, uint8_t *to, size_t size)
+{
+    const struct pipe_end *end = end_at(buffer, place->at);
+    size_t offset = place->at % PIPE_PART;
+    size_t count = end->length - offset < size ? end->length - offset : size;
+
+    if (to != NULL)
+        memcpy(to, *part_at(buffer, place->at) + offset, count);
+    place->at += count;
+    place->over = place->packets && end->packet != 0;
+    if (place->over || offset + count == end->length) {
+        place->at += PIPE_PART - (offset + count); /* what of a packet is not taken is lost: not a gap */
+        place->gaps += PIPE_PART - end->length;
+    }
+    return count;
+}
+
+/* TO is NULL: the bytes are not copied. */
+static size_t look(const struct pipe_buffer *buffer, struct place *place, bool packets, uint8_t *to, size_t size)
+{
+    size_t done = 0;
+
+    *place = (struct place){.at = buffer->taken, .packets = packets};
+    while (done < size && place->at < buffer->written && !place->over) {
+        size_t offset = place->at % PIPE_PART;
+        uint64_t left = buffer->written - place->at;
+        size_t count = size - done < PIPE_PART - offset ? size - done : PIPE_PART - offset;
+
+        if (buffer->ends != NULL && end_at(buffer, place->at)->length != 0) {
+            done += take_ended(buffer, place, to != NULL ? to + done : NULL, size - done);
+            continue;
+        }
+        if (count > left)
+            count = (size_t)left;
+        if (to != NULL)
+            memcpy(to + done, *part_at(buffer, place->at) + offset, count);
+        place->at += count;
+        done += count;
+    }
+    return done;
+}
+
+size_t pipe_buffer_peek(const struct pipe_buffer *buffer, void *data, size_t size)
+{
+    struct place place;
+
+    return look(buffer, &place, true, data, size);
+}
+
+size_t pipe_buffer_fit(const struct pipe_buffer *buffer, size_t size, size_t room)
+{
+    struct place place;
+    size_t count = look(buffer, &place, true, NULL, size), over;
+
+    if (count <= room)
+        return count;
+    count = look(buffer, &place, false, NULL, room);
+    over = (size_t)(place.at % PIPE_PART);
+    return over < count ? count - over : 0;
+}
+
+size_t pipe_buffer_look(const struct pipe_buffer *buffer, void *data, size_t size)
+{
+    struct place place;
+
+    return look(buffer, &place, false, data, size);
+}
+
+/* A reader has come to PLACE. */
+static void advance(struct pipe_buffer *buffer, const struct place *place)
+{
+    for (uint64_t at = buffer->taken; buffer->ends != NULL && at / PIPE_PART < place->at / PIPE_PART; at += PIPE_PART)
+        *end_at(buffer, at) = (struct pipe_end){.length = 0};
+    buffer->taken = place->at;
+    buffer->gaps -= place->gaps;
+}
+
+size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size)
+{
+    struct place place;
+    size_t count = look(buffer, &place, true, data, size);
+
+    advance(buffer, &place);
+    return count;
+}
+
+void pipe_buffer_skip(struct pipe_buffer *buffer, size_t count)
+{
+    struct place place;
+
+    look(buffer, &place, false, NULL, count);
+    advance(buffer, &place);
+}
+
+int64_t pipe_buffer_reserve(struct pipe_buffer *buffer, size_t size)
+{
+    int64_t count = claim(buffer, size);
+
+    if (count > 0)
+        buffer->reserved = (uint32_t)count;
+    return count;
+}
+
+void pipe_buffer_fill(struct pipe_buffer *buffer, const void *data, size_t size)
+{
+    buffer->reserved = 0;
+    store(buffer, data, size);
+}
+
+/* The same bytes at the same places in NEW, which has room for them. */
+static bool copy_all(const struct pipe_buffer *old, struct pipe_buffer *new)
+{
+    size_t count = (size_t)(old->written - old->taken) + old->reserved;
+
+    new->reserved = old->reserved;
+    if (count > 0 && !provide(new, old->taken, count))
+        return false;
+    new->written = old->taken;
+    while (new->written < old->written) {
+        size_t rest = PIPE_PART - new->written % PIPE_PART;
+        uint64_t left = old->written - new->written;
+
+        if (old->ends != NULL)
+            *end_at(new, new->written) = *end_at(old, new->written);
+        store(new, *part_at(old, new->written) + new->written % PIPE_PART, left < rest ? (size_t)left : rest);
+    }
+    return true;
+}
+
+int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
+{
+    struct pipe_buffer new = {.size = PIPE_PART, .taken = buffer->taken, .gaps = buffer->gaps};
+    size_t parts;
+
+    if (size == 0 || size > SIZE_MOST)
+        return -EINVAL;
+    while (new.size < size)
+        new.size *= 2;
+    if (new.size == pipe_buffer_size(buffer))
+        return (int64_t) new.size;
+    if (buffer->written - buffer->taken + buffer->reserved > new.size)
+        return -EBUSY;
+    parts = new.size / PIPE_PART;
+    new.more = heap_alloc(parts * sizeof(*new.more));
+    if (new.more == NULL)
+        return -ENOMEM;
+    if (buffer->ends != NULL)
+        new.ends = heap_alloc(parts * sizeof(*new.ends));
+    if ((buffer->ends != NULL && new.ends == NULL) || !copy_all(buffer, &new)) {
+        pipe_buffer_free(&new);
+        return -ENOMEM;
+    }
+    pipe_buffer_free(buffer);
+    *buffer = new;
+    return (int64_t) new.size;
+}
+
+void pipe_buffer_free(struct pipe_buffer *buffer)
+{
+    size_t parts = pipe_buffer_size(buffer) / PIPE_PART;
+
+    for (size_t i = 0; i < parts; i++)
+        heap_free(*part_at(buffer, i * PIPE_PART), PIPE_PART);
+    heap_free(buffer->more, parts * sizeof(*buffer->more));
+    heap_free(buffer->ends, parts * sizeof(*buffer->ends));
+    *buffer = (struct pipe_buffer){.size = 0};
+}

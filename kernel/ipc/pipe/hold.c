@@ -1,0 +1,132 @@
+/* Ends of pipes that a splice holds. See the header. */
+#include "kernel/ipc/pipe/hold.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
+
+int64_t pipe_hold_begin(struct file *file, const struct file_request *request)
+{
+    bool reads = request->extra != SPECIAL_PIPE_ROOM && request->extra != SPECIAL_PIPE_PUT;
+
+    if (request->extra < SPECIAL_PIPE_TAKE || request->extra > SPECIAL_PIPE_FIT)
+        return -EINVAL;
+    if ((reads && file->kind->read == NULL) || (!reads && file->kind->write == NULL))
+        return -EBADF;
+    if (request->extra != SPECIAL_PIPE_TAKE && request->extra != SPECIAL_PIPE_ROOM)
+        return 0;
+    return file_share(file->id) != NULL ? 0 : -ESRCH;
+}
+
+void pipe_hold_end(struct file *file, const struct file_request *request, int64_t result)
+{
+    bool holds = request->extra == SPECIAL_PIPE_TAKE || request->extra == SPECIAL_PIPE_ROOM;
+    bool lets_go = request->extra == SPECIAL_PIPE_TAKEN || request->extra == SPECIAL_PIPE_PUT;
+
+    if ((holds && result <= 0) || (lets_go && result >= 0))
+        file_close(file);
+}
+
+/* Gives bytes without taking them. */
+static int64_t look(struct pipe_held *pipe, const struct file_request *request, void *result, size_t room)
+{
+    size_t asked = (uint64_t)request->argument < room ? (size_t)request->argument : room;
+    size_t count;
+
+    if (pipe_hold_keeps_bytes(pipe->holds))
+        return -EAGAIN;
+    count = pipe_buffer_look(pipe->buffer, result, asked);
+    return count > 0 || !pipe->writers || asked == 0 ? (int64_t)count : -EAGAIN;
+}
+
+static int64_t take(struct pipe_held *pipe, uint64_t id, const struct file_request *request, void *result, size_t room)
+{
+    int64_t count = look(pipe, request, result, room);
+
+    if (count > 0) {
+        pipe->holds->reader = id;
+        pipe->holds->offered = (uint32_t)count;
+    }
+    return count;
+}
+
+/* A turn in which nothing moved tells nobody but who found the end held: others, told, might begin such a turn
+ * themselves, and tell who made this one. */
+static int64_t taken(struct pipe_held *pipe, uint64_t id, uint64_t count)
+{
+    if (pipe->holds->reader != id || count > pipe->holds->offered)
+        return -EPROTO;
+    pipe_buffer_skip(pipe->buffer, (size_t)count);
+    pipe->holds->reader = 0;
+    pipe->moved = count > 0 || pipe->holds->kept_readers;
+    pipe->holds->kept_readers = false;
+    return 0;
+}
+
+static int64_t fit(struct pipe_held *pipe, uint64_t asked, void *result, size_t room)
+{
+    size_t count;
+
+    if (pipe_hold_keeps_bytes(pipe->holds))
+        return -EAGAIN;
+    if (pipe_buffer_used(pipe->buffer) == 0)
+        return pipe->writers ? -EAGAIN : 0;
+    count = pipe_buffer_fit(pipe->buffer, asked, room);
+    if (count == 0)
+        return -EFAULT;
+    pipe->moved = true;
+    return (int64_t)pipe_buffer_take(pipe->buffer, result, count);
+}
+
+static int64_t reserve(struct pipe_held *pipe, uint64_t id, uint64_t asked, void *result, size_t room)
+{
+    uint64_t count;
+    int64_t value;
+
+    if (room < sizeof(count))
+        return -EPROTO;
+    if (!pipe->readers)
+        return -EPIPE;
+    if (pipe_hold_keeps_room(pipe->holds))
+        return -EAGAIN;
+    value = pipe_buffer_reserve(pipe->buffer, asked < FILE_CHUNK ? (size_t)asked : FILE_CHUNK);
+    if (value <= 0)
+        return value == 0 ? -EAGAIN : value;
+    pipe->holds->writer = id;
+    count = (uint64_t)value;
+    memcpy(result, &count, sizeof(count));
+    return sizeof(count);
+}
+
+/* When the last reader has gone meanwhile the bytes are written all the same: they were moved before it went. */
+static int64_t put(struct pipe_held *pipe, uint64_t id, const void *data, size_t size)
+{
+    if (pipe->holds->writer != id || size > pipe->buffer->reserved)
+        return -EPROTO;
+    pipe_buffer_fill(pipe->buffer, data, size);
+    pipe->holds->writer = 0;
+    pipe->moved = size > 0 || pipe->holds->kept_writers;
+    pipe->holds->kept_writers = false;
+    return 0;
+}
+
+int64_t pipe_hold_do(struct pipe_held *pipe, uint64_t id, const struct file_request *request, const void *data,
+                     size_t size, void *result, size_t room)
+{
+    pipe->moved = false;
+    switch (request->extra) {
+    case SPECIAL_PIPE_TAKE:
+        return take(pipe, id, request, result, room);
+    case SPECIAL_PIPE_TAKEN:
+        return taken(pipe, id, (uint64_t)request->argument);
+    case SPECIAL_PIPE_LOOK:
+        return look(pipe, request, result, room);
+    case SPECIAL_PIPE_ROOM:
+        return reserve(pipe, id, (uint64_t)request->argument, result, room);
+    case SPECIAL_PIPE_PUT:
+        return put(pipe, id, data, size);
+    case SPECIAL_PIPE_FIT:
+        return fit(pipe, (uint64_t)request->argument, result, room);
+    default:
+        return -EPROTO;
+    }
+}

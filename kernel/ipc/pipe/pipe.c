@@ -1,0 +1,326 @@
+/* Pipes. See the header. Whoever finds an end not ready marks it `wanted`, under the pipe's lock; the other end's next
+ * operation that may have made it ready counts an event. So a pipe that nobody waits for costs no events. */
+#include "kernel/ipc/pipe/pipe.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/serve/anonymous.h"
+#include "kernel/ipc/pipe/buffer.h"
+#include "kernel/ipc/pipe/hold.h"
+#include "mm/frame/heap.h"
+
+#define FIONREAD 0x541bu
+#define PIPE_DEVICE 3u
+
+enum { READ_END, WRITE_END };
+
+struct pipe {
+    struct spinlock lock;
+    struct file *ends[2];      /* [k] lock; NULL: closed by all */
+    struct pipe_buffer buffer; /* [k] lock */
+    struct pipe_holds holds;   /* [k] lock */
+    bool released[2];          /* [k] lock: that file goes on using us no more */
+};
+
+/* To be called once the lock is free: END, pinned, may be ready now. */
+static void tell(struct file *end)
+{
+    if (end == NULL)
+        return;
+    file_event(end->events);
+    file_unpin(end);
+}
+
+/* The other end with a pin, if somebody waits for it; else NULL. */
+static struct file *wanted_locked(struct pipe *pipe, int which)
+{
+    struct file *end = pipe->ends[which];
+
+    if (end == NULL || !file_event_wanted(end))
+        return NULL;
+    end->wanted = false;
+    file_pin(end);
+    return end;
+}
+
+static int64_t pipe_read(struct file *file, void *data, size_t size)
+{
+    struct pipe *pipe = file->state;
+    struct file *other = NULL;
+    int64_t result;
+
+    spin_lock(&pipe->lock);
+    result = !pipe_hold_keeps_bytes(&pipe->holds) ? (int64_t)pipe_buffer_take(&pipe->buffer, data, size) : 0;
+    if (result > 0) {
+        other = wanted_locked(pipe, WRITE_END);
+    } else if (pipe->ends[WRITE_END] != NULL || pipe->holds.reader != 0) {
+        file->wanted = true;
+        result = -EAGAIN;
+    }
+    spin_unlock(&pipe->lock);
+    tell(other);
+    return result;
+}
+
+static int64_t pipe_write(struct file *file, const void *data, size_t size, uint32_t flags)
+{
+    struct pipe *pipe = file->state;
+    struct file *other = NULL;
+    int64_t result = -EPIPE;
+
+    spin_lock(&pipe->lock);
+    if (pipe->ends[READ_END] != NULL) {
+        if (pipe_hold_keeps_room(&pipe->holds))
+            result = 0;
+        else if ((file->flags & OPEN_DIRECT) != 0 && (flags & FILE_STREAM) == 0)
+            result = pipe_buffer_put_packets(&pipe->buffer, data, size);
+        else
+            result = pipe_buffer_put(&pipe->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
+        if (result > 0) {
+            other = wanted_locked(pipe, READ_END);
+        } else if (result == 0) {
+            file->wanted = true;
+            result = -EAGAIN;
+        }
+    }
+    spin_unlock(&pipe->lock);
+    tell(other);
+    return result;
+}
+
+static uint32_t pipe_poll_read(struct file *file)
+{
+    struct pipe *pipe = file->state;
+    uint32_t events = 0;
+    bool held;
+
+    spin_lock(&pipe->lock);
+    held = pipe_hold_keeps_bytes(&pipe->holds);
+    if (pipe_buffer_used(&pipe->buffer) > 0 && !held)
+        events |= POLL_IN | POLL_IN_NORMAL;
+    if (pipe->ends[WRITE_END] == NULL && !held)
+        events |= POLL_HUP;
+    file->wanted |= events == 0;
+    spin_unlock(&pipe->lock);
+    return events;
+}
+
+static uint32_t pipe_poll_write(struct file *file)
+{
+    struct pipe *pipe = file->state;
+    uint32_t events = 0;
+
+    spin_lock(&pipe->lock);
+    if (!pipe_hold_keeps_room(&pipe->holds) && pipe_buffer_room(&pipe->buffer) >= PIPE_WHOLE)
+        events |= POLL_OUT | POLL_OUT_NORMAL;
+    if (pipe->ends[READ_END] == NULL)
+        events |= POLL_ERR;
+    file->wanted |= events == 0;
+    spin_unlock(&pipe->lock);
+    return events;
+}
+
+int64_t pipe_buffer_control(struct pipe_buffer *buffer, uint32_t command, void *data)
+{
+    struct pipe_size *size = data;
+    int64_t result;
+
+    switch (command) {
+    case FIONREAD:
+        *(int32_t *)data = (int32_t)pipe_buffer_used(buffer);
+        return 0;
+    case PIPE_GET_SIZE:
+        size->size = pipe_buffer_size(buffer);
+        return 0;
+    case PIPE_SET_SIZE:
+        if (size->size > PIPE_SIZE_MOST && size->size > pipe_buffer_size(buffer) && size->root == 0)
+            return -EPERM;
+        result = pipe_buffer_resize(buffer, size->size);
+        size->size = result > 0 ? (uint64_t)result : 0;
+        return result > 0 ? 0 : result;
+    default:
+        return -ENOTTY;
+    }
+}
+
+static int64_t pipe_control(struct file *file, uint32_t command, void *data)
+{
+    struct pipe *pipe = file->state;
+    struct file *other;
+    int64_t result;
+
+    spin_lock(&pipe->lock);
+    result = pipe_buffer_control(&pipe->buffer, command, data);
+    other = command == PIPE_SET_SIZE ? wanted_locked(pipe, WRITE_END) : NULL; /* there may be room now */
+    spin_unlock(&pipe->lock);
+    tell(other);
+    return result;
+}
+
+/* What a splice does with an end. */
+static int64_t pipe_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                            void *result, size_t room, struct file_answer *answer)
+{
+    struct pipe *pipe = file->state;
+    struct pipe_held held = {.buffer = &pipe->buffer, .holds = &pipe->holds};
+    struct file *told[2] = {NULL, NULL};
+    int64_t value;
+
+    (void)answer;
+    value = pipe_hold_begin(file, request);
+    if (value != 0)
+        return value;
+    spin_lock(&pipe->lock);
+    held.readers = pipe->ends[READ_END] != NULL;
+    held.writers = pipe->ends[WRITE_END] != NULL;
+    value = pipe_hold_do(&held, file->id, request, data, size, result, room);
+    file->wanted |= value == -EAGAIN;
+    for (int end = READ_END; held.moved && end <= WRITE_END; end++)
+        told[end] = wanted_locked(pipe, end);
+    spin_unlock(&pipe->lock);
+    tell(told[READ_END]);
+    tell(told[WRITE_END]);
+    pipe_hold_end(file, request, value);
+    return value;
+}
+
+/* One end is closed by all. Operations on it that are under way have pins; see forget. */
+static void release(struct file *file, int which)
+{
+    struct pipe *pipe = file->state;
+    struct file *other;
+
+    spin_lock(&pipe->lock);
+    pipe->ends[which] = NULL;
+    other = pipe->ends[!which];
+    if (other != NULL) {
+        other->wanted = false;
+        file_pin(other);
+    }
+    spin_unlock(&pipe->lock);
+    tell(other);
+}
+
+static void release_reader(struct file *file)
+{
+    release(file, READ_END);
+}
+
+static void release_writer(struct file *file)
+{
+    release(file, WRITE_END);
+}
+
+/* Nobody has a pin of this end any more; with the second end the pipe goes. */
+static void forget(struct file *file, int which)
+{
+    struct pipe *pipe = file->state;
+    bool last;
+
+    if (pipe == NULL) /* it was to be restored, and could not */
+        return;
+    spin_lock(&pipe->lock);
+    pipe->released[which] = true;
+    last = pipe->released[!which];
+    spin_unlock(&pipe->lock);
+    if (!last)
+        return;
+    pipe_buffer_free(&pipe->buffer);
+    heap_free(pipe, sizeof(*pipe));
+}
+
+static void forget_reader(struct file *file)
+{
+    forget(file, READ_END);
+}
+
+static void forget_writer(struct file *file)
+{
+    forget(file, WRITE_END);
+}
+
+static const struct file_kind read_kind = {.read = pipe_read,
+                                           .poll = pipe_poll_read,
+                                           .control = pipe_control,
+                                           .operate = pipe_operate,
+                                           .release = release_reader,
+                                           .forget = forget_reader,
+                                           .whole = true};
+static const struct file_kind write_kind = {.write = pipe_write,
+                                            .poll = pipe_poll_write,
+                                            .control = pipe_control,
+                                            .operate = pipe_operate,
+                                            .release = release_writer,
+                                            .forget = forget_writer,
+                                            .whole = true};
+
+int pipe_create(uint32_t flags, struct file **reader, struct file **writer)
+{
+    struct pipe *pipe = heap_alloc(sizeof(*pipe));
+    struct file_facts facts = {.device = PIPE_DEVICE, .mode = FILE_FIFO | 0600};
+
+    if (pipe == NULL)
+        return -ENOMEM;
+    *reader = file_create(&read_kind, &facts, flags, pipe, NULL);
+    if (*reader == NULL) {
+        heap_free(pipe, sizeof(*pipe));
+        return -ENOMEM;
+    }
+    facts.inode = (*reader)->id;
+    *writer = file_create(&write_kind, &facts, flags | 1, pipe, NULL);
+    if (*writer == NULL) {
+        pipe->released[WRITE_END] = true;
+        file_close(*reader);
+        return -ENOMEM;
+    }
+    pipe->ends[READ_END] = *reader;
+    pipe->ends[WRITE_END] = *writer;
+    return 0;
+}
+
+bool pipe_is_usual(const struct file *file)
+{
+    const struct pipe *pipe = file->state;
+
+    return pipe->buffer.size == 0 && pipe->buffer.ends == NULL && pipe->holds.reader == 0 && pipe->holds.writer == 0;
+}
+
+bool pipe_is_end(const struct file *file)
+{
+    return file->kind == &read_kind || file->kind == &write_kind;
+}
+
+void pipe_look(const struct file *file, struct file *ends[2], struct pipe_buffer *buffer)
+{
+    const struct pipe *pipe = file->state;
+
+    ends[READ_END] = pipe->ends[READ_END];
+    ends[WRITE_END] = pipe->ends[WRITE_END];
+    *buffer = pipe->buffer;
+}
+
+const struct file_kind *pipe_end_kind(int which)
+{
+    return which == READ_END ? &read_kind : &write_kind;
+}
+
+int pipe_restore(struct file *const ends[2])
+{
+    struct pipe *pipe = heap_alloc(sizeof(*pipe));
+
+    if (pipe == NULL)
+        return -ENOMEM;
+    for (int which = READ_END; which <= WRITE_END; which++) {
+        pipe->ends[which] = ends[which];
+        pipe->released[which] = ends[which] == NULL;
+        if (ends[which] != NULL)
+            ends[which]->state = pipe;
+    }
+    return 0;
+}
+
+int pipe_refill(struct file *file, const void *data, size_t size)
+{
+    struct pipe *pipe = file->state;
+
+    return pipe_buffer_put(&pipe->buffer, data, size, 1) == (int64_t)size ? 0 : -ENOMEM;
+}

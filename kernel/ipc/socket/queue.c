@@ -1,0 +1,452 @@
+/* What is on its way to a socket: packets of bytes, with the files and the name of who sent them. A stream's are joined
+ * where they can be. Files that go with a packet keep an open each, here or in a proxy. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/ipc/socket/internal.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+
+#define OVERHEAD 256u      /* bytes that a packet counts for besides its own */
+#define JOIN_ROOM 2048u    /* bytes that a stream's packet has room for at least */
+#define DATAGRAMS_MOST 10u /* in a queue, as Linux has it; one more is let in */
+
+struct spinlock socket_lock;
+static struct list garbage = {&garbage, &garbage}; /* [l] packets to go */
+static bool sweeping;                              /* [l] */
+
+static size_t packet_size(const struct packet *packet)
+{
+    return sizeof(*packet) + packet->files_room * sizeof(packet->file[0]) + packet->room;
+}
+
+static uint8_t *data_of(struct packet *packet)
+{
+    return (uint8_t *)&packet->file[packet->files_room];
+}
+
+static struct packet *first_of(const struct socket *socket)
+{
+    return list_empty(&socket->queue) ? NULL : container_of(socket->queue.next, struct packet, node);
+}
+
+void socket_note_locked(struct socket *socket, struct list *told)
+{
+    if (socket->telling || !file_event_wanted(socket->file))
+        return;
+    socket->file->wanted = false;
+    socket->telling = true;
+    file_pin(socket->file);
+    list_append(told, &socket->told);
+}
+
+void socket_tell(struct list *told)
+{
+    while (!list_empty(told)) {
+        struct socket *socket = container_of(told->next, struct socket, told);
+
+        spin_lock(&socket_lock);
+        list_remove(&socket->told);
+        socket->telling = false; /* what changes from now on is another event */
+        spin_unlock(&socket_lock);
+        file_event(socket->file->events);
+        file_unpin(socket->file);
+    }
+}
+
+/* --- sending --- */
+
+/* Takes over the opens of files at PLACES. 0; -EBADF, -ENOMEM: they are still the sender's. */
+static int take_files(struct packet *packet, const struct file_place *places, uint32_t count)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        struct file *file;
+
+        if (places[i].kernel == instance.kernel) {
+            file = file_find(places[i].id);
+            if (file != NULL)
+                file_unpin(file); /* open: its open has come with the call */
+            else
+                error = -EBADF;
+        } else {
+            file = places[i].kernel < instance.kernels ? file_create_proxy(places[i].kernel, places[i].id) : NULL;
+            if (file == NULL)
+                error = -ENOMEM;
+        }
+        if (error == 0)
+            packet->file[packet->files++] = file;
+    }
+    for (uint32_t i = 0; i < packet->files && error != 0; i++) {
+        if (packet->file[i]->kernel != instance.kernel)
+            file_unpin(packet->file[i]); /* gone, and not dropped */
+    }
+    return error;
+}
+
+static struct packet *make_packet(const struct socket *from, const struct socket_call *call,
+                                  const struct file_place *places, uint32_t size, int *error)
+{
+    uint32_t room = from->type == SOCKET_STREAM && size < JOIN_ROOM ? JOIN_ROOM : size;
+    struct packet *packet = heap_alloc_unset(sizeof(*packet) + call->files * sizeof(packet->file[0]) + room);
+
+    *error = -ENOMEM;
+    if (packet == NULL)
+        return NULL;
+    memset(packet, 0, sizeof(*packet));
+    list_init(&packet->node);
+    packet->room = room;
+    packet->files_room = call->files;
+    packet->user = call->user;
+    packet->name_size = from->name_size;
+    memcpy(packet->name, from->name, from->name_size);
+    *error = take_files(packet, places, call->files);
+    if (*error != 0) {
+        heap_free(packet, packet_size(packet));
+        return NULL;
+    }
+    return packet;
+}
+
+static void append(struct socket *to, struct packet *packet, const uint8_t *data, uint32_t size)
+{
+    memcpy(data_of(packet) + packet->size, data, size);
+    packet->size += size;
+    to->queued += size;
+}
+
+static bool same_user(const struct socket_user *a, const struct socket_user *b)
+{
+    return a->pid == b->pid && a->uid == b->uid && a->gid == b->gid;
+}
+
+/* The last packet, if SIZE bytes more of the same sender may go into it. */
+static struct packet *joined(const struct socket *to, const struct socket_call *call, uint32_t size)
+{
+    struct packet *last = list_empty(&to->queue) ? NULL : container_of(to->queue.previous, struct packet, node);
+
+    if (last == NULL || to->type != SOCKET_STREAM || call->files != 0 || last->files_room != 0 ||
+        !same_user(&last->user, &call->user) || last->room - last->size < size)
+        return NULL;
+    return last;
+}
+
+/* Whom a datagram goes to. */
+static int find_target(struct socket *socket, const struct socket_call *call, struct socket **out)
+{
+    int error;
+
+    *out = socket->peer;
+    if (call->named != 0) {
+        error = socket_name_find(socket->type, call->name, call->name_size, call->node, out);
+        if (error != 0)
+            return error;
+        return (*out)->peer != NULL && (*out)->peer != socket ? -EPERM : 0;
+    }
+    if (socket->lost) {
+        socket->lost = false;
+        socket->state = SOCKET_NEW;
+        return -ECONNREFUSED;
+    }
+    return *out != NULL ? 0 : -ENOTCONN;
+}
+
+/* How many of SIZE bytes can go to TARGET now; -EAGAIN: none. */
+static int64_t room_for(const struct socket *socket, const struct socket *target, uint32_t size)
+{
+    uint32_t used = target->queued;
+
+    if (socket->type == SOCKET_DATAGRAM && target != socket && target->packets > DATAGRAMS_MOST)
+        return -EAGAIN;
+    if (socket->type != SOCKET_STREAM) {
+        if (size > socket->send_room - OVERHEAD)
+            return -EMSGSIZE;
+        return used + size > socket->send_room && used > 0 ? -EAGAIN : (int64_t)size;
+    }
+    if (used >= socket->send_room)
+        return -EAGAIN;
+    return size < socket->send_room - used ? size : socket->send_room - used;
+}
+
+bool socket_writable_locked(const struct socket *socket, const struct socket *target)
+{
+    return target->queued * 4 <= socket->send_room &&
+           (socket->type != SOCKET_DATAGRAM || target->packets <= DATAGRAMS_MOST);
+}
+
+int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
+                           const uint8_t *data, uint32_t size, struct socket **full, struct list *told)
+{
+    struct socket *target = socket->peer;
+    struct packet *packet;
+    int64_t count;
+    int error = 0;
+
+    if (socket->type == SOCKET_DATAGRAM) {
+        if (socket->no_write)
+            return -EPIPE;
+        error = find_target(socket, call, &target);
+    } else if (socket->type == SOCKET_STREAM && call->named != 0) {
+        return socket->state == SOCKET_CONNECTED ? -EISCONN : -EOPNOTSUPP;
+    } else if (socket->state != SOCKET_CONNECTED) {
+        error = -ENOTCONN;
+    }
+    if (error != 0)
+        return error;
+    if (socket->no_write || target == NULL || target->no_read)
+        return -EPIPE;
+    if (size == 0 && socket->type == SOCKET_STREAM)
+        return 0;
+    if ((call->flags & MESSAGE_PART) != 0 && socket->type != SOCKET_STREAM)
+        return -EMSGSIZE;
+    count = room_for(socket, target, size);
+    if (count < 0) {
+        socket->file->wanted |= count == -EAGAIN;
+        *full = target;
+        return count;
+    }
+    packet = joined(target, call, (uint32_t)count);
+    if (packet == NULL) {
+        packet = make_packet(socket, call, places, (uint32_t)count, &error);
+        if (packet == NULL)
+            return error;
+        list_append(&target->queue, &packet->node);
+        target->packets++;
+        target->queued += OVERHEAD;
+    }
+    append(target, packet, data, (uint32_t)count);
+    socket_note_locked(target, told);
+    return count;
+}
+
+/* --- receiving --- */
+
+/* Room has come in SOCKET's queue: its senders may go on, and those of datagrams to its name, who wait for its own
+ * events. */
+static void note_senders_locked(struct socket *socket, struct list *told)
+{
+    if (socket->type == SOCKET_DATAGRAM)
+        socket_note_locked(socket, told);
+    list_for_each(node, &socket->senders)
+        socket_note_locked(container_of(node, struct socket, peer_node), told);
+}
+
+/* Hands the files of PACKET out; those that there is no room for stay with it, and are closed when it goes. */
+static void give_files(struct packet *packet, struct file_place *places, uint32_t most, struct socket_result *result)
+{
+    uint32_t given = 0;
+
+    if (packet->given)
+        return;
+    packet->given = true;
+    for (; given < packet->files && given < most; given++) {
+        struct file *file = packet->file[given];
+
+        places[result->files++] = (struct file_place){.id = file->id, .kernel = file->kernel};
+        if (file->kernel != instance.kernel)
+            file_unpin(file); /* its open goes on */
+    }
+    if (given < packet->files)
+        result->flags |= MESSAGE_CONTROL_CUT;
+    for (uint32_t i = given; i < packet->files; i++)
+        packet->file[i - given] = packet->file[i];
+    packet->files -= given;
+}
+
+static void remove_packet(struct socket *socket, struct packet *packet)
+{
+    list_remove(&packet->node);
+    socket->packets--;
+    socket->queued -= OVERHEAD;
+    list_append(&garbage, &packet->node);
+}
+
+/* There is nothing to receive. */
+static int64_t nothing_there(struct socket *socket)
+{
+    int64_t error = -socket->error;
+
+    if (error != 0) {
+        socket->error = 0;
+        return error;
+    }
+    if (socket->no_read || (socket->lost && socket->type != SOCKET_DATAGRAM))
+        return 0;
+    socket->file->wanted = true;
+    return -EAGAIN;
+}
+
+static void describe(const struct socket *socket, const struct packet *packet, struct socket_result *result)
+{
+    result->user = packet->user;
+    result->flags |= MESSAGE_NAMED | (socket->credentials ? MESSAGE_CREDENTIALS : 0);
+    result->name_size = packet->name_size;
+    memcpy(result->name, packet->name, packet->name_size);
+}
+
+static int64_t receive_stream(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
+                              uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result)
+{
+    struct list *node = socket->queue.next;
+    uint32_t done = 0;
+
+    describe(socket, first_of(socket), result);
+    if (from == NULL && socket->credentials)
+        from = &result->user;
+    while (node != &socket->queue && done < size) {
+        struct packet *packet = container_of(node, struct packet, node);
+        uint32_t part = packet->size - packet->taken;
+
+        node = node->next;
+        if (from != NULL && !same_user(&packet->user, from))
+            break;
+        if (part > size - done)
+            part = size - done;
+        memcpy(data + done, data_of(packet) + packet->taken, part);
+        done += part;
+        if (packet->files > 0 && !packet->given)
+            node = &socket->queue; /* one set of files at a time: they come with what was before, and end it */
+        if ((flags & MESSAGE_PEEK) != 0)
+            continue;
+        packet->taken += part;
+        socket->queued -= part;
+        if (packet->files > 0)
+            give_files(packet, places, files, result);
+        if (packet->taken == packet->size)
+            remove_packet(socket, packet);
+    }
+    result->length = done;
+    return done;
+}
+
+int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *told)
+{
+    struct packet *first = first_of(socket);
+    uint32_t fits = 0;
+
+    list_for_each(node, &socket->queue) {
+        const struct packet *packet = container_of(node, struct packet, node);
+        uint32_t part = packet->size - packet->taken;
+
+        if (part > asked - fits)
+            part = asked - fits;
+        if (part > size - fits)
+            break;
+        fits += part;
+        if (socket->type != SOCKET_STREAM)
+            return size;
+    }
+    if (fits > 0 || first == NULL)
+        return fits > 0 ? fits : size;
+    if (socket->type != SOCKET_STREAM && (flags & MESSAGE_PEEK) == 0) {
+        socket->queued -= first->size;
+        remove_packet(socket, first);
+        note_senders_locked(socket, told);
+    }
+    return -EFAULT;
+}
+
+int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
+                              uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result,
+                              struct list *told)
+{
+    struct packet *packet = first_of(socket);
+    uint32_t part;
+
+    if (socket->type == SOCKET_STREAM && socket->state != SOCKET_CONNECTED)
+        return -EINVAL;
+    if (socket->type == SOCKET_PACKET && socket->state != SOCKET_CONNECTED)
+        return -ENOTCONN;
+    if (packet == NULL)
+        return nothing_there(socket);
+    if (socket->type == SOCKET_STREAM) {
+        part = (uint32_t)receive_stream(socket, flags, from, data, size, places, files, result);
+        if ((flags & MESSAGE_PEEK) == 0)
+            note_senders_locked(socket, told);
+        return part;
+    }
+    describe(socket, packet, result);
+    part = packet->size < size ? packet->size : size;
+    memcpy(data, data_of(packet), part);
+    result->length = packet->size;
+    if (part < packet->size)
+        result->flags |= MESSAGE_CUT;
+    if ((flags & MESSAGE_PEEK) == 0) {
+        give_files(packet, places, files, result);
+        socket->queued -= packet->size;
+        remove_packet(socket, packet);
+        note_senders_locked(socket, told);
+    }
+    return part;
+}
+
+uint32_t socket_readable_locked(const struct socket *socket)
+{
+    const struct packet *packet = first_of(socket);
+
+    if (packet == NULL)
+        return 0;
+    return socket->type == SOCKET_STREAM ? socket->queued - socket->packets * OVERHEAD : packet->size;
+}
+
+/* --- what nobody will receive --- */
+
+void socket_drop_queue_locked(struct socket *socket)
+{
+    while (!list_empty(&socket->queue)) {
+        struct packet *packet = first_of(socket);
+
+        list_remove(&packet->node);
+        list_append(&garbage, &packet->node);
+    }
+    socket->queued = socket->packets = 0;
+}
+
+/* Closing a file may drop another socket's queue: one sweeps for all, so that nothing recurs. */
+void socket_sweep(void)
+{
+    spin_lock(&socket_lock);
+    if (sweeping) {
+        spin_unlock(&socket_lock);
+        return;
+    }
+    sweeping = true;
+    while (!list_empty(&garbage)) {
+        struct packet *packet = container_of(garbage.next, struct packet, node);
+
+        list_remove(&packet->node);
+        spin_unlock(&socket_lock);
+        for (uint32_t i = 0; i < packet->files; i++)
+            file_close(packet->file[i]);
+        heap_free(packet, packet_size(packet));
+        spin_lock(&socket_lock);
+    }
+    sweeping = false;
+    spin_unlock(&socket_lock);
+}
+
+void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to)
+{
+    list_for_each(node, &socket->queue) {
+        struct packet *packet = container_of(node, struct packet, node);
+
+        for (uint32_t i = 0; i < packet->files; i++) {
+            struct file *proxy = packet->file[i], *file;
+
+            if (proxy->kernel != from)
+                continue;
+            if (to != instance.kernel) {
+                proxy->kernel = to;
+                continue;
+            }
+            file = file_find(proxy->id); /* it is open: the proxy has an open of it, which is the packet's now */
+            if (file == NULL)
+                panic("fs: file %lx, on its way in a socket, has not come from kernel %u", (unsigned long)proxy->id,
+                      from);
+            file_unpin(file);
+            file_unpin(proxy);
+            packet->file[i] = file;
+        }
+    }
+}

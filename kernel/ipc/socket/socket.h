@@ -1,0 +1,88 @@
+/* Sockets of AF_UNIX. One that can have a name, or connect to one that has, is on kernel 0, where the names are; the
+ * two of a pair are at the home of the process that makes them. So both ends of a connection, and what is on its way
+ * between them, are always on one kernel, and no operation on them waits for another. kernel/ipc/socket/sockets.md has
+ * the states. */
+#ifndef KERNEL_IPC_SOCKET_SOCKET_H
+#define KERNEL_IPC_SOCKET_SOCKET_H
+
+#include <stdint.h>
+
+#include "kernel/file/file.h"
+#include "kernel/file/wire.h"
+
+#define SOCKET_STREAM 1u
+#define SOCKET_DATAGRAM 2u
+#define SOCKET_PACKET 5u /* SOCK_SEQPACKET */
+
+#define SOCKET_NAME_MAX 108u /* bytes of sun_path */
+#define SOCKET_FILES_MAX 253u
+#define SOCKET_BUFFER 212992u /* bytes on their way, as Linux has it */
+
+#define MESSAGE_PEEK 0x2u
+#define MESSAGE_CONTROL_CUT 0x8u
+#define MESSAGE_CUT 0x20u    /* MSG_TRUNC */
+#define MESSAGE_FIT 0x40000u /* ours, of a call: ASKED bytes are to be received, with room for A only */
+#define MESSAGE_CREDENTIALS                                                                                            \
+    0x10000u                   /* of a result: the receiver wants PID; of SOCKET_SEND: USER is as the sender says; of  \
+                                  SOCKET_RECEIVE: only what USER has sent, of a stream; else nothing: 0 bytes */
+#define MESSAGE_PART 0x80000u  /* ours, of SOCKET_SEND: there is more, which only a stream takes */
+#define MESSAGE_NAMED 0x20000u /* of a result: NAME_SIZE is that of a name, perhaps none */
+
+#define SOCKET_NAMES_KERNEL 0u
+
+enum socket_operation {
+    SOCKET_BIND = 1,   /* name; none: the socket chooses one */
+    SOCKET_LISTEN,     /* a: backlog */
+    SOCKET_CONNECT,    /* name; none: no peer any more */
+    SOCKET_ACCEPT,     /* flags: of open; result: one file, and the peer's name */
+    SOCKET_SHUTDOWN,   /* a: 0 reading, 1 writing, 2 both */
+    SOCKET_SEND,       /* name or none, files, data; the files' opens go with it unless it fails; result: `length` */
+    SOCKET_RECEIVE,    /* flags: MESSAGE_PEEK, MESSAGE_CUT, MESSAGE_FIT; a: bytes, b: files at most; result: data,
+                          `length`,    name, files. -EFAULT: MESSAGE_FIT, and what is first does not: a datagram is lost */
+    SOCKET_NAME,       /* result: name */
+    SOCKET_PEER,       /* result: name of the peer */
+    SOCKET_GET_OPTION, /* a: SO_*; result: data */
+    SOCKET_SET_OPTION  /* a: SO_*; data */
+};
+
+struct socket_user {
+    uint32_t pid, uid, gid;
+};
+
+struct socket_pair_start {
+    uint32_t type;
+    struct socket_user user; /* effective ids */
+};
+
+struct socket_call {    /* SPECIAL_SOCKET; name, places of files and data follow */
+    uint32_t operation; /* enum socket_operation */
+    uint32_t flags;
+    uint32_t a, b;
+    struct socket_user user;   /* the caller's process, with its real ids, or MESSAGE_CREDENTIALS */
+    struct socket_user acting; /* with its effective ones */
+    uint32_t name_size;
+    uint32_t files;
+    uint32_t named; /* there is a name, perhaps of 0 bytes */
+    uint32_t asked; /* of MESSAGE_FIT */
+    uint64_t node;  /* of a name in the tree: the number of the node (kernel/fs/node/node.h) that it leads to */
+    uint8_t name[SOCKET_NAME_MAX + 4];
+};
+
+struct socket_result {       /* places of files and data follow */
+    uint32_t flags;          /* MESSAGE_* */
+    uint32_t length;         /* bytes sent, or of the whole message */
+    struct socket_user user; /* who sent it */
+    uint32_t name_size;
+    uint32_t files;
+    uint32_t size; /* of the data */
+    uint8_t name[SOCKET_NAME_MAX + 4];
+};
+
+/* All stand still: files of kernel FROM, which stops, are at TO, those on their way too. */
+void socket_switch(uint32_t from, uint32_t to);
+/* TYPE: SOCKET_*. NULL without memory. */
+struct file *socket_create(uint32_t type, uint32_t flags);
+/* Two that are connected, made by USER (effective ids). -ENOMEM. */
+int socket_create_pair(uint32_t type, uint32_t flags, const struct socket_user *user, struct file *made[2]);
+
+#endif

@@ -1,0 +1,88 @@
+/* System V semaphores and message queues (sysvipc(7)). All are kernel 0's, which never stops, so ids and what waits for
+ * them stay good: there is one step for each call, asked of kernel 0 (FILE_IPC, one message from elsewhere). What
+ * cannot be done now is -EAGAIN with the count of the object's events, as with files. kernel/ipc/sysv/ipc.md. */
+#ifndef KERNEL_IPC_SYSV_IPC_H
+#define KERNEL_IPC_SYSV_IPC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/file/wire.h"
+
+#define IPC_PRIVATE 0u
+#define IPC_CREATE 01000u
+#define IPC_EXCLUSIVE 02000u
+#define IPC_NO_WAIT 04000u
+#define IPC_AGAIN 0x80000000u /* ours: it has waited, so an object that is not there was removed: EIDRM */
+#define IPC_REMOVE 0u         /* commands of *ctl */
+#define IPC_SET 1u
+#define IPC_STAT 2u
+#define IPC_INFO 3u
+#define IPC_NEXT                                                                                                       \
+    0x1000u /* ours: IPC_STAT of the first object from the index ID on, whoever asks; the value is its id */
+#define SEM_UNDO 0x1000u
+#define SEM_GET_PID 11u
+#define SEM_GET_VALUE 12u
+#define SEM_GET_ALL 13u
+#define SEM_GET_WAITERS 14u
+#define SEM_GET_ZERO_WAITERS 15u
+#define SEM_SET_VALUE 16u
+#define SEM_SET_ALL 17u
+#define MSG_NO_ERROR 010000u
+#define MSG_EXCEPT 020000u
+
+#define SEM_VALUE_MAX 32767
+#define SEM_COUNT_MAX 4096u /* of a set; Linux: 32000 */
+#define SEM_OPERATIONS_MAX 500u
+#define IPC_MESSAGE_MAX 8192u /* bytes of a message */
+#define IPC_QUEUE_MAX 16384u  /* bytes of a queue, unless another limit is set */
+#define IPC_OBJECTS_MAX 4096u /* sets, queues, and segments */
+#define IPC_SLOTS 32768u      /* as Linux: an id is a sequence number times this, and an index */
+
+enum ipc_operation {
+    IPC_SEM_GET = 1, /* key, a: semaphores, flags -> id */
+    IPC_SEM_OPERATE, /* id, data: struct ipc_step; pid; a: 1: steps may be undone */
+    IPC_SEM_CONTROL, /* id, a: number, flags: command, b: a value; data: int32_t values, or struct ipc_facts -> value */
+    IPC_SEM_GIVE_UP, /* id, task: it waits no more */
+    IPC_SEM_UNDO,    /* pid: the process has ended */
+    IPC_MSG_GET,     /* key, flags -> id */
+    IPC_MSG_SEND,    /* id, b: type, flags; data */
+    IPC_MSG_RECEIVE, /* id, b: type, flags, a: bytes of room; result data: int64_t type, bytes */
+    IPC_MSG_CONTROL, /* id, flags: command; data: struct ipc_facts */
+    IPC_QUEUE_OPEN,  /* kernel/ipc/mqueue/mqueue.h */
+    IPC_QUEUE_UNLINK, /* data: name with its NUL */
+    IPC_SHM_GET,      /* kernel/ipc/sysv/shm.h. key, a: bytes, flags -> id */
+    IPC_SHM_ATTACH,   /* id, flags: of shmat, a: the home; result data: struct shm_answer */
+    IPC_SHM_CONTROL   /* id, or an index; flags: command; data: struct ipc_facts, or struct shm_seen of object b; result
+                         data: struct shm_answer */
+};
+
+struct ipc_call { /* FILE_IPC of kernel 0; data follows */
+    uint32_t operation;
+    uint32_t flags;
+    int32_t id, key;
+    int64_t a, b;
+    uint32_t pid;
+    uint32_t task;         /* IPC_SEM_OPERATE: who waits, if that is to be */
+    struct file_user user; /* effective ids */
+};
+
+struct ipc_step { /* struct sembuf */
+    uint16_t number;
+    int16_t change;
+    uint16_t flags;
+};
+
+struct ipc_facts { /* IPC_STAT, and what of it IPC_SET takes */
+    int32_t key;
+    uint32_t uid, gid, creator_uid, creator_gid, mode, sequence;
+    uint32_t count;                      /* semaphores; messages */
+    uint64_t bytes, bytes_max;           /* of a queue */
+    uint64_t changed, done_in, done_out; /* ns since 1970: ctime; otime or stime; rtime */
+    uint32_t pid_in, pid_out;
+};
+
+/* FILE_IPC: SIZE bytes at DATA are a struct ipc_call and data. ANSWER->seen is how many bytes of result data there are
+ * if the value is not negative. Kernel 0 only; never waits. */
+void ipc_do(const void *data, size_t size, void *result, size_t room, struct file_answer *answer);
+#endif

@@ -1,0 +1,407 @@
+/* System V semaphores. See ipc.h. A call's steps are all done, or none, in one step of kernel 0; who has to wait tries
+ * all of them again when something of the set has changed. What is to be undone at a process's end is kept with the
+ * set, for each process that asked. */
+#include "kernel/abi/errno.h"
+#include "kernel/fs/node/node.h"
+#include "kernel/fs/node/permission.h"
+#include "kernel/ipc/sysv/internal.h"
+#include "kernel/lib/list.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+
+#define UNDO_MAX SEM_VALUE_MAX
+
+struct semaphore {
+    int32_t value;
+    uint32_t pid; /* who changed it last */
+};
+
+struct undo { /* what one process asked to be undone */
+    struct list node;
+    uint32_t process;
+    int32_t changes[]; /* one for each semaphore: to be added */
+};
+
+struct stop { /* the step that could not be done */
+    uint32_t number;
+    int32_t change;
+    int32_t before; /* what the steps before it had changed the semaphore by */
+};
+
+struct waiter { /* a task that has been told to wait, until it asks again, or gives up */
+    struct list node;
+    uint32_t task;
+    struct stop stop;
+};
+
+struct set {
+    struct ipc_object object;
+    struct list undos;
+    struct list waiters;
+    struct semaphore values[]; /* object.facts.count */
+};
+
+static struct ipc_kind sets;
+
+static struct set *set_of(struct ipc_object *object)
+{
+    return container_of(object, struct set, object);
+}
+
+static size_t undo_size(const struct set *set)
+{
+    return sizeof(struct undo) + set->object.facts.count * sizeof(int32_t);
+}
+
+static void drop(struct ipc_object *object)
+{
+    struct set *set = set_of(object);
+
+    list_for_each_safe(at, &set->undos)
+        heap_free(container_of(at, struct undo, node), undo_size(set));
+    list_for_each_safe(at, &set->waiters)
+        heap_free(container_of(at, struct waiter, node), sizeof(struct waiter));
+    heap_free(set, sizeof(*set) + object->facts.count * sizeof(set->values[0]));
+}
+
+static struct ipc_object *make(const struct ipc_call *call)
+{
+    struct set *set = heap_alloc(sizeof(*set) + (size_t)call->a * sizeof(set->values[0]));
+
+    if (set == NULL)
+        return NULL;
+    list_init(&set->undos);
+    list_init(&set->waiters);
+    set->object.facts.count = (uint32_t)call->a;
+    return &set->object;
+}
+
+static bool fits(const struct ipc_object *object, const struct ipc_call *call)
+{
+    if (object != NULL)
+        return call->a >= 0 && call->a <= object->facts.count;
+    return call->a > 0 && call->a <= SEM_COUNT_MAX;
+}
+
+static struct undo *find_undo(struct set *set, uint32_t process)
+{
+    list_for_each(at, &set->undos) {
+        struct undo *undo = container_of(at, struct undo, node);
+
+        if (undo->process == process)
+            return undo;
+    }
+    return NULL;
+}
+
+static struct waiter *find_waiter(struct set *set, uint32_t task)
+{
+    list_for_each(at, &set->waiters) {
+        struct waiter *waiter = container_of(at, struct waiter, node);
+
+        if (waiter->task == task)
+            return waiter;
+    }
+    return NULL;
+}
+
+static int64_t note_waiter(struct set *set, uint32_t task, const struct stop *stop)
+{
+    struct waiter *waiter = find_waiter(set, task);
+
+    if (waiter == NULL) {
+        waiter = heap_alloc(sizeof(*waiter));
+        if (waiter == NULL)
+            return -ENOMEM;
+        waiter->task = task;
+        list_append(&set->waiters, &waiter->node);
+    }
+    waiter->stop = *stop;
+    return 0;
+}
+
+static void forget_waiter(struct set *set, uint32_t task)
+{
+    struct waiter *waiter = find_waiter(set, task);
+
+    if (waiter == NULL)
+        return;
+    list_remove(&waiter->node);
+    heap_free(waiter, sizeof(*waiter));
+}
+
+static bool is_blocked(const struct set *set, const struct stop *stop)
+{
+    int32_t value = set->values[stop->number].value + stop->before;
+
+    return stop->change == 0 ? value != 0 : value + stop->change < 0;
+}
+
+/* Tasks that wait for semaphore NUMBER to become zero, or else to grow. One that could go on by now does not count: it
+ * has only not asked again yet. */
+static int64_t count_waiters(const struct set *set, uint32_t number, bool zero)
+{
+    int64_t count = 0;
+
+    list_for_each(at, &set->waiters) {
+        const struct stop *stop = &container_of(at, const struct waiter, node)->stop;
+
+        count += stop->number == number && (stop->change == 0) == zero && is_blocked(set, stop);
+    }
+    return count;
+}
+
+/* What is to be undone of a step, unless that is out of range. */
+static bool note_undo(struct undo *undo, const struct ipc_step *step)
+{
+    int32_t change = undo->changes[step->number] - step->change;
+
+    if (change < -UNDO_MAX - 1 || change > UNDO_MAX)
+        return false;
+    undo->changes[step->number] = change;
+    return true;
+}
+
+static void take_back(struct set *set, const struct ipc_step *step, struct undo *undo)
+{
+    set->values[step->number].value -= step->change;
+    if ((step->flags & SEM_UNDO) != 0 && undo != NULL)
+        undo->changes[step->number] += step->change;
+}
+
+/* Does the steps; the first that cannot be done undoes those before it. 0; 1: it has to wait, STOPPED by that; -EAGAIN,
+ * -ERANGE. */
+static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t count, struct undo *undo,
+                         struct stop *stopped)
+{
+    int64_t result = 0;
+    size_t done = 0;
+
+    for (; done < count && result == 0; done++) {
+        int32_t *value = &set->values[steps[done].number].value;
+        int32_t change = steps[done].change;
+
+        *stopped = (struct stop){steps[done].number, change, *value};
+        if ((change == 0 && *value != 0) || *value + change < 0)
+            result = (steps[done].flags & IPC_NO_WAIT) != 0 ? -EAGAIN : 1;
+        else if (*value + change > SEM_VALUE_MAX ||
+                 ((steps[done].flags & SEM_UNDO) != 0 && undo != NULL && !note_undo(undo, &steps[done])))
+            result = -ERANGE;
+        else
+            *value += change;
+    }
+    for (; result != 0 && done > 1; done--)
+        take_back(set, &steps[done - 2], undo);
+    stopped->before -= set->values[stopped->number].value;
+    return result;
+}
+
+static int64_t operate(const struct ipc_call *call, const struct ipc_step *steps, size_t count,
+                       struct file_answer *answer, struct file **tell)
+{
+    bool alters = false, undoes = false;
+    struct ipc_object *object;
+    struct stop stopped = {0};
+    struct undo *undo = NULL;
+    struct set *set;
+    int64_t error;
+
+    for (size_t i = 0; i < count; i++) {
+        alters |= steps[i].change != 0;
+        undoes |= (steps[i].flags & SEM_UNDO) != 0 && steps[i].change != 0;
+    }
+    error = ipc_find(&sets, call, alters ? MAY_WRITE : MAY_READ, &object);
+    if (object == NULL)
+        return error;
+    for (size_t i = 0; i < count; i++) {
+        if (steps[i].number >= object->facts.count)
+            return -EFBIG;
+    }
+    if (error != 0)
+        return error;
+    set = set_of(object);
+    if (undoes) {
+        undo = find_undo(set, call->pid);
+        if (undo == NULL)
+            undo = heap_alloc(undo_size(set));
+        if (undo == NULL)
+            return -ENOMEM;
+        if (undo->process == 0) {
+            undo->process = call->pid;
+            list_append(&set->undos, &undo->node);
+        }
+    }
+    error = try_steps(set, steps, count, undo, &stopped);
+    if (error == 1) {
+        error = note_waiter(set, call->task, &stopped);
+        return error != 0 ? error : ipc_wait(object, call, answer);
+    }
+    forget_waiter(set, call->task);
+    if (error != 0)
+        return error;
+    for (size_t i = 0; i < count; i++) {
+        set->values[steps[i].number].pid = call->pid;
+    }
+    object->facts.done_in = node_now();
+    if (alters)
+        ipc_changed(object, tell);
+    return 0;
+}
+
+/* A value that is set is undone by nobody. */
+static void forget_changes(struct set *set, uint32_t number)
+{
+    list_for_each(at, &set->undos)
+        container_of(at, struct undo, node)->changes[number] = 0;
+}
+
+static int64_t set_all(struct set *set, const void *data, size_t size, uint32_t process)
+{
+    uint32_t count = set->object.facts.count;
+    int32_t value;
+
+    if (size != count * sizeof(value))
+        return -EPROTO;
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(&value, (const uint8_t *)data + i * sizeof(value), sizeof(value));
+        if (value < 0 || value > SEM_VALUE_MAX)
+            return -ERANGE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(&value, (const uint8_t *)data + i * sizeof(value), sizeof(value));
+        set->values[i] = (struct semaphore){.value = value, .pid = process};
+        forget_changes(set, i);
+    }
+    return 0;
+}
+
+static int64_t control(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
+                       struct file_answer *answer, struct file **tell, bool *removed)
+{
+    bool sets_value = call->flags == SEM_SET_VALUE || call->flags == SEM_SET_ALL;
+    bool owners = call->flags == IPC_REMOVE || call->flags == IPC_SET;
+    struct ipc_object *object;
+    struct set *set;
+    int64_t error = ipc_find(&sets, call, owners ? 0 : sets_value ? MAY_WRITE : MAY_READ, &object);
+
+    if (error == 0 && owners)
+        error = ipc_owner(object, call);
+    if (error != 0)
+        return error;
+    set = set_of(object);
+    if ((call->flags == SEM_GET_VALUE || call->flags == SEM_GET_PID || call->flags == SEM_GET_WAITERS ||
+         call->flags == SEM_GET_ZERO_WAITERS || call->flags == SEM_SET_VALUE) &&
+        (call->a < 0 || call->a >= object->facts.count))
+        return -EINVAL;
+    switch (call->flags) {
+    case IPC_STAT:
+    case IPC_SET:
+        return ipc_facts(object, call, data, size, result, room, answer);
+    case IPC_REMOVE:
+        ipc_remove(&sets, object, tell);
+        *removed = true;
+        drop(object);
+        return 0;
+    case SEM_GET_VALUE:
+        return set->values[call->a].value;
+    case SEM_GET_PID:
+        return set->values[call->a].pid;
+    case SEM_GET_WAITERS:
+    case SEM_GET_ZERO_WAITERS:
+        return count_waiters(set, (uint32_t)call->a, call->flags == SEM_GET_ZERO_WAITERS);
+    case SEM_GET_ALL:
+        if (room < object->facts.count * sizeof(int32_t))
+            return -EPROTO;
+        for (uint32_t i = 0; i < object->facts.count; i++)
+            memcpy((uint8_t *)result + i * sizeof(int32_t), &set->values[i].value, sizeof(int32_t));
+        answer->seen = object->facts.count * sizeof(int32_t);
+        return 0;
+    case SEM_SET_VALUE:
+        if (call->b < 0 || call->b > SEM_VALUE_MAX)
+            return -ERANGE;
+        set->values[call->a].value = (int32_t)call->b;
+        set->values[call->a].pid = call->pid;
+        forget_changes(set, (uint32_t)call->a);
+        break;
+    case SEM_SET_ALL:
+        error = set_all(set, data, size, call->pid);
+        if (error != 0)
+            return error;
+        break;
+    default:
+        return -EINVAL;
+    }
+    object->facts.changed = node_now();
+    ipc_changed(object, tell);
+    return 0;
+}
+
+static int64_t give_up(const struct ipc_call *call)
+{
+    struct ipc_object *object;
+
+    if (ipc_find(&sets, call, 0, &object) == 0)
+        forget_waiter(set_of(object), call->task);
+    return 0;
+}
+
+int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
+               struct file_answer *answer, struct file **tell, bool *removed)
+{
+    switch (call->operation) {
+    case IPC_SEM_GET:
+        return ipc_get(&sets, call, make, fits, drop);
+    case IPC_SEM_OPERATE:
+        if (size == 0 || size % sizeof(struct ipc_step) != 0 || size / sizeof(struct ipc_step) > SEM_OPERATIONS_MAX)
+            return -EPROTO;
+        return operate(call, data, size / sizeof(struct ipc_step), answer, tell);
+    case IPC_SEM_GIVE_UP:
+        return give_up(call);
+    case IPC_SEM_CONTROL:
+        if (call->flags == IPC_NEXT)
+            return ipc_next_facts(&sets, call, result, room, answer);
+        return control(call, data, size, result, room, answer, tell, removed);
+    default:
+        return -EPROTO;
+    }
+}
+
+/* What PROCESS has changed in SET is undone, as far as values go (semop(2)). True: it had asked for that. */
+static bool undo_one(struct set *set, uint32_t process, struct file **tell)
+{
+    struct undo *undo = find_undo(set, process);
+
+    if (undo == NULL)
+        return false;
+    for (uint32_t i = 0; i < set->object.facts.count; i++) {
+        int32_t value = set->values[i].value + undo->changes[i];
+
+        if (undo->changes[i] == 0)
+            continue;
+        set->values[i].value = value < 0 ? 0 : value > SEM_VALUE_MAX ? SEM_VALUE_MAX : value;
+        set->values[i].pid = process;
+    }
+    list_remove(&undo->node);
+    heap_free(undo, undo_size(set));
+    set->object.facts.done_in = node_now();
+    ipc_changed(&set->object, tell);
+    return true;
+}
+
+void sem_undo(uint32_t process)
+{
+    uint32_t index = 0;
+    bool more = true;
+
+    while (more) {
+        struct file *tell = NULL;
+
+        spin_lock(&ipc_lock);
+        while (index < sets.used &&
+               (sets.objects[index] == NULL || !undo_one(set_of(sets.objects[index]), process, &tell)))
+            index++;
+        more = index < sets.used;
+        spin_unlock(&ipc_lock);
+        ipc_tell(tell, false);
+    }
+}

@@ -1,0 +1,76 @@
+/* System V shared memory (shmget(2)). A segment is a node without a name (kernel/fs/node/node.h) on kernel 0, with an
+ * id and a key as the other System V objects have them; what attaches it are areas with the node behind them, as of a
+ * mapped file (mm/file/file_map.md), marked BACKING_ATTACHED. So each page has one frame in the machine, and the homes
+ * of the spaces know how many areas there are: who wants the number asks them. kernel/ipc/sysv/shm.md. */
+#ifndef KERNEL_IPC_SYSV_SHM_H
+#define KERNEL_IPC_SYSV_SHM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/ipc/sysv/ipc.h"
+#include "mm/file/hold.h"
+
+#define SHM_MAX (UINT64_MAX - (1ull << 24)) /* bytes of a segment, and pages of all, as Linux's defaults */
+
+#define SHM_HUGETLB 04000u /* flags of shmget */
+#define SHM_NORESERVE 010000u
+#define SHM_READ_ONLY 010000u /* flags of shmat */
+#define SHM_ROUND 020000u
+#define SHM_REMAP 040000u
+#define SHM_EXECUTE 0100000u
+#define SHM_REMOVED 01000u /* in a segment's mode: it goes when nobody is attached any more */
+#define SHM_LOCKED 02000u
+
+#define SHM_LOCK 11u /* commands of shmctl, besides those of ipc.h */
+#define SHM_UNLOCK 12u
+#define SHM_STAT 13u
+#define SHM_INFO 14u
+#define SHM_STAT_ANY 15u
+#define SHM_NEXT IPC_NEXT
+#define SHM_TO_SETTLE (IPC_NEXT + 1) /* ours: as SHM_NEXT, of those that are removed and were granted to somebody */
+
+/* Result data of IPC_SHM_ATTACH and IPC_SHM_CONTROL. */
+struct shm_answer {
+    uint64_t backing; /* the segment's object; of IPC_SHM_ATTACH: granted once more to the home */
+    uint64_t
+        kernels; /* not 0: nothing was done: ask these homes for it (file_hold_ask), and ask again with what they say */
+    uint64_t size;          /* bytes, not rounded */
+    uint64_t resident;      /* pages that have a frame */
+    struct ipc_facts facts; /* count: areas attached; bytes: size; done_in, done_out: attached, detached last; pid_in:
+                               of who made it, pid_out: of who attached or detached last */
+    int32_t id;
+    uint32_t used; /* IPC_INFO, SHM_INFO: segments; PAGES are theirs */
+    uint64_t pages;
+    uint32_t granted[KERNELS_MAX]; /* to each of KERNELS, by now */
+};
+
+struct shm_seen { /* data of IPC_SHM_CONTROL: what homes said of the object that B of the call names */
+    uint32_t kernel;
+    uint32_t granted; /* to it, before it was asked */
+    struct file_held held;
+};
+
+/* --- kernel 0; none waits --- */
+
+/* One step of IPC_SHM_*, under ipc_lock. *REMOVED_OUT: a segment that has gone, for shm_end without the lock. */
+struct segment;
+int64_t shm_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
+               struct file_answer *answer, struct segment **gone);
+void shm_end(struct segment *gone);
+/* A home has given back grants of NODE, which is a segment: STAMPS (or NULL) is what it knew; LAST: nobody has one any
+ * more. Any context, also under a space's lock; not under ipc_lock or the node's. */
+struct node;
+void shm_given_back(struct node *node, const struct file_stamps *stamps, bool last);
+/* What /proc/PID/maps calls NODE, a segment. */
+void shm_name(const struct node *node, char *name, size_t size);
+
+/* --- any kernel: kernel/ipc/sysv/shm_ask.c --- */
+
+/* Asks kernel 0 for what CALL says, and homes for what they know, if need be. ANSWER is not set on an error. Tasks
+ * only; waits. */
+int64_t shm_ask(struct ipc_call *call, const struct ipc_facts *facts, struct shm_answer *answer);
+/* Before segments are counted: those that are removed, and that nobody has attached any more, go. Tasks only; waits. */
+int64_t shm_settle(void);
+#endif

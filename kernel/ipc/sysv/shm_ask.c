@@ -1,0 +1,78 @@
+/* What callers on any kernel ask about shared memory. See shm.h. Kernel 0 says which homes are to be asked how many
+ * areas they have; each answers when all that it has given back has arrived there. */
+#include "kernel/abi/errno.h"
+#include "kernel/file/remote.h"
+#include "kernel/fs/node/permission.h"
+#include "kernel/ipc/sysv/shm.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+
+struct asking {
+    struct ipc_call call;
+    struct shm_seen seen[KERNELS_MAX];
+};
+
+/* Homes of ANSWER's segment, each once. */
+static int64_t ask_homes(struct asking *asking, const struct shm_answer *answer, size_t *count)
+{
+    if ((uint64_t)asking->call.b != answer->backing) /* another one has its place by now */
+        *count = 0;
+    asking->call.b = (int64_t)answer->backing;
+    for (uint64_t rest = answer->kernels; rest != 0 && *count < KERNELS_MAX; rest &= rest - 1) {
+        struct shm_seen *seen = &asking->seen[*count];
+        int error;
+
+        *seen = (struct shm_seen){.kernel = (uint32_t)__builtin_ctzll(rest)};
+        seen->granted = answer->granted[seen->kernel];
+        error = file_hold_ask(seen->kernel, answer->backing, &seen->held);
+        if (error != 0)
+            return error;
+        (*count)++;
+    }
+    return 0;
+}
+
+int64_t shm_ask(struct ipc_call *call, const struct ipc_facts *facts, struct shm_answer *answer)
+{
+    struct asking *asking = heap_alloc(sizeof(*asking));
+    struct file_answer told;
+    size_t size = 0, count = 0;
+    int64_t value;
+
+    if (asking == NULL)
+        return -ENOMEM;
+    asking->call = *call;
+    asking->call.b = 0;
+    if (facts != NULL) {
+        size = sizeof(*facts);
+        memcpy(asking->seen, facts, size);
+    }
+    for (;;) {
+        answer->kernels = 0;
+        value = file_call_ipc(asking, sizeof(asking->call) + size, answer, sizeof(*answer), &told);
+        if (value == -EIDRM && call->flags >= SHM_NEXT)
+            continue; /* the one that it was about has gone */
+        if (value < 0 || told.seen == 0 || answer->kernels == 0)
+            break;
+        value = ask_homes(asking, answer, &count);
+        if (value != 0)
+            break;
+        size = count * sizeof(asking->seen[0]);
+    }
+    heap_free(asking, sizeof(*asking));
+    return value;
+}
+
+int64_t shm_settle(void)
+{
+    struct ipc_call call = {.operation = IPC_SHM_CONTROL, .flags = SHM_TO_SETTLE};
+    struct shm_answer answer;
+    int64_t value;
+
+    do {
+        value = shm_ask(&call, NULL, &answer);
+        if (value >= 0)
+            call.id = (int32_t)((uint32_t)value % IPC_SLOTS) + 1;
+    } while (value >= 0);
+    return value == -EINVAL ? 0 : value;
+}

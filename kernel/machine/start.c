@@ -1,0 +1,301 @@
+/* Starting the other instances: kernel 0 builds each in its own memory, wakes its boot CPU, waits until it announces
+ * itself, and then tells every running kernel who runs. One path, at boot and on command. boot/boot.md has the
+ * protocol. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/string.h"
+#include "kernel/machine/machine.h"
+#include "mm/frame/heap.h"
+#include "msg/channel.h"
+#include "tasks/remote/role.h"
+#include "tasks/remote/work.h"
+#include "tasks/sched/sched.h"
+#include "tasks/sched/waitq.h"
+
+#define COMPARE_TIMEOUT 1000000000ull /* ns */
+#define READY_TIMEOUT 20000000000ull  /* ns; an instance is ready in milliseconds unless it never is */
+
+struct msg_ready {
+    uint32_t kernel;
+    uint32_t pad;
+};
+
+struct msg_started {
+    uint64_t reachable; /* kernels that run */
+    uint64_t started;   /* of these, the ones that every other knows how to reach: programs may go there */
+};
+
+static struct spinlock lock;
+static struct waitq changed; /* [k] lock */
+static kernel_set ready;     /* [k] lock, kernel 0: instances that have announced themselves, and 0 */
+static bool starting;        /* [k] lock, kernel 0: a task is at it */
+static kernel_set
+    built;            /* that task: instances whose boot CPU has left the trampoline; built again only after a stop */
+static bool stopping; /* [k] lock, kernel 0: the task stops one: nobody is to wait for it without end */
+static kernel_set told = 1; /* that task: instances of which every other has been told */
+
+static void handle_ready(const struct msg *m)
+{
+    spin_lock(&lock);
+    ready |= 1ull << m->ticket.kernel;
+    msg_peer_reach(m->ticket.kernel);
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+}
+
+static void learn(const struct msg_started *message)
+{
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        if ((message->reachable >> k & 1) != 0)
+            msg_peer_reach(k);
+        if ((message->started >> k & 1) != 0)
+            msg_peer_start(k);
+    }
+}
+
+static void handle_started(const struct msg *m)
+{
+    learn(m->data);
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+struct start_work {
+    struct work work;
+    struct msg_kept kept;
+    uint32_t kernel;
+};
+
+static void start_done(struct msg_kept *kept)
+{
+    struct start_work *start = container_of(kept, struct start_work, kept);
+
+    heap_free(start, sizeof(*start));
+}
+
+static void run_start(struct work *work)
+{
+    struct start_work *start = container_of(work, struct start_work, work);
+    int error = start_kernels(1ull << start->kernel);
+
+    if (error != 0)
+        msg_kept_reply_error(&start->kept, error, start_done);
+    else
+        msg_kept_reply(&start->kept, NULL, 0, start_done);
+}
+
+static void handle_start(const struct msg *m)
+{
+    const struct msg_ready *message = m->data;
+    struct start_work *start = heap_alloc(sizeof(*start));
+
+    if (start == NULL || message->kernel >= instance.kernels || instance.kernel != 0) {
+        msg_reply_error(&m->ticket, start == NULL ? -ENOMEM : -EINVAL);
+        heap_free(start, sizeof(*start));
+        return;
+    }
+    msg_keep(m, &start->kept, NULL);
+    start->kernel = message->kernel;
+    start->work.run = run_start;
+    work_submit(&start->work);
+}
+
+static void handle_roles(const struct msg *m)
+{
+    struct role_table table;
+
+    memcpy(&table, m->data, sizeof(table));
+    role_learn(&table);
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+void start_init(void)
+{
+    waitq_init(&changed);
+    ready = 1;
+    msg_register(MSG_READY, handle_ready, sizeof(struct msg_ready), 0);
+    msg_register(MSG_STARTED, handle_started, sizeof(struct msg_started), 0);
+    msg_register(MSG_ROLES, handle_roles, sizeof(struct role_table), 0);
+    msg_register(MSG_START_KERNEL, handle_start, sizeof(struct msg_ready), 0);
+}
+
+void start_announce(void)
+{
+    struct msg_ready message = {.kernel = instance.kernel};
+
+    msg_peer_reach(0);
+    msg_notify(0, MSG_READY, &message, sizeof(message));
+}
+
+/* Builds kernel K through a window on its chunk and gives its boot CPU its start slot. */
+static int build(uint32_t k)
+{
+    static struct image_template template;
+    uint64_t chunk = instance.plan.kernels[k].chunk;
+    uint64_t template_size = (uint64_t)(image_data_end - image_start);
+    uint64_t stack, root, deadline;
+    uint32_t rounds;
+    int error = 0;
+
+    if (template.bytes == NULL) {
+        error = window_map(TEMPLATE_BASE, (uint64_t)image_start - KERNEL_BASE,
+                           (template_size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1), 0);
+        if (error == 0)
+            template.bytes = (const uint8_t *)TEMPLATE_BASE;
+    }
+    if (error == 0)
+        error = window_map(CHUNK_BASE, chunk, instance.layout.size, PAGING_WRITE);
+    if (error != 0)
+        return error;
+    root = instance_build(&instance, k, (uint8_t *)CHUNK_BASE, &template, kernel_main, NULL, &stack);
+    window_unmap(CHUNK_BASE, instance.layout.size);
+    rounds = window_boot_page()->clock.rounds;
+    if (!instance_start_cpu(instance.plan.kernels[k].boot_cpu, root, stack))
+        return -ETIMEDOUT;
+    deadline = clock_now() + COMPARE_TIMEOUT;
+    while (window_boot_page()->clock.rounds == rounds && clock_now() < deadline)
+        clock_compare();
+    return 0;
+}
+
+static void wait_ready(kernel_set wanted)
+{
+    static const struct wait_reason reason = {.what = "kernels to announce themselves", .kernel = -1};
+    uint64_t deadline = clock_now() + READY_TIMEOUT;
+
+    spin_lock(&lock);
+    while ((ready & wanted) != wanted && clock_now() < deadline)
+        waitq_wait(&changed, &lock, &reason, WAIT_FIRM, deadline);
+    spin_unlock(&lock);
+}
+
+/* Two rounds: programs may go to a new kernel only when every kernel that they may have threads on can reach it. */
+static void tell_all(kernel_set kernels)
+{
+    struct msg_started message = {.reachable = kernels, .started = told};
+
+    msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
+    message.started = kernels;
+    learn(&message);
+    msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
+    told = kernels;
+}
+
+/* Each kernel of NEW has a role of its own, which all that are RUNNING know before it makes an id. */
+static void tell_roles(kernel_set new, kernel_set running)
+{
+    static struct role_table table;
+
+    for (; new != 0; new &= new - 1) {
+        role_renew((uint32_t)__builtin_ctzll(new), &table);
+        role_learn(&table);
+        msg_gather(running & ~1ull, MSG_ROLES, &table, sizeof(table), NULL, NULL, "kernels to hear of a role", 0);
+    }
+}
+
+static int start_here(kernel_set set)
+{
+    kernel_set wanted = set;
+    kernel_set running;
+    int error = 0;
+
+    spin_lock(&lock);
+    set &= ~ready;
+    spin_unlock(&lock);
+    if (set != 0 && role_room() < kernel_set_count(set))
+        return -ENOSPC;
+    for (kernel_set rest = set; rest != 0; rest &= rest - 1) {
+        uint32_t k = (uint32_t)__builtin_ctzll(rest);
+
+        if ((built >> k & 1) != 0)
+            continue; /* it was too slow for an earlier start: it runs in its memory, so that stays as it is */
+        if (build(k) == 0) {
+            built |= 1ull << k;
+        } else {
+            log_line("kernel: kernel %u does not start", k);
+            wanted &= ~(1ull << k);
+            error = -ETIMEDOUT;
+        }
+    }
+    wait_ready(wanted);
+    spin_lock(&lock);
+    if ((ready & wanted) != wanted)
+        error = -ETIMEDOUT;
+    running = ready;
+    spin_unlock(&lock);
+    if (running != told) {
+        tell_roles(running & ~told, running);
+        tell_all(running);
+    }
+    return error;
+}
+
+int start_kernels(kernel_set set)
+{
+    static const struct wait_reason reason = {.what = "another start of kernels", .kernel = -1};
+    kernel_set all = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
+    int error = 0;
+
+    if ((set & ~all) != 0)
+        return -EINVAL;
+    if (instance.kernel != 0) {
+        for (kernel_set rest = set; rest != 0 && error >= 0; rest &= rest - 1) {
+            struct msg_ready message = {.kernel = (uint32_t)__builtin_ctzll(rest)};
+
+            error = msg_call(0, MSG_START_KERNEL, &message, sizeof(message), NULL, 0, "start of a kernel",
+                             message.kernel);
+        }
+        return error < 0 ? error : 0;
+    }
+    spin_lock(&lock);
+    while (starting && !stopping)
+        waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+    if (stopping) {
+        spin_unlock(&lock);
+        return -EAGAIN;
+    }
+    starting = true;
+    spin_unlock(&lock);
+    error = start_here(set);
+    start_release();
+    return error;
+}
+
+void start_exclude(void)
+{
+    static const struct wait_reason reason = {.what = "a start of kernels", .kernel = -1};
+
+    spin_lock(&lock);
+    while (starting)
+        waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+    starting = stopping = true;
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+}
+
+void start_release(void)
+{
+    spin_lock(&lock);
+    starting = stopping = false;
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+}
+
+kernel_set start_running(void)
+{
+    return told;
+}
+
+void start_forget(uint32_t kernel)
+{
+    kernel_set bit = 1ull << kernel;
+
+    spin_lock(&lock);
+    ready &= ~bit;
+    spin_unlock(&lock);
+    built &= ~bit;
+    told &= ~bit;
+}

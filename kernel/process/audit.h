@@ -1,0 +1,19 @@
+/* Audits that a program asks for: of its own memory, of a process anywhere, of the machine. mm/audit/audit.h does them;
+ * here is who is asked, and how the machine comes to rest for it. mm/audit/audit.md has the protocol. */
+#ifndef KERNEL_PROCESS_AUDIT_H
+#define KERNEL_PROCESS_AUDIT_H
+
+#include <stdint.h>
+
+#include "mm/audit/report.h"
+
+#define AUDIT_MACHINE (-1)
+
+void audit_calls_init(void);
+
+/* Audits PROCESS, 0 for that of the current thread, or AUDIT_MACHINE, and adds to REPORT. 0, whatever was found;
+ * -ESRCH: no such process, or it is ending or beginning a program; -EBUSY: programs do not stand still within ten
+ * seconds; -ENOMEM; -ERESTARTSYS; -EINTR: the caller is to die. Waits for other kernels. */
+int audit_process(int64_t process, struct audit_report *report);
+
+#endif

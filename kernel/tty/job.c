@@ -1,0 +1,134 @@
+/* Job control at the caller. See the header. */
+#include "kernel/tty/job.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/abi/signal.h"
+#include "kernel/file/remote.h"
+#include "kernel/file/serve/anonymous.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "kernel/tty/tty.h"
+#include "msg/call.h"
+#include "tasks/process/process.h"
+#include "tasks/process/session.h"
+#include "tasks/process/wire.h"
+#include "tasks/signal/signal.h"
+#include "tasks/thread/thread.h"
+
+uint32_t job_group(void)
+{
+    const struct process *process = thread_current()->group->process; /* NULL but at home */
+
+    return process != NULL ? __atomic_load_n(&process->process_group, __ATOMIC_RELAXED) : TTY_ASK;
+}
+
+static uint32_t ask_home(uint32_t operation)
+{
+    struct msg_process_call call = {.id = thread_current()->group->id, .operation = operation};
+    struct msg_process_result result;
+    int64_t value = process_call_surely(&call, &result);
+
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+/* The current thread does not take SIGNAL, or its process ignores it. */
+static bool refuses(uint32_t signal)
+{
+    struct thread *thread = thread_current();
+    struct signal_action action;
+
+    return (thread->context.signal_mask & SIGNAL_BIT(signal)) != 0 ||
+           (process_action(thread->group, signal, NULL, &action) == 0 && action.handler == SIG_IGN);
+}
+
+int64_t job_check(struct file_request *request, const struct file_answer *answer, uint32_t signal)
+{
+    uint32_t group = ask_home(PROCESS_GET_GROUP), session = ask_home(PROCESS_GET_SESSION);
+    struct signal_info info = {.signal = signal, .code = SI_KERNEL};
+    struct msg_process_group_found found;
+
+    if (session != (uint32_t)answer->seen) {
+        request->group = TTY_ANYBODY;
+        return 0;
+    }
+    if (request->group != group) {
+        request->group = group;
+        return 0;
+    }
+    if (refuses(signal)) {
+        request->group = TTY_ANYBODY;
+        return signal == SIGTTIN ? -EIO : 0;
+    }
+    if (session_is_orphaned(group, session))
+        return -EIO;
+    process_group_call(PROCESS_GROUP_SIGNAL, group, 0, &info, &found);
+    return -ERESTARTSYS;
+}
+
+void job_identity(struct tty_identity *who, uint32_t foreground)
+{
+    struct msg_process_group_found found = {.count = 0};
+
+    if ((int32_t)foreground > 0)
+        process_group_call(PROCESS_GROUP_FIND, foreground, 0, NULL, &found);
+    who->group = ask_home(PROCESS_GET_GROUP);
+    who->session = ask_home(PROCESS_GET_SESSION);
+    who->process = thread_current()->group->id;
+    who->root = credentials_root(&thread_current()->context.credentials) ? 1 : 0;
+    who->found = found.count;
+    who->found_session = found.session;
+}
+
+bool job_opens(uint64_t number)
+{
+    return number == TTY_OWN || number == TTY_MULTIPLEX;
+}
+
+int64_t job_open(uint64_t number, uint32_t flags, struct file_place *place)
+{
+    uint32_t words[2] = {flags & (OPEN_ACCESS | OPEN_NONBLOCK), 0};
+
+    if (credentials_root(&thread_current()->context.credentials))
+        words[0] |= number == TTY_OWN ? OPEN_ANYWAY : 0;
+    words[1] = number == TTY_OWN ? ask_home(PROCESS_GET_SESSION) : thread_current()->context.credentials.fsuid;
+    return anonymous_make_at(0, number == TTY_OWN ? ANONYMOUS_TERMINAL : ANONYMOUS_PTY, 0, words, sizeof(words), place);
+}
+
+void job_opened(const struct file_place *place, uint32_t session, uint32_t flags)
+{
+    struct file_request request = {.operation = FILE_CONTROL, .fd = -1, .extra = TIOC_ADOPT};
+    uint64_t data[FILE_CONTROL_MAX / 8] = {0}, result[FILE_CONTROL_MAX / 8];
+    struct tty_identity who = {.argument = 0};
+    struct file_answer answer;
+
+    if (session != 0 || (flags & OPEN_NO_TERMINAL) != 0 || thread_current()->group == NULL)
+        return;
+    job_identity(&who, 0);
+    if (who.session != who.process)
+        return;
+    memcpy(data, &who, sizeof(who));
+    file_call_at(place, &request, data, sizeof(data), result, sizeof(result), &answer); /* refused: it stays as it is */
+}
+
+/* OPERATION about SESSION, on kernel 0. */
+static int64_t ask_terminals(uint32_t operation, uint32_t session)
+{
+    struct file_request request = {.operation = operation, .fd = -1, .argument = session};
+    struct file_place place = {.kernel = 0};
+    struct file_answer answer;
+
+    return file_call_at(&place, &request, NULL, 0, NULL, 0, &answer);
+}
+
+void job_session_ended(uint32_t session)
+{
+    if (instance.kernel == 0)
+        tty_session_ended(session);
+    else
+        ask_terminals(FILE_SESSION_ENDED, session);
+}
+
+int64_t job_terminal(uint32_t session)
+{
+    return instance.kernel == 0 ? tty_of_session(session) : ask_terminals(FILE_SESSION_TERMINAL, session);
+}

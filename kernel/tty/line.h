@@ -1,0 +1,125 @@
+/* A terminal's line discipline: what is typed becomes what is read, with editing, echo and signals, and what is written
+ * becomes what is sent, as termios(3) describes it and Linux's n_tty does it, but for delays of output, parity marks
+ * and EXTPROC. Under the terminal's lock; nothing waits. The states are in kernel/tty/terminal.md. */
+#ifndef KERNEL_TTY_LINE_H
+#define KERNEL_TTY_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LINE_SIZE 4096u
+
+/* Input, output and local flags that mean something here, and the control characters, as Linux numbers them. */
+#define LINE_ISTRIP 0000040u
+#define LINE_INLCR 0000100u
+#define LINE_IGNCR 0000200u
+#define LINE_ICRNL 0000400u
+#define LINE_IUCLC 0001000u
+#define LINE_IXON 0002000u
+#define LINE_IXANY 0004000u
+#define LINE_IUTF8 0040000u
+#define LINE_OPOST 0000001u
+#define LINE_OLCUC 0000002u
+#define LINE_ONLCR 0000004u
+#define LINE_OCRNL 0000010u
+#define LINE_ONOCR 0000020u
+#define LINE_ONLRET 0000040u
+#define LINE_TABS 0014000u /* both bits: tabs become blanks */
+#define LINE_ISIG 0000001u
+#define LINE_ICANON 0000002u
+#define LINE_ECHO 0000010u
+#define LINE_ECHOE 0000020u
+#define LINE_ECHOK 0000040u
+#define LINE_ECHONL 0000100u
+#define LINE_NOFLSH 0000200u
+#define LINE_TOSTOP 0000400u
+#define LINE_ECHOCTL 0001000u
+#define LINE_ECHOPRT 0002000u
+#define LINE_ECHOKE 0004000u
+#define LINE_IEXTEN 0100000u
+
+enum {
+    LINE_VINTR,
+    LINE_VQUIT,
+    LINE_VERASE,
+    LINE_VKILL,
+    LINE_VEOF,
+    LINE_VTIME,
+    LINE_VMIN,
+    LINE_VSWTC,
+    LINE_VSTART,
+    LINE_VSTOP,
+    LINE_VSUSP,
+    LINE_VEOL,
+    LINE_VREPRINT,
+    LINE_VDISCARD,
+    LINE_VWERASE,
+    LINE_VLNEXT,
+    LINE_VEOL2,
+    LINE_CHARACTERS = 19
+};
+
+struct line_modes { /* struct termios of the system call, as asm/termbits.h */
+    uint32_t input, output, control, local;
+    uint8_t discipline;
+    uint8_t characters[LINE_CHARACTERS];
+};
+
+_Static_assert(sizeof(struct line_modes) == 36, "Linux ABI");
+
+struct line {
+    struct line_modes modes;
+    uint16_t bytes[LINE_SIZE]; /* a ring: a byte, and LINE_END_* in the upper half */
+    uint32_t head;             /* ever put in, with the line being typed */
+    uint32_t ready;            /* ever put in, up to where reads go */
+    uint32_t tail;             /* ever taken out */
+    uint32_t ends;             /* between tail and ready: entries that end a line */
+    uint32_t column;           /* of the cursor */
+    uint32_t start;            /* the cursor's column where the line being typed began */
+    bool literal;              /* the next byte is taken as it is */
+    bool erasing;              /* what is erased is being shown between \ and / (ECHOPRT) */
+    bool stopped;              /* output stands still: ^S, or a program has asked for it */
+    bool held;                 /* a program has: keys do not let it go on */
+    bool finished;             /* nothing more comes: reads find the end */
+    const struct line_output_side *side;
+    void *context;
+};
+
+#define LINE_SENT_MAX 8u /* bytes that one byte of a program may become */
+
+struct line_output_side {
+    void (*send)(void *context, uint8_t byte); /* takes what goes out */
+    void (*discard)(void *context);            /* what has gone out and is not yet sent is thrown away */
+};
+
+/* Raw: every byte at once, no echo, no signals. SIDE stays the caller's. */
+void line_init(struct line *line, const struct line_output_side *side, void *context);
+/* As Linux's terminals begin: lines, echo, signals, ^S and ^Q. */
+void line_set_cooked(struct line *line);
+/* There is room for another byte, or a line so long that it never gets any: then what is typed is dropped with a bell.
+ */
+bool line_room(const struct line *line);
+/* BYTE was typed. Returns 0 or the signal it stands for. */
+uint32_t line_input(struct line *line, uint8_t byte);
+/* The program writes BYTE. At most LINE_SENT_MAX bytes are sent. */
+void line_output(struct line *line, uint8_t byte);
+/* A read of SIZE > 0 bytes gives something now (which may be the end). LATE: its time (line_timeout) is over. */
+bool line_readable(const struct line *line, size_t size, bool late);
+/* How long a read that found it not readable waits at most, in tenths of a second; 0: as long as it takes. */
+uint32_t line_timeout(const struct line *line);
+/* A poll finds input. */
+bool line_polls(const struct line *line);
+/* Takes up to SIZE bytes, in canonical mode of one line. Returns 0 at the end. Only when readable. */
+size_t line_read(struct line *line, uint8_t *to, size_t size);
+/* What reads could take: bytes, and ends of lines without one. */
+uint32_t line_available(const struct line *line);
+/* The bytes among them. */
+uint32_t line_bytes(const struct line *line);
+/* Other modes; FLUSH: what was typed is thrown away. */
+void line_set_modes(struct line *line, const struct line_modes *modes, bool flush);
+void line_flush(struct line *line);
+/* TCOOFF and TCOON: a program stops output, and lets go on what one has stopped. */
+void line_hold(struct line *line, bool hold);
+
+#endif

@@ -1,0 +1,121 @@
+/* The serial line as a terminal. See the header. Output goes through a ring that the UART's interrupt empties, so that
+ * writing never waits for the line. */
+#include "kernel/tty/terminal.h"
+
+#include "kernel/dev/serial.h"
+#include "kernel/fs/tree/tree.h"
+#include "kernel/tty/tty.h"
+
+#define OUTPUT_SIZE 8192u
+#define TERMINAL_NAME "/dev/ttyS0"
+
+static uint8_t output[OUTPUT_SIZE];
+static bool stalled; /* [k] of the terminal: no room, the UART keeps what it has until somebody reads */
+
+static void push(struct tty *tty, struct tty_after *after)
+{
+    struct tty_ring *ring = &tty->output;
+
+    while (!tty->line.stopped && tty_ring_used(ring) > 0 && serial_put(ring->bytes[ring->tail % ring->size]))
+        ring->tail++;
+    serial_want_output(!tty->line.stopped && tty_ring_used(ring) > 0);
+    if (tty->write_wanted && tty_room_locked(tty) >= ring->size / 2) {
+        tty->write_wanted = false;
+        after->event = true;
+    }
+}
+
+static void pull(struct tty *tty, struct tty_after *after)
+{
+    bool taken = false;
+
+    if (stalled && line_room(&tty->line)) {
+        stalled = false;
+        serial_want_input(true);
+    }
+    while (!tty->line.finished && !stalled) {
+        int byte;
+
+        if (!line_room(&tty->line)) {
+            stalled = true;
+            serial_want_input(false);
+            break;
+        }
+        byte = serial_get();
+        if (byte == SERIAL_NONE)
+            break;
+        if (byte == SERIAL_BREAK) {
+            tty->line.finished = true;
+            serial_want_input(false);
+        } else {
+            tty_input_locked(tty, (uint8_t)byte, after);
+        }
+        taken = true;
+    }
+    if (taken)
+        tty_readable_locked(tty, after);
+}
+
+static const struct tty_driver driver = {.pull = pull, .push = push};
+static struct tty terminal = {.number = TERMINAL_DEVICE,
+                              .driver = &driver,
+                              .output = {.bytes = output, .size = OUTPUT_SIZE},
+                              .window = {24, 80, 0, 0}};
+
+const struct file_kind file_terminal_kind = {
+    .read = tty_read, .write = tty_write, .poll = tty_poll, .control = tty_control, .act = tty_act, .one_read = true};
+
+static void interrupt(void)
+{
+    struct tty_after after = {.event = false};
+
+    spin_lock(&terminal.lock);
+    tty_move_locked(&terminal, &after);
+    spin_unlock(&terminal.lock);
+    tty_finish(&terminal, &after);
+}
+
+struct file *terminal_open(uint32_t flags)
+{
+    const struct msg_file_name asked = {.operation = NAME_OPEN, .flags = flags};
+    struct tree_result result;
+    struct file *file;
+
+    if (tree_do(&asked, NULL, TERMINAL_NAME, "", &result) != 0)
+        return NULL;
+    file = file_find(result.answer.id);
+    file_unpin(file); /* the open that came along keeps it */
+    return file;
+}
+
+bool terminal_is(uint64_t number)
+{
+    return number == TERMINAL_DEVICE || number == TERMINAL_CONSOLE;
+}
+
+void terminal_begin_session(uint32_t session)
+{
+    spin_lock(&terminal.lock);
+    terminal.session = session;
+    terminal.foreground = session;
+    spin_unlock(&terminal.lock);
+}
+
+void terminal_drain(void)
+{
+    struct tty_after after = {.event = false};
+
+    spin_lock(&terminal.lock);
+    terminal.line.stopped = false;
+    while (tty_ring_used(&terminal.output) > 0)
+        push(&terminal, &after);
+    spin_unlock(&terminal.lock);
+    serial_finish();
+}
+
+void terminal_init(void)
+{
+    tty_init(&terminal);
+    tty_add(&terminal);
+    serial_on_interrupt = interrupt;
+}

@@ -1,0 +1,22 @@
+/* The serial line of kernel 0 as a terminal (kernel/tty/tty.h). Every opening is a file of its own; they share input,
+ * modes, size, session and foreground process group. Kernel 0 only. */
+#ifndef KERNEL_TTY_TERMINAL_H
+#define KERNEL_TTY_TERMINAL_H
+
+#include "kernel/file/file.h"
+
+#define TERMINAL_DEVICE 0x440u /* major 4, minor 64: the first serial line */
+#define TERMINAL_CONSOLE 0x501u
+
+void terminal_init(void);
+/* As the first process has it; NULL without memory. */
+struct file *terminal_open(uint32_t flags);
+/* The device NUMBER is the serial line. */
+bool terminal_is(uint64_t number);
+/* Of SESSION, which begins, and whose leader alone is in the foreground. */
+void terminal_begin_session(uint32_t session);
+extern const struct file_kind file_terminal_kind;
+/* Sends all that was written; for the end of the machine. Spins. */
+void terminal_drain(void);
+
+#endif

@@ -1,0 +1,164 @@
+/* Terminals: what the serial line (terminal.h) and pseudo-terminals (pty.h) share. A line discipline with what goes in
+ * and out, the session and the process group in its foreground. All are on kernel 0. kernel/tty/terminal.md has the
+ * states.
+ *
+ * Marks: [i] set once, [k] under lock, [t] under the lock of all terminals, which comes before it. */
+#ifndef KERNEL_TTY_TTY_H
+#define KERNEL_TTY_TTY_H
+
+#include "kernel/file/file.h"
+#include "kernel/file/wire.h"
+#include "kernel/tty/line.h"
+
+/* ioctls, as Linux numbers them. */
+#define TCGETS 0x5401u
+#define TCSETS 0x5402u
+#define TCSETSW 0x5403u
+#define TCSETSF 0x5404u
+#define TCSBRK 0x5409u
+#define TCXONC 0x540au
+#define TCFLSH 0x540bu
+#define TIOCEXCL 0x540cu
+#define TIOCNXCL 0x540du
+#define TIOCSCTTY 0x540eu
+#define TIOCGPGRP 0x540fu
+#define TIOCSPGRP 0x5410u
+#define TIOCOUTQ 0x5411u
+#define TIOCGWINSZ 0x5413u
+#define TIOCSWINSZ 0x5414u
+#define TIOCINQ 0x541bu
+#define TIOCPKT 0x5420u
+#define TIOCNOTTY 0x5422u
+#define TCSBRKP 0x5425u
+#define TIOCGSID 0x5429u
+#define TIOCGPTPEER 0x5441u
+#define TIOCGPTN 0x80045430u
+#define TIOCSPTLCK 0x40045431u
+#define TIOCSIG 0x40045436u
+#define TIOCGPKT 0x80045438u
+#define TIOCGPTLCK 0x80045439u
+#define TIOCGEXCL 0x80045440u
+#define TIOC_ADOPT 0xb001u /* ours: as TIOCSCTTY, unless the terminal has a session */
+
+enum { FLUSH_INPUT, FLUSH_OUTPUT, FLUSH_BOTH }; /* what TCFLSH throws away */
+
+#define TTY_ECHO_ROOM 256u  /* of the ring of output, for echo: writes leave it free */
+#define TTY_OWN 0x500u      /* /dev/tty: the caller's terminal */
+#define TTY_MULTIPLEX 0x502 /* /dev/ptmx */
+#define OPEN_NO_TERMINAL 0400u
+
+struct tty_ring {
+    uint8_t *bytes; /* [i] */
+    uint32_t size;  /* [i] a power of two */
+    uint32_t head;  /* ever put in */
+    uint32_t tail;  /* ever taken out */
+};
+
+static inline uint32_t tty_ring_used(const struct tty_ring *ring)
+{
+    return ring->head - ring->tail;
+}
+
+/* What is to be done once the lock is free. */
+struct tty_after {
+    bool event;        /* for who reads and writes */
+    bool master_event; /* for who has the master */
+    uint32_t signals;  /* mask, bit s is signal s, for GROUP */
+    uint32_t group;
+};
+
+struct tty;
+
+struct tty_driver { /* under the terminal's lock */
+    /* Takes input as long as the line has room. */
+    void (*pull)(struct tty *tty, struct tty_after *after);
+    /* Output was put in, or may go on. */
+    void (*push)(struct tty *tty, struct tty_after *after);
+    /* Without the lock, for master_event. */
+    void (*tell)(struct tty *tty);
+};
+
+struct tty {
+    struct list node;                /* [t] */
+    uint64_t number;                 /* [i] device: major << 8 | minor, as Linux */
+    const struct tty_driver *driver; /* [i] */
+    struct spinlock lock;
+    struct line line;       /* [k] */
+    struct tty_ring output; /* [k] not yet sent */
+    bool read_wanted;       /* [k] somebody found nothing to read */
+    bool write_wanted;      /* [k] somebody found no room */
+    bool hung;              /* [k] the other side has gone */
+    bool holds_writers;     /* [i] while output is stopped nothing is written */
+    bool exclusive;         /* [k] TIOCEXCL: only root opens it */
+    uint32_t foreground;    /* [k] process group, 0: none */
+    uint32_t session;       /* [k] 0: nobody's controlling terminal */
+    uint16_t window[4];     /* [k] rows, columns, and in dots */
+    uint32_t flushed;       /* [k] TTY_FLUSHED_*: since a master has asked */
+    struct file_events events;
+};
+
+#define TTY_FLUSHED_INPUT 1u /* as packet mode tells it */
+#define TTY_FLUSHED_OUTPUT 2u
+
+/* Of a request: who the caller is (struct file_request, `group`). */
+#define TTY_ANYBODY 0u       /* job control is not for it */
+#define TTY_ASK UINT32_MAX   /* the process group is not known where the caller is */
+#define TTY_WHO 600          /* as an error: the caller is in the background, or not known; `seen` is the session */
+#define TTY_LATE 0x80000000u /* in `extra` of a FILE_READ: its time is over */
+
+/* The argument of commands that are about sessions. */
+struct tty_identity {
+    uint32_t argument;
+    uint32_t group, session; /* the caller's */
+    uint32_t process;
+    uint32_t root;          /* 1: it may take a terminal away from another session */
+    uint32_t found;         /* processes of the group that is to be in the foreground */
+    uint32_t found_session; /* and their session */
+};
+
+/* TTY, zeroed but for NUMBER, DRIVER and what RING has, becomes one in raw mode. */
+void tty_init(struct tty *tty);
+/* What the driver has: not yet in the table. */
+void tty_add(struct tty *tty);
+
+/* Operations of open files whose state is a struct tty. */
+int64_t tty_act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                size_t room, struct file_answer *answer);
+int64_t tty_read(struct file *file, void *data, size_t size);
+int64_t tty_write(struct file *file, const void *data, size_t size, uint32_t flags);
+uint32_t tty_poll(struct file *file);
+int64_t tty_control(struct file *file, uint32_t command, void *data);
+/* An ioctl; MASTER: of a pseudo-terminal's master. Under the lock. */
+int64_t tty_control_locked(struct tty *tty, bool master, uint32_t command, void *data, struct tty_after *after);
+/* The caller, of whom REQUEST has the process group, is in the background, and must not. Under the lock. */
+bool tty_background_locked(const struct tty *tty, const struct file_request *request);
+
+/* Moves what can be moved, both ways. Under the lock. */
+void tty_move_locked(struct tty *tty, struct tty_after *after);
+/* What AFTER asks for. Without the lock. */
+void tty_finish(struct tty *tty, const struct tty_after *after);
+/* Room for writes. Under the lock. */
+uint32_t tty_room_locked(const struct tty *tty);
+/* Puts one byte of input into the line. Under the lock. */
+void tty_input_locked(struct tty *tty, uint8_t byte, struct tty_after *after);
+/* Who reads is to look. Under the lock. */
+void tty_readable_locked(struct tty *tty, struct tty_after *after);
+
+/* The other side has gone: reads find the end, the session's leader gets SIGHUP and SIGCONT, and nobody finds it in the
+ * table any more. Without locks. */
+void tty_hang_up(struct tty *tty);
+/* The leader of SESSION has ended: its foreground group gets SIGHUP, the terminal is nobody's. Kernel 0, any context.
+ */
+void tty_session_ended(uint32_t session);
+
+/* Opens the terminal NUMBER for a name whose node has FACTS; FLAGS: with OPEN_ANYWAY for root. -ENXIO: there is none;
+ * -EIO: it is locked or hung up; -EBUSY: it is exclusive; -ENOMEM. *SESSION: whose it is. */
+int64_t tty_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out, uint32_t *session);
+/* The terminal of SESSION, likewise. */
+int64_t tty_open_own(uint32_t session, uint32_t flags, struct file **out);
+/* The terminal of SESSION: device << 32 | process group in the foreground. 0: it has none. */
+int64_t tty_of_session(uint32_t session);
+
+bool tty_is_slave(uint64_t number);
+
+#endif

@@ -1,0 +1,415 @@
+/* Areas of an address space. See the header. */
+#include "mm/area/area.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "mm/area/tree.h"
+#include "mm/frame/heap.h"
+
+void (*area_refers)(struct area_list *list, uint64_t backing, enum area_event event);
+
+/* LIST has one area more, or less, with BACKING behind it. */
+static inline void refer(struct area_list *list, uint64_t backing, enum area_event event)
+{
+    if (backing != BACKING_NONE && list->refers && area_refers != NULL)
+        area_refers(list, backing, event);
+}
+
+static struct area *area_at(struct list *node)
+{
+    return container_of(node, struct area, node);
+}
+
+void area_list_init(struct area_list *list)
+{
+    list_init(&list->head);
+    list->root = NULL;
+    list->last = NULL;
+    list->count = 0;
+    list->refers = false;
+    list->granted = false;
+}
+
+void area_list_clear(struct area_list *list)
+{
+    bool refers = list->refers;
+
+    list_for_each_safe(node, &list->head) {
+        refer(list, area_at(node)->backing, AREA_GOES);
+        heap_free(area_at(node), sizeof(struct area));
+    }
+    area_list_init(list);
+    list->refers = refers;
+}
+
+void area_list_move(struct area_list *to, struct area_list *from)
+{
+    bool refers = to->refers;
+
+    area_list_clear(to);
+    if (list_empty(&from->head))
+        return;
+    *to = *from;
+    to->head.next->previous = &to->head;
+    to->head.previous->next = &to->head;
+    to->refers = refers;
+    area_list_init(from);
+    list_for_each(node, &to->head)
+        refer(to, area_at(node)->backing, AREA_MOVED);
+}
+
+/* --- questions --- */
+
+static inline bool has(const struct area *area, uint64_t address)
+{
+    return address - area->start < area->end - area->start;
+}
+
+/* Where a question looks first the next time is no part of what a list says. */
+static inline void remember(const struct area_list *list, struct area *area)
+{
+    ((struct area_list *)(uintptr_t)list)->last = area;
+}
+
+struct area *area_find(const struct area_list *list, uint64_t address)
+{
+    struct area *area = list->last;
+
+    if (area != NULL && has(area, address))
+        return area;
+    area = list->root;
+    while (area != NULL) {
+        if (address < area->start) {
+            area = area->child[AREA_LOWER];
+        } else if (address >= area->end) {
+            area = area->child[AREA_HIGHER];
+        } else {
+            remember(list, area);
+            break;
+        }
+    }
+    return area;
+}
+
+struct area *area_next(const struct area_list *list, uint64_t address)
+{
+    struct area *next = NULL;
+
+    for (struct area *area = list->root; area != NULL;) {
+        if (address >= area->end) {
+            area = area->child[AREA_HIGHER];
+            continue;
+        }
+        next = area;
+        if (address >= area->start)
+            break;
+        area = area->child[AREA_LOWER];
+    }
+    return next;
+}
+
+bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end)
+{
+    const struct area *area = area_next(list, start);
+
+    return area != NULL && area->start < end;
+}
+
+/* AREA is area_next's answer for START. */
+static inline bool covers(const struct area_list *list, const struct area *area, uint64_t start, uint64_t end)
+{
+    while (start < end && area != NULL && area->start <= start) {
+        start = area->end;
+        area = area_after(list, area);
+    }
+    return start >= end;
+}
+
+bool area_covers(const struct area_list *list, uint64_t start, uint64_t end)
+{
+    return covers(list, area_next(list, start), start, end);
+}
+
+uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high)
+{
+    const struct area *area = area_tree_last_below(list, high);
+    uint64_t floor = area != NULL && area->end > low ? area->end : low;
+
+    if (high > floor && high - floor >= length)
+        return high - length;
+    area = area_tree_gap_until(area, length);
+    if (area == NULL || area->start <= low)
+        return 0;
+    /* when LOW cuts this gap short, all others are below LOW */
+    floor = area->start - area->gap > low ? area->start - area->gap : low;
+    return area->start - floor >= length ? area->start - length : 0;
+}
+
+/* --- what an area has besides its place --- */
+
+static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
+{
+    struct area *area = heap_alloc(sizeof(*area));
+
+    if (area != NULL) {
+        area->start = start;
+        area->end = end;
+        area->prot = prot;
+        area->backing = backing;
+    }
+    return area;
+}
+
+/* Neighbours that touch may be one. */
+static bool alike(const struct area *low, const struct area *high)
+{
+    return low->prot == high->prot && high->backing == area_backing_at(low, high->start) &&
+           !backing_attached(low->backing);
+}
+
+/* Makes AREA, which holds AT, what of it lies at AT and behind. */
+static void cut_front(struct area *area, uint64_t at)
+{
+    area->backing = area_backing_at(area, at);
+    area->start = at;
+}
+
+/* --- changes --- */
+
+static void area_drop(struct area_list *list, struct area *area)
+{
+    if (list->last == area)
+        list->last = NULL;
+    area_tree_remove(list, area);
+    refer(list, area->backing, AREA_GOES);
+    heap_free(area, sizeof(*area));
+}
+
+/* Memory for a split at AT, or NULL in *SPARE when no area has AT inside. -ENOMEM. */
+static int spare_for(const struct area_list *list, uint64_t at, struct area **spare)
+{
+    const struct area *area = area_find(list, at);
+
+    *spare = NULL;
+    if (area == NULL || area->start == at)
+        return 0;
+    *spare = heap_alloc_unset(sizeof(**spare));
+    return *spare != NULL ? 0 : -ENOMEM;
+}
+
+/* Cuts AREA in two at AT, which is inside. SPARE becomes the second. */
+static void split(struct area_list *list, struct area *area, uint64_t at, struct area *spare)
+{
+    *spare = *area; /* the insertion sets its links */
+    cut_front(spare, at);
+    area->end = at;
+    area_tree_insert(list, spare, area_after(list, area));
+    refer(list, spare->backing, AREA_COMES);
+}
+
+/* AREA becomes a part of BEFORE, its neighbour. */
+static __attribute__((noinline)) struct area *append(struct area_list *list, struct area *before, struct area *area)
+{
+    uint64_t end = area->end;
+
+    area_drop(list, area);
+    before->end = end;
+    area_tree_moved(list, before);
+    return before;
+}
+
+/* Joins AREA with the neighbour before it when they touch and are alike. Returns the one that AREA is, or is in. */
+static inline struct area *join(struct area_list *list, struct area *area)
+{
+    struct area *before = area_before(list, area);
+
+    return before != NULL && before->end == area->start && alike(before, area) ? append(list, before, area) : area;
+}
+
+/* Memory for carve's split, or NULL in *SPARE when no area reaches out of [START, END) at both ends. -ENOMEM. */
+static int spare_for_carve(const struct area_list *list, uint64_t start, uint64_t end, struct area **spare)
+{
+    const struct area *area = area_find(list, start);
+
+    *spare = NULL;
+    return area != NULL && area->end > end ? spare_for(list, start, spare) : 0;
+}
+
+/* Takes [START, END) out. Returns the first area behind, or NULL. */
+static struct area *carve(struct area_list *list, uint64_t start, uint64_t end, struct area *spare)
+{
+    struct area *area = area_next(list, start);
+
+    if (spare != NULL)
+        split(list, area, end, spare);
+    if (area != NULL && area->start < start) {
+        area->end = start;
+        area_tree_moved(list, area);
+        area = area_after(list, area);
+    }
+    while (area != NULL && area->end <= end) {
+        struct area *next = area_after(list, area);
+
+        area_drop(list, area);
+        area = next;
+    }
+    if (area != NULL && area->start < end) {
+        cut_front(area, end);
+        area_tree_moved(list, area);
+    }
+    return area;
+}
+
+int area_remove(struct area_list *list, uint64_t start, uint64_t end)
+{
+    struct area *spare;
+
+    if (start >= end)
+        return 0;
+    if (spare_for_carve(list, start, end, &spare) != 0)
+        return -ENOMEM;
+    carve(list, start, end, spare);
+    return 0;
+}
+
+int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
+{
+    struct area *area, *behind, *spare;
+
+    if (start >= end)
+        return 0;
+    area = area_make(start, end, prot, backing);
+    if (area == NULL || spare_for_carve(list, start, end, &spare) != 0) {
+        heap_free(area, sizeof(*area));
+        return -ENOMEM;
+    }
+    refer(list, backing, AREA_COMES);
+    behind = carve(list, start, end, spare);
+    area_tree_insert(list, area, behind);
+    if (behind != NULL)
+        join(list, behind);
+    join(list, area);
+    return 0;
+}
+
+struct area *area_reserve(void)
+{
+    return heap_alloc_unset(sizeof(struct area));
+}
+
+void area_unreserve(struct area *area)
+{
+    heap_free(area, sizeof(*area));
+}
+
+bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,
+                       uint32_t prot, uint64_t backing)
+{
+    struct area *behind = area_next(list, address);
+    const struct area *before;
+
+    if (behind != NULL && behind->start <= address)
+        return false;
+    before = behind != NULL ? area_before(list, behind) : area_last(list);
+    if (before != NULL && before->end > start)
+        start = before->end;
+    if (behind != NULL && behind->start < end)
+        end = behind->start;
+    *area = (struct area){.start = start, .end = end, .prot = prot, .backing = backing};
+    refer(list, backing, AREA_COMES);
+    area_tree_insert(list, area, behind);
+    if (behind != NULL)
+        join(list, behind);
+    join(list, area);
+    return true;
+}
+
+bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct area *area = area_next(list, start), *next;
+
+    if (area == NULL || area->start >= end)
+        return false;
+    while ((next = area_after(list, area)) != NULL && next->start < end)
+        append(list, area, next);
+    area->start = area->start < start ? area->start : start;
+    area->end = area->end > end ? area->end : end;
+    area->prot = prot;
+    area_tree_moved(list, area);
+    next = area_after(list, area);
+    if (next != NULL)
+        join(list, next);
+    join(list, area);
+    return true;
+}
+
+int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
+{
+    struct area *area;
+
+    if (start >= end || area_next(list, start) != NULL)
+        return -EINVAL;
+    area = area_make(start, end, prot, backing);
+    if (area == NULL)
+        return -ENOMEM;
+    refer(list, backing, AREA_COMES);
+    area_tree_insert(list, area, NULL);
+    join(list, area);
+    return 0;
+}
+
+/* The area that AREA and those behind it have at END, or NULL when END is no place to cut: none has it inside. */
+static struct area *cut_at(const struct area_list *list, struct area *area, uint64_t end)
+{
+    if (area != NULL && area->end < end)
+        area = area_find(list, end);
+    return area != NULL && area->start < end && area->end > end ? area : NULL;
+}
+
+/* In what areas have of [START, END) only the bits KEEP stay, and the bits ADD come to them. AREA is area_next's answer
+ * for START. -ENOMEM: unchanged. */
+static int change(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t keep, uint32_t add)
+{
+    struct area *last, *low = NULL, *high = NULL;
+
+    if (start >= end || area == NULL)
+        return 0;
+    last = cut_at(list, area, end);
+    if (area->start < start && (low = heap_alloc_unset(sizeof(*low))) == NULL)
+        return -ENOMEM;
+    if (last != NULL && (high = heap_alloc_unset(sizeof(*high))) == NULL) {
+        heap_free(low, sizeof(*low));
+        return -ENOMEM;
+    }
+    if (last != NULL)
+        split(list, last, end, high);
+    if (low != NULL) {
+        split(list, area, start, low);
+        area = low;
+    }
+    while (area != NULL && area->start < end) {
+        area->prot = (area->prot & keep) | add;
+        area = area_after(list, join(list, area));
+    }
+    if (area != NULL)
+        join(list, area);
+    return 0;
+}
+
+int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    return change(list, area_next(list, start), start, end, AREA_KEPT, prot & AREA_PROT);
+}
+
+int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct area *first = area_next(list, start);
+
+    return covers(list, first, start, end) ? change(list, first, start, end, AREA_KEPT, prot & AREA_PROT) : -ENOMEM;
+}
+
+int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear)
+{
+    return change(list, area_next(list, start), start, end, ~(clear & AREA_KEPT), set & AREA_KEPT);
+}

@@ -1,0 +1,68 @@
+/* What is behind the pages of an area: nothing, so they begin with zeros, or the pages of an object that one kernel has
+ * (a file). One word names the object's kernel, the object, and the page of it that is at the area's start; the pages
+ * that follow in the area follow in the object. A bit of it says that the object is never written by way of the area.
+ * It is never negative as a signed number. mm/file/file_map.md. */
+#ifndef MM_AREA_BACKING_H
+#define MM_AREA_BACKING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+
+#define BACKING_NONE 0ull
+#define BACKING_OBJECTS (1u << 17)         /* of one kernel: 1 to one less */
+#define BACKING_VDSO (BACKING_OBJECTS - 1) /* of kernel 0: the pages of kernel/vdso/pages.h */
+#define BACKING_PAGES (1ull << 38)         /* of an object */
+#define BACKING_ATTACHED (1ull << 38) /* by shmat: areas are counted one by one (mm/file/hold.h) and never joined */
+#define BACKING_READ_ONLY (1ull << 39)
+
+#define BACKING_KERNEL_SHIFT 40
+#define BACKING_OBJECT_SHIFT 46
+
+_Static_assert(KERNELS_MAX <= 1 << (BACKING_OBJECT_SHIFT - BACKING_KERNEL_SHIFT), "a kernel's number fits");
+
+static inline uint64_t backing_make(uint32_t kernel, uint32_t object, uint64_t page)
+{
+    return (uint64_t)object << BACKING_OBJECT_SHIFT | (uint64_t)kernel << BACKING_KERNEL_SHIFT | page;
+}
+
+static inline uint32_t backing_kernel(uint64_t backing)
+{
+    return (uint32_t)(backing >> BACKING_KERNEL_SHIFT) & ((1u << (BACKING_OBJECT_SHIFT - BACKING_KERNEL_SHIFT)) - 1);
+}
+
+static inline uint32_t backing_object(uint64_t backing)
+{
+    return (uint32_t)(backing >> BACKING_OBJECT_SHIFT);
+}
+
+/* The object is always there: nobody needs to hold it. */
+static inline bool backing_stays(uint64_t backing)
+{
+    return backing_object(backing) == BACKING_VDSO;
+}
+
+/* Kernel and object alone. */
+static inline uint64_t backing_whole(uint64_t backing)
+{
+    return backing & ~(BACKING_PAGES - 1) & ~(BACKING_READ_ONLY | BACKING_ATTACHED);
+}
+
+static inline bool backing_attached(uint64_t backing)
+{
+    return (backing & BACKING_ATTACHED) != 0;
+}
+
+static inline uint64_t backing_page(uint64_t backing)
+{
+    return backing & (BACKING_PAGES - 1);
+}
+
+/* What is behind the page BYTES behind the one that BACKING is of, or before it. */
+static inline uint64_t backing_at(uint64_t backing, int64_t bytes)
+{
+    return backing == BACKING_NONE ? BACKING_NONE : backing + (uint64_t)(bytes / (int64_t)PAGE_SIZE);
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* Ranges of an address space that a task can have for itself in the whole machine. */
+#ifndef MM_AREA_RANGE_H
+#define MM_AREA_RANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/layout.h"
+
+/* The pages of [start, end). Who has a range asks for no second one: a fork that waits in between would wait for the
+ * first, and hold up the second. */
+struct space_range {
+    uint64_t start, end;
+};
+/* All pages of a space. */
+#define SPACE_HEAVY ((struct space_range){0, USER_END + 1})
+
+static inline bool range_overlaps(struct space_range a, struct space_range b)
+{
+    return a.start < b.end && b.start < a.end;
+}
+
+#endif

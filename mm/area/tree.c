@@ -1,0 +1,230 @@
+/* The tree over an area list. See the header.
+ *
+ * Of two neighbours in the list one is always above the other in the tree: if the first has a higher child, the second
+ * is the lowest of that subtree, else the first is the highest of the second's lower subtree. So a change that concerns
+ * both is made good on one way up, from the deeper one to the root. */
+#include "mm/area/tree.h"
+
+static uint32_t height_of(const struct area *area)
+{
+    return area != NULL ? area->height : 0;
+}
+
+/* What AREA says of its subtree, from what its children say of theirs. */
+static inline void measure(struct area *area)
+{
+    uint64_t widest = area->gap;
+    uint32_t height = 0;
+
+    for (uint32_t side = AREA_LOWER; side <= AREA_HIGHER; side++) {
+        const struct area *child = area->child[side];
+
+        if (child == NULL)
+            continue;
+        if (child->height > height)
+            height = child->height;
+        if (child->widest > widest)
+            widest = child->widest;
+    }
+    area->height = height + 1;
+    area->widest = widest;
+}
+
+/* NEW, which may be NULL, becomes what OLD is to its parent. */
+static void replace(struct area_list *list, const struct area *old, struct area *new)
+{
+    struct area *parent = old->parent;
+
+    if (parent == NULL)
+        list->root = new;
+    else
+        parent->child[parent->child[AREA_HIGHER] == old] = new;
+    if (new != NULL)
+        new->parent = parent;
+}
+
+/* The same, and to the parent all is as it was, until NEW is settled. */
+static void take_place(struct area_list *list, const struct area *old, struct area *new)
+{
+    replace(list, old, new);
+    new->height = old->height;
+    new->widest = old->widest;
+}
+
+static void adopt(struct area *parent, uint32_t side, struct area *child)
+{
+    parent->child[side] = child;
+    if (child != NULL)
+        child->parent = parent;
+}
+
+/* TOP goes down to SIDE, and its child of the other side takes its place. Returns that one. */
+static struct area *rotate(struct area_list *list, struct area *top, uint32_t side)
+{
+    struct area *up = top->child[!side];
+
+    replace(list, top, up);
+    adopt(top, !side, up->child[side]);
+    adopt(up, side, top);
+    measure(top);
+    measure(up);
+    return up;
+}
+
+/* Makes the heights of AREA's subtrees, which differ by two at most, differ by one at most. Returns what is at its
+ * place now. */
+static struct area *balance(struct area_list *list, struct area *area)
+{
+    for (uint32_t side = AREA_LOWER; side <= AREA_HIGHER; side++) {
+        struct area *heavy = area->child[side];
+
+        if (height_of(heavy) <= height_of(area->child[!side]) + 1)
+            continue;
+        if (height_of(heavy->child[!side]) > height_of(heavy->child[side]))
+            rotate(list, heavy, side);
+        return rotate(list, area, !side);
+    }
+    return area;
+}
+
+/* Makes good what has changed at AREA: its gap, its children. What the areas say of their subtrees is what their
+ * parents know. It ends at the first subtree that is as it was: so a change costs a few steps, however many areas there
+ * are. */
+static void settle(struct area_list *list, struct area *area)
+{
+    for (; area != NULL; area = area->parent) {
+        uint32_t height = area->height;
+        uint64_t widest = area->widest;
+
+        measure(area);
+        area = balance(list, area);
+        if (area->height == height && area->widest == widest)
+            break;
+    }
+}
+
+static void set_gap(const struct area_list *list, struct area *area)
+{
+    const struct area *before = area_before(list, area);
+
+    area->gap = area->start - (before != NULL ? before->end : 0);
+}
+
+void area_tree_insert(struct area_list *list, struct area *area, struct area *next)
+{
+    struct area *before, *other = next; /* whose gap changes, too */
+
+    list_insert_before(&area->node, next != NULL ? &next->node : &list->head);
+    list->count++;
+    before = area_before(list, area);
+    area->child[AREA_LOWER] = NULL;
+    area->child[AREA_HIGHER] = NULL;
+    if (next != NULL && next->child[AREA_LOWER] == NULL) {
+        adopt(next, AREA_LOWER, area);
+        other = NULL; /* next on the way up */
+    } else if (before != NULL) {
+        adopt(before, AREA_HIGHER, area); /* the highest below NEXT, or of all: it has no such child */
+    } else {
+        area->parent = NULL;
+        list->root = area;
+    }
+    area->height = 0; /* nothing was here */
+    set_gap(list, area);
+    if (next != NULL)
+        set_gap(list, next);
+    settle(list, area);
+    settle(list, other);
+}
+
+void area_tree_remove(struct area_list *list, struct area *area)
+{
+    struct area *next = area_after(list, area);
+    struct area *lower = area->child[AREA_LOWER], *higher = area->child[AREA_HIGHER];
+    struct area *from; /* the deepest whose subtree is another now */
+
+    list_remove(&area->node);
+    list->count--;
+    if (next != NULL)
+        set_gap(list, next);
+    if (lower != NULL && higher != NULL) {
+        from = next; /* the lowest of the higher ones: it has no lower child */
+        if (next != higher) {
+            from = next->parent;
+            adopt(from, AREA_LOWER, next->child[AREA_HIGHER]);
+            adopt(next, AREA_HIGHER, higher);
+        }
+        adopt(next, AREA_LOWER, lower);
+        take_place(list, area, next);
+    } else if (lower != NULL || higher != NULL) {
+        from = lower != NULL ? lower : higher;
+        take_place(list, area, from);
+    } else {
+        from = area->parent;
+        replace(list, area, NULL);
+    }
+    settle(list, from);
+    if (next != from)
+        settle(list, next);
+}
+
+void area_tree_moved(struct area_list *list, struct area *area)
+{
+    struct area *next = area_after(list, area);
+
+    set_gap(list, area);
+    if (next != NULL)
+        set_gap(list, next);
+    if (area->child[AREA_HIGHER] != NULL) {
+        settle(list, next);
+        settle(list, area);
+    } else {
+        settle(list, area);
+        settle(list, next);
+    }
+}
+
+struct area *area_tree_last_below(const struct area_list *list, uint64_t address)
+{
+    struct area *last = NULL;
+
+    for (struct area *area = list->root; area != NULL;) {
+        if (area->start < address) {
+            last = area;
+            area = area->child[AREA_HIGHER];
+        } else {
+            area = area->child[AREA_LOWER];
+        }
+    }
+    return last;
+}
+
+/* The last area of a subtree with a gap of at least LENGTH; it has one. */
+static const struct area *last_wide(const struct area *area, uint64_t length)
+{
+    for (;;) {
+        const struct area *higher = area->child[AREA_HIGHER];
+
+        if (higher != NULL && higher->widest >= length)
+            area = higher;
+        else if (area->gap >= length)
+            return area;
+        else
+            area = area->child[AREA_LOWER];
+    }
+}
+
+const struct area *area_tree_gap_until(const struct area *area, uint64_t length)
+{
+    while (area != NULL) {
+        const struct area *lower = area->child[AREA_LOWER];
+
+        if (area->gap >= length)
+            return area;
+        if (lower != NULL && lower->widest >= length)
+            return last_wide(lower, length);
+        while (area->parent != NULL && area->parent->child[AREA_LOWER] == area)
+            area = area->parent;
+        area = area->parent; /* the first above that is before all of this subtree */
+    }
+    return NULL;
+}

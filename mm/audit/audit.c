@@ -1,0 +1,233 @@
+/* The audit of one address space: gathers what every kernel that hosts it has, areas first, then pages by windows of
+ * addresses, and gives it to the rules of mm/audit/check.c. See mm/audit/audit.h and mm/audit/audit.md. */
+#include "mm/audit/audit.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/audit/internal.h"
+#include "mm/fault/get.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
+#include "mm/space/internal.h"
+#include "msg/channel.h"
+
+#define AREAS_MAX (AUDIT_PART / sizeof(struct msg_space_area))
+
+struct gathering {
+    struct audit_check check;
+    kernel_set members;
+    struct msg_space_area home_areas[AREAS_MAX];
+    uint64_t part[AUDIT_PART / sizeof(uint64_t)]; /* an answer */
+};
+
+/* A kernel that has stopped has no memory. */
+static uint32_t owner_that_runs(uint64_t frame)
+{
+    uint32_t owner = frame_owner(frame);
+
+    return owner == instance.kernel || msg_peer_reachable(owner) ? owner : KERNELS_MAX;
+}
+
+/* How many spaces have FRAME, as its owner says; 0 when it does not know the frame or cannot be asked. */
+static uint32_t spaces_of(uint64_t frame)
+{
+    uint32_t owner = frame_owner(frame);
+    struct msg_frame ask = {frame};
+    struct msg_frame_spaces answer;
+
+    if (owner == instance.kernel)
+        return frame_spaces(frame);
+    if (owner == KERNELS_MAX || msg_call(owner, MSG_FRAME_SOLE, &ask, sizeof(ask), &answer, sizeof(answer),
+                                         "count of a frame's spaces", frame) != (int)sizeof(answer))
+        return 0;
+    return (uint32_t)answer.spaces;
+}
+
+/* One answer of KERNEL's into G->part; *COUNT: of the objects of SIZE bytes that follow its head. */
+static int view(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t end, enum audit_what what, size_t size,
+                uint32_t *count)
+{
+    struct msg_audit_view ask = {g->check.space, start, end, what};
+    const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->part;
+    int length;
+
+    if (kernel == instance.kernel)
+        length = (int)audit_view_here(&ask, (struct msg_audit_viewed *)(void *)g->part);
+    else
+        length = msg_call(kernel, MSG_AUDIT_VIEW, &ask, sizeof(ask), g->part, AUDIT_PART, "view of an audit", start);
+    if (length < 0)
+        return length;
+    *count = (uint32_t)(((size_t)length - sizeof(*head)) / size);
+    return head->next > start && head->next <= end ? 0 : -EPROTO;
+}
+
+/* The home's areas from START on into G->home_areas; *END: where they end. */
+static int home_areas(struct gathering *g, uint64_t start, uint64_t *end)
+{
+    const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->part;
+    uint32_t count;
+    int error = view(g, g->check.home, start, USER_END, AUDIT_VIEW_AREAS, sizeof(struct msg_space_area), &count);
+
+    if (error != 0)
+        return error;
+    if (head->members == 0)
+        return -ESRCH;
+    g->members = head->members | 1ull << instance.kernel;
+    *end = head->next;
+    memcpy(g->home_areas, head + 1, count * sizeof(g->home_areas[0]));
+    audit_check_home_areas(&g->check, g->home_areas, count, start, *end);
+    return 0;
+}
+
+static int member_areas(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t end)
+{
+    const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->part;
+
+    while (start < end) {
+        uint32_t count;
+        int error = view(g, kernel, start, end, AUDIT_VIEW_AREAS, sizeof(struct msg_space_area), &count);
+
+        if (error != 0)
+            return error;
+        audit_check_areas(&g->check, kernel, (const struct msg_space_area *)(const void *)(head + 1), count, start,
+                          head->next);
+        start = head->next;
+    }
+    return 0;
+}
+
+/* The home's come first: it may get areas where nobody has any, without a lock, and loses none meanwhile. */
+static int all_areas(struct gathering *g)
+{
+    uint64_t start = 0, end = 0;
+    int error = 0;
+
+    for (; start < USER_END && error == 0; start = end) {
+        error = home_areas(g, start, &end);
+        for (kernel_set rest = g->members & ~(1ull << g->check.home); rest != 0 && error == 0; rest &= rest - 1)
+            error = member_areas(g, (uint32_t)__builtin_ctzll(rest), start, end);
+        msg_poll();
+    }
+    return error;
+}
+
+/* What KERNEL has in the window from START on; *BEYOND: lowered to where it has more. */
+static int member_pages(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t end, uint64_t *beyond)
+{
+    const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->part;
+    const struct audit_run *runs = (const struct audit_run *)(const void *)(head + 1);
+
+    while (start < end) {
+        uint32_t count;
+        int error = view(g, kernel, start, end, AUDIT_VIEW_PAGES, sizeof(*runs), &count);
+
+        if (error != 0)
+            return error;
+        for (uint32_t i = 0; i < count; i++)
+            audit_check_run(&g->check, kernel, &runs[i]);
+        start = head->next;
+        if (start == end && head->beyond < *beyond)
+            *beyond = head->beyond;
+    }
+    return 0;
+}
+
+static int all_pages(struct gathering *g)
+{
+    uint64_t size = AUDIT_PAGES * PAGE_SIZE, beyond;
+    int error = 0;
+
+    for (uint64_t base = 0; base < USER_END && error == 0; base = beyond & ~(size - 1)) {
+        uint64_t end = base + size < USER_END ? base + size : USER_END;
+
+        beyond = UINT64_MAX;
+        audit_check_begin(&g->check, base);
+        for (kernel_set rest = g->members; rest != 0 && error == 0; rest &= rest - 1)
+            error = member_pages(g, (uint32_t)__builtin_ctzll(rest), base, end, &beyond);
+        if (error == 0 && beyond < end)
+            error = -EPROTO;
+        if (error == 0)
+            audit_check_end(&g->check);
+        msg_poll();
+    }
+    return error;
+}
+
+int audit_space(struct space *space, bool still, struct audit_report *report)
+{
+    struct gathering *g = heap_alloc(sizeof(*g));
+    int error = g == NULL ? -ENOMEM
+                : still   ? lease_await(space, (struct space_range){0, USER_END})
+                          : space_acquire(space, SPACE_HEAVY);
+
+    if (error > 0)
+        error = 0;
+
+    if (error == 0 && !still)
+        space_gets_await(space, SPACE_HEAVY);
+    if (error == 0) {
+        g->check.report = report;
+        g->check.space = space->id;
+        g->check.home = space->home;
+        g->check.home_knows = space->retrieval->home_knows;
+        g->check.owner = owner_that_runs;
+        g->check.spaces = spaces_of;
+        report->counts.spaces++;
+        error = all_areas(g);
+        if (error == 0)
+            error = all_pages(g);
+        if (!still)
+            space_release(space, SPACE_HEAVY);
+    }
+    heap_free(g, sizeof(*g));
+    return error;
+}
+
+/* Its home knows of every kernel that has a space. */
+static int look_for_home(const struct space *space, struct audit_report *report)
+{
+    struct msg_audit_view ask = {.space = space->id, .what = AUDIT_VIEW_AREAS};
+    struct {
+        struct msg_audit_viewed head;
+        struct msg_space_area none;
+    } answer;
+    int length = msg_call(space->home, MSG_AUDIT_VIEW, &ask, sizeof(ask), &answer, sizeof(answer), "home of a space",
+                          space->id);
+
+    if (length < 0)
+        return length;
+    if ((answer.head.members >> instance.kernel & 1) == 0)
+        audit_violation(report, AUDIT_SPACE, "space %lu is on kernel %u, and its home %u knows of kernels %lx",
+                        (unsigned long)space->id, instance.kernel, space->home, (unsigned long)answer.head.members);
+    return 0;
+}
+
+int audit_kernel(struct audit_report *report)
+{
+    struct space *space;
+    uint64_t found = 0;
+    int error = 0;
+
+    for (uint64_t id = 0; error == 0 && (space = space_next(id)) != NULL; found++) {
+        id = space->id + 1;
+        error = space->home == instance.kernel ? audit_space(space, true, report) : look_for_home(space, report);
+        space_put(space);
+    }
+    if (error == 0 && found != space_count())
+        audit_violation(report, AUDIT_SPACE, "kernel %u has %lu spaces, and messages find %lu", instance.kernel,
+                        (unsigned long)space_count(), (unsigned long)found);
+    if (error == 0) {
+        audit_tables(report);
+        error = audit_frames(report);
+    }
+    return error;
+}
+
+void audit_init(void)
+{
+    audit_view_init();
+}

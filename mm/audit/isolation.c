@@ -1,0 +1,193 @@
+/* The audit of one kernel: its page tables, and its frames as its own bookkeeping and all page tables of the machine
+ * see them. Programs stand still. See mm/audit/audit.md. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/string.h"
+#include "mm/audit/internal.h"
+#include "mm/audit/tables.h"
+#include "mm/file/object.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/frame/zero_page.h"
+#include "mm/space/internal.h"
+#include "msg/channel.h"
+
+/* --- tables --- */
+
+static uint32_t owner_of(uint64_t pa, uint64_t size)
+{
+    uint32_t owner = KERNELS_MAX;
+
+    for (uint32_t i = 0; i < instance.plan.range_count; i++) {
+        const struct plan_range *range = &instance.plan.ranges[i];
+
+        if (pa >= range->base + range->size || pa + size <= range->base)
+            continue;
+        if (pa < range->base || pa + size > range->base + range->size)
+            return AUDIT_MIXED;
+        owner = range->kernel;
+    }
+    return owner;
+}
+
+/* Tables of the start lie in the chunk's pool, which the allocator does not have, or not as single frames. */
+static bool own_use(uint64_t frame)
+{
+    uint64_t chunk = instance.plan.kernels[instance.kernel].chunk;
+
+    return (frame >= chunk + instance.layout.pool && frame < chunk + instance.layout.size) ||
+           (!frame_is_free(frame) && frame_spaces(frame) == 0);
+}
+
+static bool nobodys(uint64_t pa)
+{
+    return plan_range_of(&instance.plan, pa) == NULL;
+}
+
+/* What a kernel maps besides its own memory, at rest: see docs/design.md, Instances. */
+static bool may_map(uint64_t va, uint64_t pa, bool write)
+{
+    if (va >= DEVICE_BASE && va < RING_BASE)
+        return nobodys(pa);
+    if (va >= RING_BASE && va < STACK_BASE)
+        return msg_maps(va, pa, write);
+    if (instance.kernel == 0 && ((va >= MODULE_BASE && va < TEMPLATE_BASE) || (va >= TEMPLATE_BASE && va < COPY_BASE)))
+        return nobodys(pa) && !write;
+    return false;
+}
+
+void audit_tables(struct audit_report *report)
+{
+    uint64_t chunk = instance.plan.kernels[instance.kernel].chunk;
+    struct audit_world world = {
+        .kernel = instance.kernel,
+        .owner = owner_of,
+        .own_use = own_use,
+        .may_map = may_map,
+        .image = chunk,
+        .image_end = chunk + instance.layout.stack,
+        .image_va = (uint64_t)image_start,
+        .direct = DIRECT_BASE,
+        .direct_end = WINDOW_BASE,
+    };
+    struct space *space;
+
+    audit_kernel_tables(&world, &window_tables, report);
+    for (uint64_t id = 0; (space = space_next(id)) != NULL;) {
+        id = space->id + 1;
+        audit_space_tables(&world, &space->tables, window_tables.root, space->id, report);
+        space_put(space);
+        msg_poll();
+    }
+}
+
+/* --- frames --- */
+
+#define FRAMES_AT_ONCE 16384u
+#define SEEN_MAPPED 0x80000000u
+#define SEEN_EXCLUSIVE 0x40000000u
+#define SEEN_HELD 0x3fffffffu
+
+struct frames {
+    uint64_t start, end; /* physical */
+    uint32_t seen[FRAMES_AT_ONCE];
+    uint64_t part[AUDIT_PART / sizeof(uint64_t)];
+};
+
+static void note(struct frames *frames, const uint64_t *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t index = ((words[i] & PAGING_FRAME) - frames->start) / PAGE_SIZE;
+
+        if (index >= (frames->end - frames->start) / PAGE_SIZE)
+            continue;
+        frames->seen[index] |= SEEN_MAPPED | ((words[i] & FRAME_EXCLUSIVE) != 0 ? SEEN_EXCLUSIVE : 0);
+        frames->seen[index] += (words[i] & FRAME_HELD) != 0;
+    }
+}
+
+/* A mapped file's frame has a reference of its kernel's cache, and the page of zeros one of its kernel's. */
+static void note_cached(uint64_t frame, void *context)
+{
+    struct frames *frames = context;
+
+    if (frame >= frames->start && frame < frames->end)
+        frames->seen[(frame - frames->start) / PAGE_SIZE]++;
+}
+
+/* Which of our frames KERNEL's tables name. */
+static int ask(struct frames *frames, uint32_t kernel)
+{
+    struct msg_audit_frames message = {.start = frames->start, .end = frames->end};
+    struct msg_audit_framed *head = (struct msg_audit_framed *)(void *)frames->part;
+    int length;
+
+    do {
+        if (kernel == instance.kernel)
+            length = (int)audit_frames_here(&message, head);
+        else
+            length = msg_call(kernel, MSG_AUDIT_FRAMES, &message, sizeof(message), frames->part, AUDIT_PART,
+                              "frames for an audit", frames->start);
+        if (length < 0)
+            return length;
+        note(frames, (const uint64_t *)(head + 1), (uint32_t)(((size_t)length - sizeof(*head)) / sizeof(uint64_t)));
+        if (head->space != 0 &&
+            (head->space < message.space || (head->space == message.space && head->va <= message.va)))
+            return -EPROTO;
+        message.space = head->space;
+        message.va = head->va;
+    } while (message.space != 0);
+    return 0;
+}
+
+static int look(struct frames *frames, struct audit_report *report)
+{
+    kernel_set all = msg_peers_reachable() | 1ull << instance.kernel;
+    int error = 0;
+
+    memset(frames->seen, 0, sizeof(frames->seen));
+    for (; all != 0 && error == 0; all &= all - 1)
+        error = ask(frames, (uint32_t)__builtin_ctzll(all));
+    file_objects_each(note_cached, frames);
+    if (zero_page_frame() != 0)
+        note_cached(zero_page_frame(), frames);
+    for (uint64_t at = frames->start; at < frames->end && error == 0; at += PAGE_SIZE) {
+        uint32_t seen = frames->seen[(at - frames->start) / PAGE_SIZE];
+        struct audit_frame frame = {.frame = at,
+                                    .spaces = frame_spaces(at),
+                                    .held = seen & SEEN_HELD,
+                                    .free = seen != 0 && frame_is_free(at),
+                                    .mapped = (seen & SEEN_MAPPED) != 0,
+                                    .exclusive = (seen & SEEN_EXCLUSIVE) != 0};
+
+        audit_check_frame(report, instance.kernel, &frame);
+    }
+    return error;
+}
+
+int audit_frames(struct audit_report *report)
+{
+    struct frames *frames = heap_alloc(sizeof(*frames));
+    int error = frames == NULL ? -ENOMEM : 0;
+
+    for (uint32_t i = 0; i < instance.plan.range_count && error == 0; i++) {
+        const struct plan_range *range = &instance.plan.ranges[i];
+
+        if (range->kernel != instance.kernel)
+            continue;
+        for (uint64_t at = range->base; at < range->base + range->size && error == 0;
+             at += FRAMES_AT_ONCE * PAGE_SIZE) {
+            uint64_t left = range->base + range->size - at;
+
+            frames->start = at;
+            frames->end = at + (left < FRAMES_AT_ONCE * PAGE_SIZE ? left : FRAMES_AT_ONCE * PAGE_SIZE);
+            error = look(frames, report);
+            msg_poll();
+        }
+    }
+    heap_free(frames, sizeof(*frames));
+    return error;
+}

@@ -1,0 +1,349 @@
+/* What a kernel tells an audit: its areas and entries of a space, and which frames its page tables name. Handlers here
+ * look at some tables and answer; who asks goes on from there. See mm/audit/audit.md.
+ *
+ * The option audit= makes a kernel tell something wrong of the first page that it tells of, so that a test sees the
+ * audit find it. Nothing but what is told is wrong then. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/lib/string.h"
+#include "mm/audit/internal.h"
+#include "mm/fault/get.h"
+#include "mm/frame/heap.h"
+#include "mm/space/internal.h"
+#include "msg/channel.h"
+
+#define RUNS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct audit_run))
+#define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))
+#define WORDS_MAX ((AUDIT_PART - sizeof(struct msg_audit_framed)) / sizeof(uint64_t))
+#define TABLES_MAX 64u /* page tables that one answer looks at */
+
+_Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
+
+/* --- what is told wrong on purpose --- */
+
+enum lie {
+    LIE_NONE,
+    LIE_FRAME,
+    LIE_HELD,
+    LIE_RIGHTS,
+    LIE_BORROWED,
+    LIE_COW,
+    LIE_LIMBO,
+    LIE_OUTSIDE,
+    LIE_AREA,
+    LIE_BACKING,
+    LIE_BITS,
+    LIE_COUNT
+};
+
+static const char *const lie_names[] = {"off",   "frame",   "held", "rights",  "borrowed", "cow",
+                                        "limbo", "outside", "area", "backing", "bits",     "count"};
+static volatile enum lie lie; /* [a] */
+
+static enum lie lie_of(const char *value)
+{
+    for (uint32_t i = 0; i < sizeof(lie_names) / sizeof(lie_names[0]); i++) {
+        if (strcmp(lie_names[i], value) == 0)
+            return (enum lie)i;
+    }
+    return LIE_COUNT + 1;
+}
+
+static bool lie_check(const char *value)
+{
+    return lie_of(value) <= LIE_COUNT;
+}
+
+static void lie_set(const char *value)
+{
+    lie = lie_of(value);
+}
+
+static void lie_of_run(struct audit_run *run)
+{
+    switch (lie) {
+    case LIE_FRAME:
+        run->entry += PAGE_SIZE;
+        break;
+    case LIE_HELD:
+        run->entry ^= PAGING_SOFT_HELD;
+        break;
+    case LIE_RIGHTS:
+        run->entry ^= PAGING_WRITE;
+        break;
+    case LIE_BORROWED:
+        run->entry ^= PAGING_SOFT_BORROWED;
+        break;
+    case LIE_COW:
+        run->prot |= AREA_SHARED;
+        run->entry |= PAGING_SOFT_COW;
+        break;
+    case LIE_LIMBO:
+        run->entry |= PAGING_SOFT_LIMBO;
+        break;
+    case LIE_OUTSIDE:
+        run->prot = AUDIT_NO_AREA;
+        break;
+    default:
+        break;
+    }
+}
+
+static void lie_of_area(struct msg_space_area *area, uint64_t start)
+{
+    if (lie == LIE_AREA)
+        area->start = start;
+    else if (lie == LIE_BACKING)
+        area->prot ^= AREA_SHARED;
+    else if (lie == LIE_BITS)
+        area->prot ^= AREA_EXEC;
+}
+
+/* --- one space --- */
+
+static uint32_t list_areas_locked(const struct space *space, const struct msg_audit_view *ask,
+                                  struct msg_audit_viewed *out)
+{
+    struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
+    uint32_t count = 0;
+
+    list_for_each(node, &space->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (area->end <= ask->start)
+            continue;
+        if (area->start >= ask->end)
+            break;
+        if (count == AREAS_MAX) {
+            out->next = area->start;
+            break;
+        }
+        areas[count] = (struct msg_space_area){area->start > ask->start ? area->start : ask->start,
+                                               area->end < ask->end ? area->end : ask->end, area->prot, 0};
+        areas[count].backing = area_backing_at(area, areas[count].start);
+        count++;
+    }
+    if (count > 0 && lie != LIE_NONE)
+        lie_of_area(&areas[0], ask->start);
+    return (uint32_t)(sizeof(*out) + count * sizeof(*areas));
+}
+
+struct listing {
+    const struct space *space;
+    const struct area *area; /* the last one found */
+    struct audit_run *runs;
+    uint32_t count;
+};
+
+static uint32_t prot_of(struct listing *listing, uint64_t page)
+{
+    if (listing->area == NULL || page < listing->area->start || page >= listing->area->end)
+        listing->area = area_find(&listing->space->areas, page);
+    return listing->area != NULL ? listing->area->prot : AUDIT_NO_AREA;
+}
+
+/* False: there is no room for another run. */
+static bool add_page(struct listing *listing, uint64_t page, uint64_t entry)
+{
+    struct audit_run *last = listing->count > 0 ? &listing->runs[listing->count - 1] : NULL;
+    uint32_t prot = prot_of(listing, page);
+
+    if (last != NULL && page == last->page + last->count * PAGE_SIZE &&
+        entry == last->entry + last->count * PAGE_SIZE && prot == last->prot &&
+        (lie == LIE_NONE || listing->count > 1)) {
+        last->count++;
+        return true;
+    }
+    if (listing->count == RUNS_MAX)
+        return false;
+    listing->runs[listing->count++] = (struct audit_run){page, entry, 1, prot};
+    return true;
+}
+
+static uint32_t list_pages_locked(struct space *space, const struct msg_audit_view *ask, struct msg_audit_viewed *out)
+{
+    struct listing listing = {.space = space, .runs = (struct audit_run *)(void *)(out + 1)};
+    uint64_t beyond = ask->end;
+    const uint64_t *leaf;
+
+    for (uint64_t va = ask->start; (leaf = paging_next_leaf_look(&space->tables, &va, ask->end)) != NULL;
+         va += LEAF_SIZE) {
+        uint32_t first = va < ask->start ? paging_index(ask->start) : 0;
+        uint32_t end = ask->end - va < LEAF_SIZE ? paging_index(ask->end) : LEAF_ENTRIES;
+
+        for (uint32_t i = first; (i = paging_next_used(leaf, i, end)) < end; i++) {
+            uint64_t page = va + i * PAGE_SIZE;
+
+            if (!add_page(&listing, page, leaf[i] & ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_PREFETCHED))) {
+                out->next = page;
+                return (uint32_t)(sizeof(*out) + listing.count * sizeof(listing.runs[0]));
+            }
+        }
+    }
+    out->beyond = paging_next_leaf_look(&space->tables, &beyond, USER_END) != NULL ? beyond : UINT64_MAX;
+    if (listing.count > 0 && lie != LIE_NONE)
+        lie_of_run(&listing.runs[0]);
+    return (uint32_t)(sizeof(*out) + listing.count * sizeof(listing.runs[0]));
+}
+
+uint32_t audit_view_here(const struct msg_audit_view *ask, struct msg_audit_viewed *out)
+{
+    struct space *space = space_get(ask->space);
+    uint32_t length = sizeof(*out);
+
+    *out = (struct msg_audit_viewed){.next = ask->end, .beyond = UINT64_MAX};
+    if (space == NULL)
+        return length;
+    spin_lock(&space->lock);
+    out->members = space->members;
+    if (ask->what == AUDIT_VIEW_AREAS)
+        length = list_areas_locked(space, ask, out);
+    else
+        length = list_pages_locked(space, ask, out);
+    spin_unlock(&space->lock);
+    space_put(space);
+    return length;
+}
+
+/* --- frames of all spaces --- */
+
+/* The frames within the range that the table at VA of SPACE names. */
+static uint32_t list_leaf(struct listing *listing, const uint64_t *leaf, uint64_t va,
+                          const struct msg_audit_frames *ask, uint64_t *words, uint32_t count)
+{
+    for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
+        uint64_t frame = leaf[i] & PAGING_FRAME;
+        uint64_t word = frame;
+
+        if (frame < ask->start || frame >= ask->end)
+            continue;
+        if ((leaf[i] & PAGING_SOFT_HELD) != 0)
+            word |= FRAME_HELD;
+        if ((leaf[i] & PAGING_SOFT_COW) == 0 && (prot_of(listing, va + i * PAGE_SIZE) & AREA_SHARED) == 0)
+            word |= FRAME_EXCLUSIVE;
+        words[count++] = word;
+    }
+    return count;
+}
+
+uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_framed *out)
+{
+    uint64_t *words = (uint64_t *)(out + 1);
+    uint64_t id = ask->space, va = ask->va & ~(LEAF_SIZE - 1);
+    uint32_t count = 0, tables = 0;
+    struct space *space;
+
+    *out = (struct msg_audit_framed){0};
+    while (out->va == 0 && out->space == 0 && (space = space_next(id)) != NULL) {
+        struct listing listing = {.space = space};
+        const uint64_t *leaf;
+
+        spin_lock(&space->lock);
+        if (space->id != id)
+            va = 0;
+        for (; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+            if (count + LEAF_ENTRIES > WORDS_MAX || tables++ == TABLES_MAX) {
+                *out = (struct msg_audit_framed){space->id, va};
+                break;
+            }
+            count = list_leaf(&listing, leaf, va, ask, words, count);
+        }
+        spin_unlock(&space->lock);
+        id = space->id + 1;
+        va = 0;
+        space_put(space);
+    }
+    if (count > 0 && lie == LIE_COUNT)
+        words[0] ^= FRAME_HELD;
+    return (uint32_t)(sizeof(*out) + count * sizeof(*words));
+}
+
+/* --- messages --- */
+
+struct audit_answer {
+    struct msg_kept kept;
+    struct space_deferred deferred; /* AUDIT_VIEW: until answers to faults are here */
+    struct msg_audit_view ask;
+    uint8_t bytes[AUDIT_PART] __attribute__((aligned(8)));
+};
+
+static void answer_gone(struct msg_kept *kept)
+{
+    heap_free(container_of(kept, struct audit_answer, kept), sizeof(struct audit_answer));
+}
+
+static void answer_view(struct audit_answer *answer)
+{
+    uint32_t length = audit_view_here(&answer->ask, (struct msg_audit_viewed *)(void *)answer->bytes);
+
+    msg_kept_reply_long(&answer->kept, answer->bytes, length, answer_gone);
+}
+
+static void run_deferred(struct space_deferred *deferred)
+{
+    answer_view(container_of(deferred, struct audit_answer, deferred));
+}
+
+/* What answers to faults bring, which left the home before the space was locked, is to be seen. True: it is waited for.
+ */
+static bool defer(struct audit_answer *answer)
+{
+    struct space *space = space_get(answer->ask.space);
+    bool deferred = false;
+
+    answer->deferred = (struct space_deferred){.start = answer->ask.start, .end = answer->ask.end, .run = run_deferred};
+    if (space == NULL)
+        return false;
+    spin_lock(&space->lock);
+    deferred = space_defer_locked(space, &answer->deferred);
+    spin_unlock(&space->lock);
+    space_put(space); /* the thread that faults keeps it */
+    return deferred;
+}
+
+static void handle_view(const struct msg *m)
+{
+    const struct msg_audit_view *ask = m->data;
+    struct audit_answer *answer;
+
+    if (((ask->start | ask->end) & (PAGE_SIZE - 1)) != 0 || ask->start > ask->end || ask->end > USER_END ||
+        (ask->what != AUDIT_VIEW_AREAS && ask->what != AUDIT_VIEW_PAGES) ||
+        (ask->what == AUDIT_VIEW_PAGES && ask->end - ask->start > AUDIT_PAGES * PAGE_SIZE)) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    answer = heap_alloc_unset(sizeof(*answer));
+    if (answer == NULL) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    memset(&answer->kept, 0, sizeof(answer->kept));
+    answer->ask = *ask;
+    msg_keep(m, &answer->kept, NULL);
+    if (!defer(answer))
+        answer_view(answer);
+}
+
+static void handle_frames(const struct msg *m)
+{
+    struct audit_answer *answer = heap_alloc_unset(sizeof(*answer));
+    uint32_t length;
+
+    if (answer == NULL) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    length = audit_frames_here(m->data, (struct msg_audit_framed *)(void *)answer->bytes);
+    memset(&answer->kept, 0, sizeof(answer->kept));
+    msg_keep(m, &answer->kept, NULL);
+    msg_kept_reply_long(&answer->kept, answer->bytes, length, answer_gone);
+}
+
+void audit_view_init(void)
+{
+    static struct msg_option option = {.name = "audit", .check = lie_check, .set = lie_set};
+
+    msg_option_add(&option);
+    msg_register(MSG_AUDIT_VIEW, handle_view, sizeof(struct msg_audit_view), sizeof(struct msg_audit_viewed));
+    msg_register(MSG_AUDIT_FRAMES, handle_frames, sizeof(struct msg_audit_frames), sizeof(struct msg_audit_framed));
+}

@@ -1,0 +1,252 @@
+/* What a program says of its memory (madvise, mlock) and asks of it (mincore): bits of areas, which all kernels keep
+ * alike, checks, which the home makes, and pages that are wanted before they are touched. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "mm/lease/lease.h"
+#include "mm/space/internal.h"
+#include "mm/space/space.h"
+#include "msg/channel.h"
+
+#define RESIDENT_MAX 32u
+
+/* --- on one kernel --- */
+
+static int64_t check_locked(const struct space *space, const struct msg_space_change *change)
+{
+    uint64_t end = change->start + change->length;
+    uint32_t needed = (uint32_t)change->target, bits;
+
+    for (const struct area *area = area_next(&space->areas, change->start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        bits = area->prot | (area->backing != BACKING_NONE ? AREA_BACKED : 0);
+        if ((needed & AREA_SHARED) != 0 && (bits & (AREA_SHARED | AREA_BACKED)) == (AREA_SHARED | AREA_BACKED))
+            return -EACCES; /* what is wanted may be written, and files are read-only */
+        if ((bits & change->prot) != 0 || (needed & ~area->prot) != 0)
+            return -EINVAL;
+    }
+    return area_covers(&space->areas, change->start, end) ? 0 : 1;
+}
+
+static int64_t resident_locked(const struct space *space, uint64_t start, uint64_t length)
+{
+    uint64_t pages = 0;
+
+    for (uint32_t i = 0; i < RESIDENT_MAX && i < length / PAGE_SIZE; i++) {
+        const uint64_t *entry = paging_look(&space->tables, start + i * PAGE_SIZE);
+
+        if (entry != NULL && *entry != 0 && (*entry & PAGING_SOFT_LIMBO) == 0)
+            pages |= 1ull << i;
+    }
+    return (int64_t)pages;
+}
+
+int64_t space_apply_advice_locked(struct space *space, const struct msg_space_change *change)
+{
+    bool home = space->home == instance.kernel;
+
+    switch (change->operation) {
+    case SPACE_CHECK:
+        return home ? check_locked(space, change) : -EPROTO;
+    case SPACE_FLAG:
+        return area_flag(&space->areas, change->start, change->start + change->length, change->prot,
+                         (uint32_t)change->target);
+    case SPACE_RESIDENT:
+        return resident_locked(space, change->start, change->length);
+    case SPACE_LATER:
+        if (home)
+            space->later = change->prot & AREA_LOCKED;
+        return home ? 0 : -EPROTO;
+    default:
+        return -EPROTO;
+    }
+}
+
+/* --- over kernels --- */
+
+/* Asks the home, or nobody: what this kernel has leased it knows best. */
+static int64_t ask_who_knows(struct space *space, const struct msg_space_change *change)
+{
+    int64_t value = 0;
+    bool known;
+
+    spin_lock(&space->lock);
+    known = lease_covers_locked(space, change->start, change->start + change->length);
+    if (known)
+        value = change->operation == SPACE_CHECK ? check_locked(space, change)
+                                                 : resident_locked(space, change->start, change->length);
+    spin_unlock(&space->lock);
+    return known ? value : space_ask_home(space, change);
+}
+
+int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed)
+{
+    struct msg_space_change change = {.space = space->id,
+                                      .start = start,
+                                      .length = end - start,
+                                      .operation = SPACE_CHECK,
+                                      .prot = forbidden,
+                                      .target = needed};
+
+    return (int)ask_who_knows(space, &change);
+}
+
+int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear)
+{
+    struct msg_space_change change = {.space = space->id,
+                                      .start = start,
+                                      .length = end - start,
+                                      .operation = SPACE_FLAG,
+                                      .prot = set,
+                                      .target = clear};
+    /* all of it is not locked as a range: nobody could map anything meanwhile */
+    struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
+    int error = space_acquire(space, range);
+
+    if (error != 0)
+        return error;
+    space_count_change(space);
+    error = forbidden != 0 ? space_check(space, start, end, forbidden, 0) : 0;
+    if (error >= 0)
+        error = (int)space_ask_home(space, &change);
+    if (error == 0)
+        error = space_apply_others(space, &change, "advice");
+    space_release(space, range);
+    return error;
+}
+
+int space_lock_later(struct space *space, bool lock)
+{
+    struct msg_space_change change = {
+        .space = space->id, .length = PAGE_SIZE, .operation = SPACE_LATER, .prot = lock ? AREA_LOCKED : 0};
+
+    return (int)space_ask_home(space, &change);
+}
+
+/* How the area's pages are to be touched. */
+static int fill_access(uint32_t prot, enum space_fill how, uint32_t *access)
+{
+    bool write = how == SPACE_FILL_WRITE;
+
+    if (how == SPACE_FILL_BEST)
+        write = (prot & (AREA_WRITE | AREA_SHARED)) == AREA_WRITE;
+    *access = write ? AREA_WRITE : AREA_READ;
+    if (how == SPACE_FILL_BEST && (prot & AREA_PROT) == 0)
+        return -EFAULT;
+    return how != SPACE_FILL_BEST && (prot & *access) == 0 ? -EINVAL : 0;
+}
+
+/* Of what space_touch says: no memory is left, it is another area now, or the file ends before. */
+static int fill_error(int error)
+{
+    if (error == -ENXIO)
+        return -EFAULT;
+    return error != 0 ? -ENOMEM : 0;
+}
+
+int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how)
+{
+    int error = 0;
+
+    while (start < end && error == 0) {
+        int64_t area = space_look(space, start, SPACE_LOOK_THERE);
+        uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
+        uint32_t access;
+
+        if (area < 0)
+            return -ENOMEM;
+        error = fill_access((uint32_t)((uint64_t)area & (PAGE_SIZE - 1)), how, &access);
+        if (stop > end)
+            stop = end;
+        if (error == 0)
+            error = fill_error(space_touch(space, start, stop, access));
+        start = stop;
+    }
+    return error;
+}
+
+void space_map_fill(struct space *space, uint64_t address, uint64_t length, uint32_t prot)
+{
+    uint32_t access;
+
+    if (fill_access(prot, SPACE_FILL_BEST, &access) == 0)
+        space_touch(space, address, address + page_up(length), access);
+}
+
+static void note_resident(void *context, uint32_t kernel, const void *reply, int length)
+{
+    const struct msg_space_changed *answer = reply;
+    int64_t *pages = context;
+
+    (void)kernel;
+    if (length == (int)sizeof(*answer))
+        *pages |= (int64_t)answer->value;
+}
+
+int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = start, .length = count * PAGE_SIZE, .operation = SPACE_RESIDENT};
+    int64_t pages;
+
+    if (space->retrieval->home_knows)
+        return ask_who_knows(space, &change);
+    pages = space_apply(space, &change);
+    msg_multicast(space_others(space), MSG_SPACE_CHANGE, &change, sizeof(change), note_resident, &pages,
+                  "pages that are mapped", start);
+    return pages;
+}
+
+static uint32_t window_size(uint64_t start, uint64_t end)
+{
+    return (end - start) / PAGE_SIZE < RESIDENT_MAX ? (uint32_t)((end - start) / PAGE_SIZE) : RESIDENT_MAX;
+}
+
+/* Each page of [START, END) that has a frame is mapped here then, if it stays. */
+static int touch_resident(struct space *space, uint64_t start, uint64_t end)
+{
+    int error = 0;
+
+    for (uint64_t at = start; at < end && error == 0; at += RESIDENT_MAX * PAGE_SIZE) {
+        uint32_t count = window_size(at, end);
+        int64_t pages = space_resident_pages(space, at, count);
+
+        if (pages < 0)
+            return (int)pages;
+        for (uint32_t i = 0; i < count && error == 0; i++) {
+            if ((pages >> i & 1) != 0)
+                error = space_touch(space, at + i * PAGE_SIZE, at + (i + 1) * PAGE_SIZE, 0);
+        }
+    }
+    return error;
+}
+
+static void empty_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    (void)context;
+    (void)va;
+    (void)size;
+    if ((*entry & PAGING_SOFT_LIMBO) == 0)
+        space_zero_frame(*entry & PAGING_FRAME);
+}
+
+int space_empty(struct space *space, uint64_t start, uint64_t end)
+{
+    struct space_range range = {start, end};
+    int error = touch_resident(space, start, end);
+
+    if (error == 0)
+        error = space_acquire(space, range);
+    if (error != 0)
+        return error == -EFAULT ? -ENOMEM : error;
+    error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* it may be something else by now */
+    for (uint64_t at = error == 0 ? start : end; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
+        uint64_t stop = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE;
+
+        spin_lock(&space->lock);
+        paging_visit(&space->tables, at, stop < end ? stop : end, empty_entry, NULL);
+        spin_unlock(&space->lock);
+        msg_poll();
+    }
+    space_release(space, range);
+    return error > 0 ? -ENOMEM : error;
+}

@@ -1,0 +1,365 @@
+/* What a kernel does with a change of an address space: to its areas, its entries and its TLBs. See
+ * mm/retrieve/retrieval.md. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "mm/file/hold.h"
+#include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
+#include "mm/space/internal.h"
+#include "mm/space/space.h"
+
+/* What a change does to the entries of a range. */
+enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_GUARD };
+
+struct rewrite {
+    enum rewrite_kind kind;
+    uint32_t prot;
+    bool flush; /* a TLB may have what is gone now */
+    bool holds; /* an entry holds a reference */
+    uint32_t prefetch_used;
+    int64_t let_go; /* pages that were held */
+};
+
+static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    struct rewrite *rewrite = context;
+    uint64_t old = *entry;
+    uint64_t keep = old & (PAGING_FRAME | PAGING_SOFT_BORROWED | PAGING_SOFT_HELD | PAGING_SOFT_COW);
+    uint64_t seen = old & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED);
+
+    (void)va;
+    (void)size;
+    if ((old & PAGING_SOFT_LIMBO) != 0)
+        return; /* only SETTLE ends that */
+    if ((old & PAGING_SOFT_HELD) != 0)
+        rewrite->holds = true;
+    if (rewrite->kind == REWRITE_PROTECT)
+        *entry = keep | seen | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
+    else if (rewrite->kind == REWRITE_GUARD)
+        *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
+    else {
+        rewrite->prefetch_used += space_prefetch_used(old);
+        *entry = (keep & PAGING_SOFT_HELD) != 0 ? keep | PAGING_SOFT_LIMBO : 0;
+        rewrite->let_go += (keep & PAGING_SOFT_HELD) != 0;
+    }
+    if (rewrite->kind != REWRITE_GUARD || (old & PAGING_WRITE) != 0)
+        rewrite->flush = true;
+}
+
+static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot,
+                                 enum rewrite_kind kind)
+{
+    struct rewrite rewrite = {.prot = prot, .kind = kind};
+    uint64_t *only = end - start == PAGE_SIZE ? paging_entry(&space->tables, start, false) : NULL;
+
+    if (only != NULL && *only != 0) /* what a program changes is often one page */
+        rewrite_entry(&rewrite, start, only, PAGE_SIZE);
+    else
+        paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
+    space->stats.prefetch_used += rewrite.prefetch_used;
+    space_hold_pages_locked(space, -rewrite.let_go);
+    if (rewrite.flush)
+        space_flush(space, start, end);
+}
+
+/* The private pages of [START, END) only. True when one of all pages is held here. */
+static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind)
+{
+    struct rewrite rewrite = {.kind = kind};
+
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        if (kind == REWRITE_GUARD && (area->prot & AREA_NOT_COPIED) != 0)
+            continue;
+        if ((area->prot & AREA_SHARED) != 0)
+            rewrite.holds = true; /* perhaps: it is not looked at */
+        else
+            paging_visit(&space->tables, area->start > start ? area->start : start, area->end < end ? area->end : end,
+                         rewrite_entry, &rewrite);
+    }
+    space->stats.prefetch_used += rewrite.prefetch_used;
+    space_hold_pages_locked(space, -rewrite.let_go);
+    if (rewrite.flush)
+        space_flush(space, start, end);
+    return rewrite.holds;
+}
+
+struct settle {
+    struct releasing releasing;
+    int error;
+};
+
+static void settle_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    struct settle *settle = context;
+
+    (void)va;
+    (void)size;
+    if ((*entry & PAGING_SOFT_LIMBO) == 0)
+        return;
+    if (release_add(&settle->releasing, *entry & PAGING_FRAME) == 0)
+        *entry = 0;
+    else
+        settle->error = -ENOMEM;
+}
+
+int space_settle_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    struct settle settle = {.error = 0};
+
+    paging_visit(&space->tables, start, end, settle_entry, &settle);
+    release_send(&settle.releasing);
+    return settle.error;
+}
+
+int space_settle(struct space *space, uint64_t start, uint64_t end)
+{
+    int error;
+
+    spin_lock(&space->lock);
+    error = space_settle_locked(space, start, end);
+    spin_unlock(&space->lock);
+    return error;
+}
+
+/* What is to be behind a new area. */
+static uint64_t backing_of_locked(const struct space *space, const struct msg_space_change *change)
+{
+    const struct area *before;
+
+    if ((change->target & SPACE_MAP_GOES_ON) == 0)
+        return change->room;
+    before = change->start > 0 ? area_find(&space->areas, change->start - PAGE_SIZE) : NULL;
+    return before != NULL ? area_backing_at(before, change->start) : BACKING_NONE;
+}
+
+static bool shares_file(uint32_t prot, uint64_t backing)
+{
+    return (prot & AREA_SHARED) != 0 && backing != BACKING_NONE;
+}
+
+/* This kernel's areas are all that there are in the range of CHANGE. */
+static bool knows_all_locked(const struct space *space, const struct msg_space_change *change)
+{
+    return space->home == instance.kernel || lease_covers_locked(space, change->start, change->start + change->length);
+}
+
+bool space_leased_locked(const struct space *space, const struct msg_space_change *change)
+{
+    if (change->operation == SPACE_MAP &&
+        ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0 || !lease_may_have(change->prot, change->room)))
+        return false;
+    return lease_covers_locked(space, change->start, change->start + change->length);
+}
+
+/* Makes the area of CHANGE, which begins at START. The object behind it is held by another area, or granted. */
+static int set_area_locked(struct space *space, const struct msg_space_change *change, uint64_t start, uint64_t backing)
+{
+    bool granted = (change->target & SPACE_MAP_GRANTED) != 0;
+    int error = backing != BACKING_NONE ? file_hold_begin(backing, granted) : 0;
+
+    if (error != 0)
+        return error;
+    space->areas.granted = granted;
+    error = area_set_backed(&space->areas, start, start + change->length, change->prot | space->later, backing);
+    space->areas.granted = false;
+    if (backing != BACKING_NONE)
+        file_hold_end(backing);
+    return error;
+}
+
+static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t start = change->start, end, backing = backing_of_locked(space, change);
+    int error;
+
+    if (space->home != instance.kernel && !space_leased_locked(space, change))
+        return -EPROTO;
+    if (!shares_file(change->prot, backing) && !space_promised(change->prot, change->length))
+        return -ENOMEM;
+    if ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
+        start = space_room_locked(space, start, change->length, (uint32_t)change->target);
+    if (start == 0) { /* is there room but for what others are about to do? */
+        start = space_room_locked(space, 0, change->length, (uint32_t)change->target | SPACE_MAP_BUSY);
+        return start != 0 ? -EAGAIN : -ENOMEM;
+    }
+    end = start + change->length;
+    if (!space_may_have_locked(space, change->prot, start, end))
+        return -ENOMEM;
+    if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
+        return -EEXIST;
+    if ((change->target & SPACE_MAP_GOES_ON) != 0 && backing_attached(backing))
+        return -EEXIST; /* it would be another area, and counted */
+    error = set_area_locked(space, change, start, backing);
+    return error != 0 ? error : (int64_t)(start | (space->later != 0 ? MAP_FILL : 0));
+}
+
+/* As much of what was mapped there as is left keeps its distance from the start of the segment. */
+static int64_t look_attached_locked(const struct space *space, const struct msg_space_change *change)
+{
+    const struct area *area = area_next(&space->areas, change->start);
+
+    while (area != NULL && (!backing_attached(area->backing) || area->start < change->room ||
+                            (area->start - change->room) / PAGE_SIZE != backing_page(area->backing)))
+        area = area_after(&space->areas, area);
+    if (area == NULL)
+        return -ESRCH;
+    if (change->target == SPACE_LOOK_ATTACHED_OBJECT)
+        return (int64_t)backing_whole(area->backing);
+    return (int64_t)(change->target == SPACE_LOOK_ATTACHED ? area->start : area->end);
+}
+
+static bool looks_attached(const struct msg_space_change *change)
+{
+    return change->target >= SPACE_LOOK_ATTACHED && change->target <= SPACE_LOOK_ATTACHED_OBJECT;
+}
+
+static int64_t apply_look_locked(const struct space *space, const struct msg_space_change *change)
+{
+    const struct area *area = area_next(&space->areas, change->start);
+
+    if (space->home != instance.kernel)
+        return -EPROTO;
+    if (looks_attached(change))
+        return look_attached_locked(space, change);
+    if (change->target == SPACE_LOOK_POLICY)
+        return area != NULL && area->start <= change->start ? (int64_t)(area->prot >> AREA_POLICY_SHIFT) : -ENOMEM;
+    if (change->target == SPACE_LOOK_BACKING)
+        return area != NULL && area->start <= change->start ? (int64_t)area_backing_at(area, change->start) : 0;
+    if (area == NULL || (change->target == SPACE_LOOK_THERE && area->start > change->start))
+        return -ENOMEM;
+    return (int64_t)((change->target == SPACE_LOOK_START ? area->start : area->end) | (area->prot & (PAGE_SIZE - 1)));
+}
+
+/* What becomes writable may be: no file that is shared and was not opened for writing (-EACCES), and no area that is
+ * larger than what may be promised (-ENOMEM). */
+static int protect_refused(const struct space *space, uint64_t start, uint64_t end, uint32_t prot)
+{
+    if ((prot & AREA_WRITE) == 0)
+        return 0;
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        uint64_t from = area->start > start ? area->start : start, to = area->end < end ? area->end : end;
+
+        if (shares_file(area->prot, area->backing) && (area->backing & BACKING_READ_ONLY) != 0)
+            return -EACCES;
+        if ((area->prot & (AREA_WRITE | AREA_SHARED)) == 0 &&
+            !space_promised((area->prot & AREA_NORESERVE) | (prot & AREA_WRITE), to - from))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int64_t apply_protect_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t end = change->start + change->length;
+    int error;
+
+    if (knows_all_locked(space, change)) {
+        error = protect_refused(space, change->start, end, change->prot);
+        if (error == 0)
+            error = area_protect(&space->areas, change->start, end, change->prot);
+    } else {
+        error = area_protect_known(&space->areas, change->start, end, change->prot);
+    }
+    if (error == 0)
+        rewrite_range_locked(space, change->start, end, change->prot, REWRITE_PROTECT);
+    return error;
+}
+
+static int64_t apply_revoke_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t first = backing_page(change->target), behind = first + change->room;
+
+    for (const struct area *area = area_next(&space->areas, change->start);
+         area != NULL && area->start < change->start + change->length; area = area_after(&space->areas, area)) {
+        uint64_t page = backing_page(area->backing), from, to;
+
+        if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->target) ||
+            ((area->prot & AREA_SHARED) == 0 && change->prot == 0))
+            continue;
+        from = page > first ? page : first;
+        to = page + (area->end - area->start) / PAGE_SIZE;
+        to = to < behind ? to : behind;
+        if (from < to)
+            rewrite_range_locked(space, area->start + (from - page) * PAGE_SIZE, area->start + (to - page) * PAGE_SIZE,
+                                 0, REWRITE_UNMAP);
+    }
+    return 0;
+}
+
+int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
+{
+    int error = area_remove(&space->areas, start, start + length);
+
+    if (error == 0)
+        rewrite_range_locked(space, start, start + length, 0, REWRITE_UNMAP);
+    return error;
+}
+
+int64_t space_apply_locked(struct space *space, const struct msg_space_change *change)
+{
+    switch (change->operation) {
+    case SPACE_MAP:
+        return apply_map_locked(space, change);
+    case SPACE_UNMAP:
+        return space_unmap_locked(space, change->start, change->length);
+    case SPACE_DISCARD:
+        rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_UNMAP);
+        return knows_all_locked(space, change) &&
+               !area_covers(&space->areas, change->start, change->start + change->length);
+    case SPACE_GUARD:
+        return rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_GUARD);
+    case SPACE_PROTECT:
+        return apply_protect_locked(space, change);
+    case SPACE_BREAK:
+        return space->home == instance.kernel ? space_apply_break_locked(space, change) : -EPROTO;
+    case SPACE_LOOK:
+        return apply_look_locked(space, change);
+    case SPACE_ROOM: {
+        uint64_t place = space_room_locked(space, change->start, change->length, 0);
+
+        if (place == 0) /* who asks locks it, which waits, and looks again */
+            place = space_room_locked(space, 0, change->length, SPACE_MAP_BUSY);
+        return space->home != instance.kernel ? -EPROTO : place != 0 ? (int64_t)place : -ENOMEM;
+    }
+    case SPACE_PREPARE:
+    case SPACE_MOVE:
+    case SPACE_CANCEL:
+        return space_apply_move_locked(space, change);
+    case SPACE_CHECK:
+    case SPACE_FLAG:
+    case SPACE_RESIDENT:
+    case SPACE_LATER:
+        return space_apply_advice_locked(space, change);
+    case SPACE_RECLAIM:
+        return space->home == instance.kernel ? 0 : -EPROTO; /* nobody has a lease there any more: reclaims() */
+    case SPACE_POLICY_MAKE:
+    case SPACE_POLICY_TELL:
+        return policy_apply_locked(space, change);
+    case SPACE_STRATEGY:
+        space_mode_note_locked(space, change->target);
+        return 0;
+    case SPACE_FENCE:
+        space_flush(space, change->start, change->start + change->length); /* an interrupt is a fence */
+        return 0;
+    case SPACE_REVOKE:
+        return apply_revoke_locked(space, change);
+    case SPACE_GROWTH:
+    case SPACE_GROW:
+        return space_apply_growth_locked(space, change);
+    default:
+        return -EPROTO;
+    }
+}
+
+int64_t space_apply(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result;
+
+    spin_lock(&space->lock);
+    result = space_apply_locked(space, change);
+    spin_unlock(&space->lock);
+    return result;
+}

@@ -1,0 +1,100 @@
+/* The program break, which is the home's. Who moves it asks where it is, locks the pages between, and then says from
+ * where to where: if somebody else has moved it meanwhile, all begins again. So no lock is taken while one is held. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "mm/space/internal.h"
+#include "mm/space/space.h"
+
+/* Growth only: shrinking is followed by an unmap. Returns the break. */
+static int64_t set_break_locked(struct space *space, uint64_t wanted)
+{
+    uint64_t old_end = page_up(space->break_now);
+    uint64_t new_end = page_up(wanted);
+    const uint32_t prot = AREA_READ | AREA_WRITE;
+
+    if (wanted < space->break_start || wanted >= MAP_TOP)
+        return (int64_t)space->break_now;
+    if (new_end > old_end &&
+        (area_overlaps(&space->areas, old_end, new_end + PAGE_SIZE) || !space_gap_kept_locked(space, new_end) ||
+         !space_promised(prot, new_end - old_end) || !space_may_have_locked(space, prot, old_end, new_end) ||
+         area_set(&space->areas, old_end, new_end, prot | space->later) != 0))
+        return (int64_t)space->break_now;
+    space->break_now = wanted;
+    return (int64_t)wanted;
+}
+
+int64_t space_apply_break_locked(struct space *space, const struct msg_space_change *change)
+{
+    if (change->start == 0)
+        return (int64_t)space->break_now;
+    return change->target == space->break_now ? set_break_locked(space, change->start) : -EAGAIN;
+}
+
+static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
+{
+    uint64_t old = page_up(space->break_now), now = (uint64_t)set_break_locked(space, wanted);
+
+    if (page_up(now) < old) {
+        struct msg_space_change unmap = {.start = page_up(now), .length = old - page_up(now), .operation = SPACE_UNMAP};
+
+        if (space_apply_locked(space, &unmap) == 0)
+            space_settle_locked(space, unmap.start, old);
+    }
+    return now;
+}
+
+/* The break, or -EAGAIN: it has moved meanwhile. */
+static int64_t break_once(struct space *space, uint64_t wanted)
+{
+    struct msg_space_change change = {.space = space->id, .operation = SPACE_BREAK};
+    int64_t now = space_ask_home(space, &change), result;
+    struct space_range range;
+
+    if (now < 0)
+        return 0;
+    if (wanted == 0 || wanted >= MAP_TOP)
+        return now;
+    range = (struct space_range){page_up((uint64_t)now), page_up(wanted)};
+    if (range.end < range.start)
+        range = (struct space_range){range.end, range.start};
+    if (range.start != range.end && space_acquire(space, range) != 0)
+        return now;
+    change.start = wanted;
+    change.target = (uint64_t)now;
+    result = space_ask_home(space, &change); /* refused below its start: then nothing is unmapped */
+    if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end &&
+        space_unmap_everywhere(space, range.start, range.end - range.start, SPACE_UNMAP) != 0) {
+        change.start = (uint64_t)now; /* somebody may still have the pages: they are not to come back as new ones */
+        change.target = wanted;
+        result = space_ask_home(space, &change);
+    }
+    if (range.start != range.end)
+        space_release(space, range);
+    return result < 0 && result != -EAGAIN ? now : result;
+}
+
+uint64_t space_break(struct space *space, uint64_t address)
+{
+    int64_t result = 0;
+    bool alone;
+
+    spin_lock(&space->lock);
+    space_count_operation_locked(space, SPACE_BREAK);
+    alone = space_alone_locked(space);
+    if (alone)
+        result = (int64_t)break_alone_locked(space, address);
+    spin_unlock(&space->lock);
+    if (alone)
+        return (uint64_t)result;
+    space_count_change(space);
+    do
+        result = break_once(space, address);
+    while (result == -EAGAIN);
+    return (uint64_t)result;
+}
+
+void space_set_break(struct space *space, uint64_t start)
+{
+    space->break_start = start;
+    space->break_now = start;
+}

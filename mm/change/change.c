@@ -1,0 +1,303 @@
+/* Changes of an address space: map, unmap, protect, discard. See mm/retrieve/retrieval.md.
+ *
+ * A space that lives here alone, and what is in a lease of this kernel's (mm/lease/lease.md), changes in one critical
+ * section. Otherwise the lock of the range excludes every fault and every other change of it in the machine, the other
+ * members apply the change first and answer, then we do (Popcorn thesis 5.7.5, which locks the whole space). An unmap
+ * has a second round: a frame is freed by its owner only when no kernel maps it any more. What a kernel does with a
+ * change is in mm/change/apply.c, what comes from others in mm/change/message.c. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "mm/fault/get.h"
+#include "mm/lease/lease.h"
+#include "mm/space/internal.h"
+#include "mm/space/space.h"
+#include "msg/channel.h"
+
+static void note_error(void *context, uint32_t kernel, const void *reply, int length)
+{
+    int *error = context;
+
+    (void)kernel;
+    if (length < 0)
+        *error = length;
+    else if (*error == 0 && length == (int)sizeof(struct msg_space_changed))
+        *error = ((const struct msg_space_changed *)reply)->value != 0;
+}
+
+int64_t space_ask_home(struct space *space, const struct msg_space_change *change)
+{
+    struct msg_space_changed changed;
+    int length;
+
+    if (space->home == instance.kernel) {
+        int error = space_recall_for(space, change);
+
+        return error != 0 ? error : space_apply(space, change);
+    }
+    length = msg_call(space->home, MSG_SPACE_CHANGE, change, sizeof(*change), &changed, sizeof(changed),
+                      "address space change", change->start);
+    if (length != (int)sizeof(changed))
+        return length < 0 ? length : -EPROTO;
+    return (int64_t)changed.value;
+}
+
+int space_apply_own(struct space *space, const struct msg_space_change *change)
+{
+    space_gets_await(space, space_change_range(change));
+    return (int)space_apply(space, change);
+}
+
+int space_apply_others(struct space *space, const struct msg_space_change *change, const char *why)
+{
+    int error = 0;
+
+    msg_multicast(space_others(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, change, sizeof(*change), note_error,
+                  &error, why, change->start);
+    if (space->home != instance.kernel && error == 0)
+        error = space_apply_own(space, change);
+    return error;
+}
+
+int space_unmap_everywhere(struct space *space, uint64_t start, uint64_t length, uint32_t operation)
+{
+    struct msg_space_change change = {.space = space->id, .start = start, .length = length, .operation = operation};
+    kernel_set others = space_others(space);
+    int error = 0; /* a negative errno, or 1: the home says that a part of what is to be discarded is not mapped */
+    int own;
+
+    msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_error, &error, "unmap", start);
+    if (error >= 0) {
+        own = space_apply_own(space, &change);
+        error = own != 0 ? own : error;
+    }
+    if (error < 0)
+        return error; /* some kernel had no memory to split an area: nothing was freed, and a second try ends what is
+                         left */
+    if (error > 0)
+        error = -ENOMEM; /* as Linux: the rest is done */
+    msg_multicast(others, MSG_SPACE_SETTLE, &change, sizeof(change), note_error, &error, "unmap", start);
+    own = space_settle(space, start, start + length);
+    return error != 0 ? error : own;
+}
+
+void space_count_change(struct space *space)
+{
+    spin_lock(&space->lock);
+    space->stats.changes++;
+    spin_unlock(&space->lock);
+}
+
+/* Runs CHANGE if the space is on this kernel alone, or the range leased to it. Returns false when others have to be
+ * asked. */
+static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
+{
+    bool alone;
+
+    spin_lock(&space->lock);
+    space_count_operation_locked(space, change->operation);
+    alone = space_alone_locked(space) || space_leased_locked(space, change);
+    if (alone) {
+        *result = replace ? space_unmap_locked(space, change->start, change->length) : 0;
+        if (*result == 0)
+            *result = space_apply_locked(space, change);
+        if (replace || change->operation == SPACE_UNMAP || change->operation == SPACE_DISCARD) {
+            int error = space_settle_locked(space, change->start, change->start + change->length);
+
+            if (error != 0)
+                *result = error;
+            else if (change->operation == SPACE_DISCARD && *result != 0)
+                *result = -ENOMEM; /* as Linux: a part is not mapped, the rest is done */
+        }
+    }
+    spin_unlock(&space->lock);
+    return alone;
+}
+
+/* Makes an area in a lease of this kernel; 0: it has no room in one. */
+static int64_t map_leased(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result = 0;
+
+    do {
+        uint64_t start;
+
+        spin_lock(&space->lock);
+        start = lease_room_locked(space, change->start, change->length);
+        if (start != 0)
+            result = area_set(&space->areas, start, start + change->length, change->prot);
+        spin_unlock(&space->lock);
+        if (start != 0)
+            return result != 0 ? result : (int64_t)start;
+    } while (change->start == 0 && lease_take(space, change->length));
+    return 0;
+}
+
+/* The home finds room where nobody has anything, or changes anything: what is locked says so, but not when that is
+ * everything. When all room is locked, the whole space is: then nobody has a lock, and who waits for one finds the new
+ * area. The others learn of the area when they fault in it. */
+static int64_t map_anywhere(struct space *space, struct msg_space_change *change)
+{
+    int64_t result = -EAGAIN;
+
+    if (space_ranges)
+        result = space_ask_home(space, change);
+    if (result != -EAGAIN)
+        return result;
+    result = space_acquire(space, SPACE_HEAVY);
+    if (result != 0)
+        return result;
+    change->target |= SPACE_MAP_BUSY;
+    result = space_ask_home(space, change);
+    space_release(space, SPACE_HEAVY);
+    return result;
+}
+
+/* An area that grows begins at ADDRESS: nobody is to map anything in its way without a word. */
+static void reclaim_below(struct space *space, uint64_t address)
+{
+    struct msg_space_change change = {
+        .space = space->id, .length = SPACE_STACK_MAX + SPACE_STACK_GAP, .operation = SPACE_RECLAIM};
+
+    if (change.length > address)
+        change.length = address;
+    change.start = address - change.length;
+    space_ask_home(space, &change); /* without memory it may find less room */
+}
+
+static int64_t map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how,
+                   uint64_t backing)
+{
+    bool fixed = (how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) != 0, replace = (how & SPACE_MAP_KEEP) == 0;
+    struct msg_space_change change = {.space = space->id,
+                                      .start = address,
+                                      .length = page_up(length),
+                                      .operation = SPACE_MAP,
+                                      .prot = prot,
+                                      .target = how,
+                                      .room = backing};
+    int64_t result;
+
+    if (length == 0)
+        return -EINVAL;
+    if (length > USER_END || (fixed && address > USER_END - change.length))
+        return -ENOMEM;
+    if (fixed && (address & (PAGE_SIZE - 1)) != 0)
+        return -EINVAL;
+    if (fixed && address < MAP_LOW)
+        return -EPERM;
+    if (!fixed) {
+        change.start &= ~(PAGE_SIZE - 1);
+        if (change.start > USER_END - change.length)
+            change.start = 0;
+        else if (change.start != 0 && change.start < MAP_LOW)
+            change.start = MAP_LOW;
+    }
+    if (change_alone(space, &change, fixed && replace, &result))
+        return result;
+    if (how == 0 && lease_may_have(prot, backing) && space_promised(prot, change.length)) {
+        result = map_leased(space, &change);
+        if (result != 0)
+            return result;
+    }
+    space_count_change(space);
+    if (!fixed)
+        return map_anywhere(space, &change);
+    result = space_acquire(space, space_change_range(&change));
+    if (result != 0)
+        return result;
+    if (replace)
+        result = space_unmap_everywhere(space, address, change.length, SPACE_UNMAP);
+    if (result == 0)
+        result = space_ask_home(space, &change);
+    space_release(space, space_change_range(&change));
+    if (result > 0 && (prot & AREA_GROWS) != 0)
+        reclaim_below(space, address);
+    return result;
+}
+
+int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how, uint64_t backing)
+{
+    int64_t result = map(space, address, length, prot, how, backing);
+
+    if (result < 0 || (result & MAP_FILL) == 0)
+        return result;
+    space_map_fill(space, (uint64_t)result & ~MAP_FILL, length, prot);
+    return result & ~(int64_t)MAP_FILL;
+}
+
+/* Here and everywhere the pages of CHANGE, SPACE_UNMAP or SPACE_DISCARD, are let go of. */
+static int let_go(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result;
+
+    if (change_alone(space, change, false, &result))
+        return (int)result;
+    result = space_acquire(space, space_change_range(change));
+    if (result != 0)
+        return (int)result;
+    space_count_change(space);
+    result = space_unmap_everywhere(space, change->start, change->length, change->operation);
+    space_release(space, space_change_range(change));
+    return (int)result;
+}
+
+int space_unmap(struct space *space, uint64_t address, uint64_t length)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_UNMAP};
+
+    if (length == 0 || (address & (PAGE_SIZE - 1)) != 0 || !user_range(address, length))
+        return -EINVAL;
+    return let_go(space, &change);
+}
+
+int space_discard(struct space *space, uint64_t address, uint64_t length)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_DISCARD};
+
+    if ((address & (PAGE_SIZE - 1)) != 0 || length > USER_END)
+        return -EINVAL;
+    if (length == 0)
+        return 0;
+    if (!user_range(address, length))
+        return -ENOMEM;
+    return let_go(space, &change);
+}
+
+int64_t space_look(struct space *space, uint64_t address, enum space_look_at what)
+{
+    struct msg_space_change change = {.space = space->id,
+                                      .start = address & ~(PAGE_SIZE - 1),
+                                      .length = PAGE_SIZE,
+                                      .operation = SPACE_LOOK,
+                                      .target = what};
+
+    return address < USER_END ? space_ask_home(space, &change) : -ENOMEM;
+}
+
+int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_PROTECT, .prot = prot};
+    int64_t result;
+
+    if ((address & (PAGE_SIZE - 1)) != 0)
+        return -EINVAL;
+    if (length == 0)
+        return 0;
+    if (!user_range(address, length))
+        return -ENOMEM;
+    if (change_alone(space, &change, false, &result))
+        return (int)result;
+    result = space_acquire(space, space_change_range(&change));
+    if (result != 0)
+        return (int)result;
+    space_count_change(space);
+    result = space_ask_home(space, &change); /* it knows every area: it refuses before anything has changed */
+    if (result == 0)
+        result = space_apply_others(space, &change, "protect");
+    space_release(space, space_change_range(&change));
+    return (int)result;
+}

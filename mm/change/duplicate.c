@@ -1,0 +1,140 @@
+/* A shared area in two places of one address space: the pages of the second have the frames of the first, and a
+ * reference of their own to each, as in a forked child's. mm/change/remap.md, mm/fork/fork.md. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/space/internal.h"
+#include "mm/space/space.h"
+
+#define PAIRS 256u /* pages at once */
+
+struct duplicate {
+    struct space *space;
+    uint64_t from, to;
+    uint32_t prot;
+    uint32_t count;
+    struct msg_space_pair pairs[PAIRS]; /* of the new place */
+    uint64_t frames[PAIRS];
+};
+
+/* The pages of [AT, END) of the first place that come next. -EAGAIN: one is not here. */
+static int gather(struct duplicate *d, uint64_t at, uint64_t end)
+{
+    int error = 0;
+
+    d->count = 0;
+    spin_lock(&d->space->lock);
+    for (; at < end && d->count < PAIRS && error == 0; at += PAGE_SIZE) {
+        const uint64_t *entry = paging_look(&d->space->tables, at);
+        uint64_t page = at - d->from + d->to;
+
+        if (entry == NULL || *entry == 0 || (*entry & PAGING_SOFT_LIMBO) != 0)
+            error = -EAGAIN;
+        else if (paging_entry(&d->space->tables, page, true) == NULL)
+            error = -ENOMEM;
+        else
+            d->pairs[d->count++] = (struct msg_space_pair){page, *entry & PAGING_FRAME};
+    }
+    spin_unlock(&d->space->lock);
+    return error;
+}
+
+/* Counts the second place's references. On an error none is counted. */
+static int count_references(struct duplicate *d)
+{
+    kernel_set done = 0;
+    int error = 0;
+
+    for (uint32_t i = 0; i < d->count && error == 0; i++) {
+        uint32_t owner = frame_owner(d->pairs[i].frame), found = 0;
+
+        if ((done >> owner & 1) != 0)
+            continue;
+        for (uint32_t k = i; k < d->count; k++) {
+            if (frame_owner(d->pairs[k].frame) != owner)
+                continue;
+            d->frames[found++] = d->pairs[k].frame;
+            if (owner == instance.kernel)
+                frame_share(d->pairs[k].frame);
+        }
+        if (owner != instance.kernel)
+            error = share_frames(owner, d->frames, found);
+        if (error == 0)
+            done |= 1ull << owner;
+    }
+    for (uint32_t i = 0; i < d->count && error != 0; i++) {
+        if ((done >> frame_owner(d->pairs[i].frame) & 1) != 0)
+            release_one(d->pairs[i].frame);
+    }
+    return error;
+}
+
+static void install(const struct duplicate *d)
+{
+    spin_lock(&d->space->lock);
+    for (uint32_t i = 0; i < d->count; i++) {
+        uint64_t *entry = paging_entry(&d->space->tables, d->pairs[i].page, true);
+
+        assert(entry != NULL && *entry == 0); /* the table is there, and the page is ours alone */
+        *entry = d->pairs[i].frame | PAGING_SOFT_HELD | space_entry_flags(d->prot) |
+                 (window_owns(d->pairs[i].frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+        space_hold_pages_locked(d->space, 1);
+    }
+    spin_unlock(&d->space->lock);
+}
+
+static int copy_pages(struct duplicate *d, uint64_t length)
+{
+    uint64_t end = d->from + length;
+    int error = 0;
+
+    for (uint64_t at = d->from; at < end && error == 0; at += d->count * PAGE_SIZE) {
+        error = gather(d, at, end);
+        if (error == 0)
+            error = count_references(d);
+        if (error != 0)
+            break;
+        error = d->space->retrieval->record_many(d->space, d->pairs, d->count);
+        if (error == 0) {
+            install(d);
+            continue;
+        }
+        for (uint32_t i = 0; i < d->count; i++)
+            release_one(d->pairs[i].frame);
+    }
+    return error;
+}
+
+int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_t to, uint64_t room, uint32_t prot)
+{
+    struct msg_space_change map = {.space = space->id,
+                                   .start = to,
+                                   .length = room,
+                                   .operation = SPACE_MAP,
+                                   .prot = prot,
+                                   .target = SPACE_MAP_KEEP};
+    struct duplicate *d = heap_alloc(sizeof(*d));
+    int64_t place = -ENOMEM;
+    int error;
+
+    if (d != NULL)
+        place = space_ask_home(space, &map);
+    if (place < 0) {
+        heap_free(d, sizeof(*d));
+        return (int)place;
+    }
+    *d = (struct duplicate){.space = space, .from = from, .to = to, .prot = prot};
+    spin_lock(&space->lock);
+    error = area_set(&space->areas, to, to + room, prot); /* as the home has it, but for AREA_LOCKED perhaps */
+    spin_unlock(&space->lock);
+    if (error == 0)
+        error = copy_pages(d, length);
+    if (error != 0)
+        space_unmap_everywhere(space, to, room, SPACE_UNMAP);
+    heap_free(d, sizeof(*d));
+    return error;
+}

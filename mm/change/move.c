@@ -1,0 +1,112 @@
+/* What one kernel does when a range of an address space moves: mm/change/remap.md. The range is locked. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "mm/space/internal.h"
+
+struct moving {
+    struct space *space;
+    uint64_t from, to;
+    int error;
+};
+
+static void prepare_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    struct moving *moving = context;
+    const uint64_t *there;
+
+    (void)size;
+    if ((*entry & PAGING_SOFT_LIMBO) != 0 || moving->error != 0)
+        return;
+    there = paging_entry(&moving->space->tables, va - moving->from + moving->to, true);
+    if (there == NULL || *there != 0) /* what is there is left by an unmap that found no memory */
+        moving->error = -ENOMEM;
+}
+
+static void move_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    struct moving *moving = context;
+
+    (void)size;
+    if ((*entry & PAGING_SOFT_LIMBO) != 0)
+        return; /* belongs to the address, until a second unmap */
+    *paging_entry(&moving->space->tables, va - moving->from + moving->to, false) = *entry;
+    *entry = 0;
+}
+
+/* What is behind the page that comes to the start of the new place. Pages of which nothing is known here are not here
+ * either: *KNOWN false. */
+static uint64_t backing_known(const struct space *space, const struct msg_space_change *change, bool *known,
+                              uint32_t *policy)
+{
+    const struct area *area = area_next(&space->areas, change->start);
+
+    *known = area != NULL && area->start < change->start + change->length;
+    *policy = *known ? area->prot & AREA_POLICY : 0;
+    return *known ? area_backing_at(area, change->start) : BACKING_NONE;
+}
+
+/* Both areas are whole ones, which nothing joins with others: so what comes later splits none, and needs no memory. */
+static int prepare_areas(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t added = change->room - change->length, backing;
+    uint32_t policy;
+    bool known;
+    int error;
+
+    if (space->home == instance.kernel) {
+        if (area_overlaps(&space->areas, change->target, change->target + change->room))
+            return -EEXIST;
+        if (!space_promised(change->prot, (change->prot & AREA_MOVING) != 0 ? change->room : added))
+            return -ENOMEM;
+    }
+    error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);
+    backing = backing_known(space, change, &known, &policy);
+    if (error == 0 && known) /* else a fault at the new place asks what it is */
+        error = area_set_backed(&space->areas, change->target, change->target + change->room,
+                                change->prot | AREA_MOVING | policy, backing);
+    return error;
+}
+
+static void cancel(struct space *space, const struct msg_space_change *change)
+{
+    area_flag(&space->areas, change->start, change->start + change->length, 0, AREA_MOVING);
+    area_remove(&space->areas, change->target, change->target + change->room);
+}
+
+static int prepare(struct space *space, const struct msg_space_change *change)
+{
+    struct moving moving = {space, change->start, change->target, prepare_areas(space, change)};
+
+    if (moving.error == -EEXIST)
+        return -EEXIST;
+    if (moving.error == 0)
+        paging_visit(&space->tables, change->start, change->start + change->length, prepare_entry, &moving);
+    if (moving.error != 0)
+        cancel(space, change);
+    return moving.error;
+}
+
+static void move(struct space *space, const struct msg_space_change *change)
+{
+    struct moving moving = {space, change->start, change->target, 0};
+    uint64_t end = change->start + change->length;
+
+    paging_visit(&space->tables, change->start, end, move_entry, &moving);
+    space_flush(space, change->start, end);
+    if ((change->prot & AREA_MOVING) != 0)
+        area_flag(&space->areas, change->start, end, 0, AREA_MOVING | AREA_LOCKED);
+    else
+        area_remove(&space->areas, change->start, end);
+    area_flag(&space->areas, change->target, change->target + change->room, 0, AREA_MOVING);
+}
+
+int64_t space_apply_move_locked(struct space *space, const struct msg_space_change *change)
+{
+    if (change->operation == SPACE_PREPARE)
+        return prepare(space, change);
+    if (change->operation == SPACE_MOVE)
+        move(space, change);
+    else
+        cancel(space, change);
+    return 0;
+}

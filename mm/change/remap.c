@@ -1,0 +1,299 @@
+/* mremap: mappings that change their size, move, or come to be in two places. mm/change/remap.md has the protocol.
+ *
+ * What a mapping is now is looked up at its home without a lock, then all that may change is locked as one range, and
+ * the question is put again: if the answer does not do any more, all begins again. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/instance/instance.h"
+#include "mm/space/internal.h"
+#include "mm/space/space.h"
+#include "msg/channel.h"
+
+#define MAYMOVE 1u
+#define FIXED 2u
+#define DONTUNMAP 4u
+/* Two places farther apart than this are not locked as one range: nobody could map anything between them meanwhile. The
+ * lock of the whole space, which does not keep others from mapping, is. */
+#define NEAR (64ull << 20)
+#define STAND_BACK 1000ull    /* ns */
+#define STAND_BACK_DOUBLED 8u /* times at most */
+
+struct remap {
+    struct space *space;
+    uint64_t from, old_length, new_length;
+    uint64_t to;  /* the new place */
+    uint64_t end; /* of the area that has FROM */
+    uint32_t flags, prot;
+};
+
+/* Sets END and PROT. -EFAULT: no area, or it is shorter than what is to be remapped; -EINVAL: only what is shared can
+ * be in two places. */
+static int look(struct remap *r)
+{
+    int64_t found = space_look(r->space, r->from, SPACE_LOOK_THERE);
+
+    if (found < 0)
+        return found == -ENOMEM ? -EFAULT : (int)found;
+    r->end = (uint64_t)found & ~(PAGE_SIZE - 1);
+    r->prot = (uint32_t)((uint64_t)found & (PAGE_SIZE - 1)) & ~AREA_MOVING;
+    return 0;
+}
+
+static int check_old(const struct remap *r)
+{
+    if (r->old_length == 0 && (r->prot & AREA_SHARED) == 0)
+        return -EINVAL;
+    return r->old_length > r->end - r->from ? -EFAULT : 0;
+}
+
+static int look_again(struct remap *r)
+{
+    uint32_t prot = r->prot;
+    int error = look(r);
+
+    if (error == 0)
+        error = check_old(r);
+    return error == 0 && r->prot != prot ? -EAGAIN : error;
+}
+
+static struct space_range cover(const struct remap *r, uint64_t length)
+{
+    uint64_t low = r->from < r->to ? r->from : r->to;
+    uint64_t high = r->from + length > r->to + r->new_length ? r->from + length : r->to + r->new_length;
+
+    return high - low > length + r->new_length + NEAR ? SPACE_HEAVY : (struct space_range){low, high};
+}
+
+/* Appends NEW_LENGTH - OLD_LENGTH bytes where the area is. -EEXIST: something is there. */
+static int64_t extend(struct remap *r)
+{
+    struct msg_space_change map = {.space = r->space->id,
+                                   .start = r->from + r->old_length,
+                                   .length = r->new_length - r->old_length,
+                                   .operation = SPACE_MAP,
+                                   .prot = r->prot,
+                                   .target = SPACE_MAP_KEEP | SPACE_MAP_GOES_ON};
+    struct space_range range = {r->from, r->from + r->new_length};
+    int64_t result = space_acquire(r->space, range);
+
+    if (result != 0)
+        return result;
+    result = look_again(r);
+    if (result == 0 && r->end != map.start)
+        result = -EEXIST;
+    if (result == 0)
+        result = space_ask_home(r->space, &map);
+    space_release(r->space, range);
+    return result < 0 ? result : (int64_t)r->from; /* AREA_LOCKED, if it is so, is the whole area's: see space_remap */
+}
+
+static int let_target_go(const struct remap *r)
+{
+    return (r->flags & FIXED) != 0 ? space_unmap_everywhere(r->space, r->to, r->new_length, SPACE_UNMAP) : 0;
+}
+
+/* The ranges are locked. -EEXIST: the new place is taken. */
+static int move_locked(const struct remap *r)
+{
+    struct msg_space_change change = {.space = r->space->id,
+                                      .start = r->from,
+                                      .length = r->old_length,
+                                      .operation = SPACE_PREPARE,
+                                      .prot = r->prot | ((r->flags & DONTUNMAP) != 0 ? AREA_MOVING : 0),
+                                      .target = r->to,
+                                      .room = r->new_length};
+    int error = let_target_go(r);
+
+    if (error == 0)
+        error = (int)space_ask_home(r->space, &change); /* it knows whether the new place is free */
+    if (error != 0)
+        return error;
+    error = space_apply_others(r->space, &change, "preparing a move");
+    change.operation = error == 0 ? SPACE_MOVE : SPACE_CANCEL;
+    space_apply_others(r->space, &change, "move"); /* neither is ever refused */
+    space_ask_home(r->space, &change);
+    return error;
+}
+
+static int move(struct remap *r)
+{
+    struct space_range range = cover(r, r->old_length);
+    int error = space_acquire(r->space, range);
+
+    if (error != 0)
+        return error;
+    space_count_change(r->space);
+    error = look_again(r);
+    if (error == 0)
+        error = move_locked(r);
+    space_release(r->space, range);
+    return error;
+}
+
+/* The same pages of the same file at the new place too: nothing but an area. */
+static int duplicate_file(struct remap *r, uint64_t backing)
+{
+    struct msg_space_change map = {.space = r->space->id,
+                                   .start = r->to,
+                                   .length = r->new_length,
+                                   .operation = SPACE_MAP,
+                                   .prot = r->prot,
+                                   .target = SPACE_MAP_KEEP,
+                                   .room = backing};
+    int64_t result = space_ask_home(r->space, &map);
+
+    return result < 0 ? (int)result : 0;
+}
+
+/* The area comes to be at its new place too. */
+static int duplicate(struct remap *r)
+{
+    uint64_t length = r->new_length < r->end - r->from ? r->new_length : r->end - r->from;
+    struct space_range range = cover(r, length);
+    int64_t backing = space_look(r->space, r->from, SPACE_LOOK_BACKING);
+    int error = backing < 0 ? (int)backing : 0;
+
+    if (backing == 0)
+        error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
+    if (error != 0)
+        return error;
+    error = space_acquire(r->space, range);
+    if (error != 0)
+        return error;
+    space_count_change(r->space);
+    error = look_again(r);
+    if (error == 0 && (r->from + length > r->end || space_look(r->space, r->from, SPACE_LOOK_BACKING) != backing))
+        error = -EAGAIN; /* it is something else by now */
+    if (error == 0)
+        error = let_target_go(r);
+    if (error == 0 && backing != 0)
+        error = duplicate_file(r, (uint64_t)backing);
+    else if (error == 0)
+        error = space_duplicate(r->space, r->from, length, r->to, r->new_length, r->prot);
+    space_release(r->space, range);
+    return error;
+}
+
+/* To TO, or where there is room. */
+static int64_t relocate(struct remap *r, uint64_t hint)
+{
+    struct msg_space_change room = {
+        .space = r->space->id, .start = hint, .length = r->new_length, .operation = SPACE_ROOM};
+    bool two = (r->prot & AREA_SHARED) != 0 && (r->old_length == 0 || (r->flags & DONTUNMAP) != 0);
+    int error;
+
+    if ((r->flags & FIXED) == 0) {
+        int64_t place = space_ask_home(r->space, &room);
+
+        if (place < 0)
+            return place;
+        r->to = (uint64_t)place;
+    }
+    error = two ? duplicate(r) : move(r);
+    if (error == -EEXIST)
+        error = -EAGAIN; /* somebody was faster */
+    return error != 0 ? error : (int64_t)r->to;
+}
+
+/* With FIXED or DONTUNMAP. */
+static int64_t remap_to(struct remap *r, uint64_t new_address)
+{
+    uint64_t cut = r->old_length > r->new_length ? r->old_length - r->new_length : 0;
+    int error = cut != 0 ? space_unmap(r->space, r->from + r->new_length, cut) : 0;
+
+    if (error != 0)
+        return error;
+    r->old_length -= cut;
+    error = check_old(r);
+    if (error != 0)
+        return error;
+    r->to = new_address;
+    return relocate(r, new_address);
+}
+
+static bool remap_to_valid(const struct remap *r, uint64_t new_address)
+{
+    return (new_address & (PAGE_SIZE - 1)) == 0 && r->new_length <= USER_END &&
+           new_address <= USER_END - r->new_length &&
+           (r->from + r->old_length <= new_address || new_address + r->new_length <= r->from);
+}
+
+static int64_t remap_once(struct remap *r, uint64_t new_address)
+{
+    int64_t result = look(r);
+
+    if (result != 0)
+        return result;
+    if ((r->flags & (FIXED | DONTUNMAP)) != 0) {
+        if (!remap_to_valid(r, new_address))
+            return -EINVAL;
+        if ((r->flags & FIXED) != 0 && new_address < MAP_LOW)
+            return -EPERM;
+        return remap_to(r, new_address & ~(PAGE_SIZE - 1));
+    }
+    if (r->old_length >= r->new_length) {
+        uint64_t cut = r->old_length - r->new_length;
+
+        result = cut != 0 ? space_unmap(r->space, r->from + r->new_length, cut) : 0;
+        return result != 0 ? result : (int64_t)r->from;
+    }
+    result = check_old(r);
+    if (result != 0)
+        return result;
+    if (r->new_length > USER_END)
+        return -ENOMEM;
+    if (r->old_length == r->end - r->from && r->new_length <= USER_END - r->from) {
+        result = extend(r);
+        if (result != -EEXIST)
+            return result;
+    }
+    return (r->flags & MAYMOVE) != 0 ? relocate(r, 0) : -ENOMEM;
+}
+
+/* Somebody changes the mapping again and again, each time between the two looks: if both go on at the same pace that
+ * has no end. So who looked in vain stands back for a while that nobody knows before, longer each time (as senders on
+ * one wire: Metcalfe and Boggs, "Ethernet", 1976). Messages are taken meanwhile. */
+static void stand_back(uint32_t tries)
+{
+    uint64_t most = STAND_BACK << (tries < STAND_BACK_DOUBLED ? tries : STAND_BACK_DOUBLED);
+    uint64_t until = clock_now() + (rdtsc_unordered() * 0x9e3779b97f4a7c15ull >> 32) % most;
+
+    while (clock_now() < until) {
+        msg_poll();
+        cpu_relax();
+    }
+}
+
+int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
+                    uint64_t new_address)
+{
+    struct remap r = {.space = space, .from = address};
+    uint32_t tries = 0;
+    int64_t result;
+
+    if ((flags & ~(uint64_t)(MAYMOVE | FIXED | DONTUNMAP)) != 0)
+        return -EINVAL;
+    if ((flags & (FIXED | DONTUNMAP)) != 0 && (flags & MAYMOVE) == 0)
+        return -EINVAL;
+    if ((flags & DONTUNMAP) != 0 && old_length != new_length)
+        return -EINVAL;
+    if ((address & (PAGE_SIZE - 1)) != 0 || page_up(new_length) == 0)
+        return -EINVAL;
+    if (address >= USER_END)
+        return -EFAULT;
+    spin_lock(&space->lock);
+    space_count_operation_locked(space, SPACE_MOVE);
+    spin_unlock(&space->lock);
+    r.flags = (uint32_t)flags;
+    do {
+        if (tries++ > 0)
+            stand_back(tries);
+        r.old_length = page_up(old_length);
+        r.new_length = page_up(new_length);
+        result = remap_once(&r, new_address);
+    } while (result == -EAGAIN);
+    if (result > 0 && (r.prot & AREA_LOCKED) != 0 && r.new_length > r.old_length)
+        space_map_fill(space, (uint64_t)result + r.old_length, r.new_length - r.old_length, r.prot);
+    return result;
+}

@@ -1,0 +1,262 @@
+/* Evacuation of a kernel's memory. See the header. Nothing here contends with programs, which all stand still; the
+ * locks are taken because others ask for them. */
+#include "mm/evacuate/evacuate.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/evacuate/internal.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/frame/zero_page.h"
+#include "mm/lease/lease.h"
+#include "mm/space/internal.h"
+#include "msg/channel.h"
+
+/* --- leases --- */
+
+static void return_leases(struct space *space, void *context)
+{
+    int *error = context;
+    struct msg_space_change change = {.space = space->id, .operation = SPACE_RECLAIM};
+    uint64_t at = 0;
+
+    while (*error == 0 && at < USER_END) {
+        const struct area *lease;
+
+        spin_lock(&space->lock);
+        lease = area_next(&space->leases.ranges, at);
+        if (lease != NULL) {
+            change.start = lease->start;
+            change.length = lease->end - lease->start;
+            at = lease->end;
+        }
+        spin_unlock(&space->lock);
+        if (lease == NULL)
+            return;
+        *error = (int)space_ask_home(space, &change);
+    }
+}
+
+int evacuate_leases(void)
+{
+    int error = 0;
+
+    space_each(return_leases, &error);
+    return error;
+}
+
+/* --- frames --- */
+
+/* The kernel that is to stop: which copy each of its frames has, ascending by frame. */
+static struct frame_pair *pairs;
+static uint64_t pair_count, pair_room;
+
+static void pairs_free(void)
+{
+    heap_free(pairs, pair_room * sizeof(*pairs));
+    pairs = NULL;
+    pair_count = pair_room = 0;
+}
+
+static uint64_t count_frames(void)
+{
+    uint64_t count = 0;
+    uint32_t spaces;
+
+    for (uint64_t frame = 0; (frame = frame_next_shared(frame, &spaces)) != 0; frame += PAGE_SIZE)
+        count++;
+    return count;
+}
+
+/* Asks SUCCESSOR for copies of some thousand frames from FROM on. *NEXT: where to go on, 0 at the end. */
+static int copy_some(uint32_t successor, uint64_t from, struct msg_evacuate *message, uint64_t *copies, uint64_t *next)
+{
+    struct shared_frame *frames = (struct shared_frame *)(void *)(message + 1);
+    uint32_t spaces, count = 0;
+    uint64_t frame = from;
+    int length;
+
+    while (count < FRAMES_MAX && (frame = frame_next_shared(frame, &spaces)) != 0) {
+        frames[count++] = (struct shared_frame){frame, spaces};
+        frame += PAGE_SIZE;
+    }
+    *next = count == FRAMES_MAX ? frame : 0;
+    if (count == 0)
+        return 0;
+    *message = (struct msg_evacuate){.count = count};
+    length = msg_call(successor, MSG_EVACUATE_FRAMES, message, sizeof(*message) + count * sizeof(*frames), copies,
+                      FRAMES_MAX * sizeof(*copies), "copies of frames", from);
+    if (length != (int)(count * sizeof(*copies)))
+        return length < 0 ? length : -EPROTO;
+    for (uint32_t i = 0; i < count; i++)
+        pairs[pair_count++] = (struct frame_pair){frames[i].frame, copies[i]};
+    return 0;
+}
+
+int evacuate_frames(uint32_t successor)
+{
+    struct msg_evacuate *message = heap_alloc(MSG_MAX);
+    uint64_t *copies = heap_alloc(FRAMES_MAX * sizeof(*copies));
+    uint64_t next = 1;
+    int error = -ENOMEM;
+
+    zero_page_leave();
+    pair_room = count_frames() + 1;
+    pairs = pair_room * sizeof(*pairs) <= PAGE_SIZE << FRAME_ORDER_MAX ? heap_alloc(pair_room * sizeof(*pairs)) : NULL;
+    if (message != NULL && copies != NULL && pairs != NULL) {
+        for (error = 0; next != 0 && error == 0;)
+            error = copy_some(successor, next == 1 ? 0 : next, message, copies, &next);
+    }
+    heap_free(message, MSG_MAX);
+    heap_free(copies, FRAMES_MAX * sizeof(*copies));
+    if (pairs == NULL)
+        pair_room = 0;
+    return error;
+}
+
+void evacuate_tell_pairs(void)
+{
+    static uint8_t buffer[MSG_MAX] __attribute__((aligned(16)));
+    struct msg_evacuate *message = (struct msg_evacuate *)(void *)buffer;
+    int worst = 0;
+
+    for (uint64_t done = 0; done < pair_count;) {
+        uint32_t count = pair_count - done < PAIRS_MAX ? (uint32_t)(pair_count - done) : PAIRS_MAX;
+
+        *message = (struct msg_evacuate){.count = count};
+        memcpy(message + 1, pairs + done, count * sizeof(*pairs));
+        msg_gather(msg_peers_reachable(), MSG_EVACUATE_PAIRS, message, sizeof(*message) + count * sizeof(*pairs),
+                   msg_note_error, &worst, "frames to be mapped in place of others", done);
+        evacuate_replace(pairs + done, count);
+        done += count;
+    }
+    if (worst < 0)
+        panic("mm: a kernel answered %d to the replacement of frames", worst);
+}
+
+/* --- entries --- */
+
+struct sending {
+    uint32_t successor;
+    bool prepare;
+    int error;
+    struct msg_evacuate *message;
+    struct space *space;
+};
+
+static void send_entries(struct sending *sending)
+{
+    struct msg_evacuate *message = sending->message;
+    uint32_t home = sending->space->home == instance.kernel ? sending->successor : sending->space->home;
+    int error;
+
+    if (message->count == 0 || sending->error != 0)
+        return;
+    message->space = sending->space->id;
+    message->prepare = sending->prepare ? 1 : 0;
+    error = msg_call(home, MSG_EVACUATE_ENTRIES, message,
+                     (uint32_t)(sizeof(*message) + message->count * sizeof(struct moved_entry)), NULL, 0,
+                     "pages to go to another kernel", message->space);
+    if (error < 0)
+        sending->error = error;
+    *message = (struct msg_evacuate){.count = 0};
+}
+
+static void send_space(struct space *space, void *context)
+{
+    struct sending *sending = context;
+    struct moved_entry *entries = (struct moved_entry *)(void *)(sending->message + 1);
+    bool all = space->home == instance.kernel;
+    uint64_t *leaf;
+
+    sending->space = space;
+    *sending->message = (struct msg_evacuate){.count = 0};
+    for (uint64_t va = 0; sending->error == 0 && (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL;
+         va += LEAF_SIZE) {
+        for (uint32_t i = 0; i < LEAF_ENTRIES && sending->error == 0; i++) {
+            if ((leaf[i] & PAGING_SOFT_LIMBO) != 0)
+                sending->error = -EBUSY; /* an unmap that found no memory has left it */
+            else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_HELD) != 0))
+                entries[sending->message->count++] = (struct moved_entry){va + i * PAGE_SIZE, leaf[i]};
+            if (sending->message->count == PAIRS_MAX)
+                send_entries(sending);
+        }
+    }
+    send_entries(sending);
+}
+
+int evacuate_entries(uint32_t successor, bool prepare)
+{
+    struct sending sending = {.successor = successor, .prepare = prepare, .message = heap_alloc(MSG_MAX)};
+
+    if (sending.message == NULL)
+        return -ENOMEM;
+    space_each(send_space, &sending);
+    heap_free(sending.message, MSG_MAX);
+    return sending.error;
+}
+
+/* --- the end, one way or the other --- */
+
+void evacuate_discard(void)
+{
+    pairs_free();
+    evacuate_drop_staged(true);
+}
+
+struct switching {
+    uint32_t from, to;
+};
+
+static void switch_space(struct space *space, void *context)
+{
+    const struct switching *s = context;
+
+    spin_lock(&space->lock);
+    space->members &= ~(1ull << s->from);
+    if (space->home == s->from)
+        space->home = s->to;
+    lease_forget_locked(space, s->from);
+    spin_unlock(&space->lock);
+}
+
+void evacuate_switch(uint32_t from, uint32_t to)
+{
+    struct switching s = {from, to};
+
+    space_each(switch_space, &s);
+    evacuate_drop_staged(false);
+}
+
+struct audit {
+    uint32_t kernel;
+    uint64_t found;
+};
+
+static void audit_space(struct space *space, void *context)
+{
+    struct audit *audit = context;
+    const uint64_t *leaf;
+
+    for (uint64_t va = 0; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
+            if (leaf[i] != 0 && frame_owner(leaf[i] & PAGING_FRAME) == audit->kernel)
+                audit->found++;
+        }
+    }
+    if (space->home == audit->kernel || (space->members >> audit->kernel & 1) != 0)
+        audit->found++;
+}
+
+uint64_t evacuate_audit(uint32_t kernel)
+{
+    struct audit audit = {.kernel = kernel};
+
+    space_each(audit_space, &audit);
+    return audit.found;
+}

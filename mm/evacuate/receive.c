@@ -1,0 +1,349 @@
+/* Evacuation of a kernel's memory, the other side: the successor, which copies frames and lays out spaces, and every
+ * kernel, which maps what it is told. See mm/evacuate/evacuate.h. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/evacuate/evacuate.h"
+#include "mm/evacuate/internal.h"
+#include "mm/file/hold.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/space/internal.h"
+#include "msg/channel.h"
+
+/* Copies for one message, which is answered from here; kept until the switch. */
+struct copies {
+    struct copies *next;
+    struct msg_kept kept;
+    uint32_t count;
+    uint64_t frames[FRAMES_MAX];
+    uint32_t spaces[FRAMES_MAX];
+};
+
+struct staged_space {
+    struct staged_space *next;
+    struct space *space;
+    bool fresh; /* made for this: nobody finds it yet */
+    struct space_facts facts;
+    struct area_list areas;
+};
+
+/* [k] under rx_lock, as handlers work on them, and the steps of a stop that take them away follow each other */
+static struct copies *all_copies;
+static struct staged_space *all_staged;
+
+/* --- frames --- */
+
+static void copies_undo(struct copies *copies)
+{
+    for (uint32_t i = 0; i < copies->count; i++) {
+        for (uint32_t n = 0; n < copies->spaces[i]; n++)
+            frame_release(copies->frames[i]);
+    }
+    copies->count = 0;
+}
+
+static int copies_make(struct copies *copies, const struct shared_frame *frames, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t copy = frame_owner(frames[i].frame) < KERNELS_MAX ? frame_alloc(0) : 0;
+
+        if (copy == 0) {
+            copies_undo(copies);
+            return -ENOMEM;
+        }
+        space_copy_frame(copy, frames[i].frame);
+        for (uint64_t n = 0; n < frames[i].spaces; n++)
+            frame_share(copy);
+        copies->frames[i] = copy;
+        copies->spaces[i] = (uint32_t)frames[i].spaces;
+        copies->count = i + 1;
+    }
+    return 0;
+}
+
+/* Programs stand still: a handler may take its time. */
+static void handle_frames(const struct msg *m)
+{
+    const struct msg_evacuate *message = m->data;
+    const struct shared_frame *frames = (const struct shared_frame *)(const void *)(message + 1);
+    struct copies *copies;
+    int error = -ENOMEM;
+
+    if (message->count > FRAMES_MAX || m->length != sizeof(*message) + message->count * sizeof(*frames)) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    copies = heap_alloc(sizeof(*copies));
+    if (copies != NULL)
+        error = copies_make(copies, frames, message->count);
+    if (error != 0) {
+        heap_free(copies, sizeof(*copies));
+        msg_reply_error(&m->ticket, error);
+        return;
+    }
+    copies->next = all_copies;
+    all_copies = copies;
+    msg_keep(m, &copies->kept, NULL);
+    msg_kept_reply_long(&copies->kept, copies->frames, copies->count * (uint32_t)sizeof(copies->frames[0]), NULL);
+}
+
+struct replacing {
+    const struct frame_pair *pairs;
+    uint32_t count;
+};
+
+static uint64_t copy_of(const struct replacing *r, uint64_t frame)
+{
+    uint32_t low = 0, high = r->count;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (r->pairs[middle].old < frame)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->count && r->pairs[low].old == frame ? r->pairs[low].new : 0;
+}
+
+static void replace_in(struct space *space, void *context)
+{
+    const struct replacing *r = context;
+    bool changed = false;
+    uint64_t *leaf;
+
+    spin_lock(&space->lock);
+    for (uint64_t va = 0; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
+            uint64_t copy = leaf[i] != 0 ? copy_of(r, leaf[i] & PAGING_FRAME) : 0;
+
+            if (copy == 0)
+                continue;
+            leaf[i] = (leaf[i] & ~(PAGING_FRAME | PAGING_SOFT_BORROWED)) | copy |
+                      (window_owns(copy, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+            changed = true;
+        }
+    }
+    if (changed)
+        space_flush(space, 0, USER_END);
+    spin_unlock(&space->lock);
+}
+
+void evacuate_replace(const struct frame_pair *pairs, uint32_t count)
+{
+    struct replacing r = {pairs, count};
+
+    space_each(replace_in, &r);
+}
+
+static void handle_pairs(const struct msg *m)
+{
+    const struct msg_evacuate *message = m->data;
+
+    if (message->count > PAIRS_MAX || m->length != sizeof(*message) + message->count * sizeof(struct frame_pair)) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    evacuate_replace((const struct frame_pair *)(const void *)(message + 1), message->count);
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+/* --- spaces --- */
+
+static struct staged_space *staged_find(uint64_t id)
+{
+    struct staged_space *staged = all_staged;
+
+    while (staged != NULL && staged->space->id != id)
+        staged = staged->next;
+    return staged;
+}
+
+int evacuate_stage(uint64_t id, const struct space_facts *facts, struct space **space)
+{
+    struct staged_space *staged = heap_alloc(sizeof(*staged));
+
+    if (staged == NULL)
+        return -ENOMEM;
+    staged->facts = *facts;
+    area_list_init(&staged->areas);
+    staged->space = space_get(id);
+    if (staged->space != NULL) {
+        space_put(staged->space); /* it stays: programs stand still */
+    } else {
+        staged->space = space_create(id, facts->home);
+        staged->fresh = true;
+    }
+    if (staged->space == NULL) {
+        heap_free(staged, sizeof(*staged));
+        return -ENOMEM;
+    }
+    staged->next = all_staged;
+    all_staged = staged;
+    *space = staged->space;
+    return 0;
+}
+
+int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32_t count)
+{
+    struct staged_space *staged = staged_find(id);
+    int error = staged == NULL ? -EPROTO : 0;
+
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        if (areas[i].backing != BACKING_NONE)
+            error = file_hold_begin(areas[i].backing, true);
+        if (error != 0)
+            break;
+        error = area_append_backed(&staged->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot,
+                                   areas[i].backing);
+        if (error != 0 && areas[i].backing != BACKING_NONE)
+            file_hold_end(areas[i].backing);
+    }
+    return error;
+}
+
+int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *policy)
+{
+    struct staged_space *staged = staged_find(id);
+
+    /* it means the same if the stop is given up */
+    return staged == NULL || number == 0 || number > POLICY_MAX ? -EPROTO
+                                                                : policy_note(staged->space, (uint32_t)number, policy);
+}
+
+/* What was begun for each area of LIST, which hold what is behind them now, or go. */
+static void end_holds(const struct area_list *list)
+{
+    list_for_each(node, &list->head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (area->backing != BACKING_NONE)
+            file_hold_end(area->backing);
+    }
+}
+
+static void commit_space(struct staged_space *staged)
+{
+    struct space *space = staged->space;
+
+    spin_lock(&space->lock);
+    space->home = staged->facts.home;
+    if (staged->facts.complete != 0) {
+        if (space->home == instance.kernel && !space->areas.refers) {
+            area_list_clear(&space->areas);
+            area_list_refers(&space->areas);
+        }
+        area_list_move(&space->areas, &staged->areas);
+        end_holds(&space->areas);
+        space->members = staged->facts.members | 1ull << instance.kernel;
+        space->break_start = staged->facts.break_start;
+        space->break_now = staged->facts.break_now;
+        space->later = (uint32_t)staged->facts.later;
+    }
+    spin_unlock(&space->lock);
+    space_mode_note(space, staged->facts.mode);
+    if (staged->fresh)
+        space_publish(space);
+    staged->fresh = false;
+}
+
+void evacuate_commit(void)
+{
+    for (struct staged_space *staged = all_staged; staged != NULL; staged = staged->next)
+        commit_space(staged);
+}
+
+void evacuate_drop_staged(bool undo)
+{
+    while (all_copies != NULL) {
+        struct copies *copies = all_copies;
+
+        all_copies = copies->next;
+        if (undo)
+            copies_undo(copies);
+        heap_free(copies, sizeof(*copies));
+    }
+    while (all_staged != NULL) {
+        struct staged_space *staged = all_staged;
+
+        all_staged = staged->next;
+        end_holds(&staged->areas);
+        area_list_clear(&staged->areas);
+        if (staged->fresh)
+            space_destroy(staged->space);
+        heap_free(staged, sizeof(*staged));
+    }
+}
+
+/* --- entries --- */
+
+static int make_room(struct space *space, const struct moved_entry *entries, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (paging_entry(&space->tables, entries[i].page, true) == NULL)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int take_one(struct space *space, const struct moved_entry *moved)
+{
+    uint64_t *entry = paging_entry(&space->tables, moved->page, false);
+    uint64_t frame = moved->entry & PAGING_FRAME;
+    const struct area *area = area_find(&space->areas, moved->page);
+
+    if (entry == NULL || area == NULL || (*entry != 0 && (*entry & PAGING_FRAME) != frame))
+        return -EPROTO;
+    if (*entry == 0)
+        *entry = frame | space_page_flags(area->prot, (moved->entry & PAGING_SOFT_COW) != 0) |
+                 (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    if ((moved->entry & ~*entry & PAGING_SOFT_HELD) != 0)
+        space_hold_pages_locked(space, 1);
+    *entry |= moved->entry & PAGING_SOFT_HELD;
+    return 0;
+}
+
+static void handle_entries(const struct msg *m)
+{
+    const struct msg_evacuate *message = m->data;
+    const struct moved_entry *entries = (const struct moved_entry *)(const void *)(message + 1);
+    struct staged_space *staged;
+    struct space *space;
+    int error = 0;
+
+    if (message->count > PAIRS_MAX || m->length != sizeof(*message) + message->count * sizeof(*entries)) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    staged = staged_find(message->space);
+    space = staged != NULL ? staged->space : space_get(message->space);
+    if (space == NULL) {
+        msg_reply_error(&m->ticket, -ESRCH);
+        return;
+    }
+    spin_lock(&space->lock);
+    if (message->prepare != 0)
+        error = make_room(space, entries, message->count);
+    for (uint32_t i = 0; i < message->count && error == 0 && message->prepare == 0; i++)
+        error = take_one(space, &entries[i]);
+    spin_unlock(&space->lock);
+    if (staged == NULL)
+        space_put(space);
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, NULL, 0);
+}
+
+void evacuate_init(void)
+{
+    msg_register(MSG_EVACUATE_FRAMES, handle_frames, sizeof(struct msg_evacuate), 0);
+    msg_register(MSG_EVACUATE_PAIRS, handle_pairs, sizeof(struct msg_evacuate), 0);
+    msg_register(MSG_EVACUATE_ENTRIES, handle_entries, sizeof(struct msg_evacuate), 0);
+}

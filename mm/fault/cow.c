@@ -1,0 +1,318 @@
+/* Copy-on-write. After a fork a private page's frame is in several spaces, and no kernel maps it writable
+ * (PAGING_SOFT_COW). Whoever writes first in its space asks the frame's owner: has no other space the frame any more,
+ * it is made writable; else this kernel copies it, every other kernel of the space lets go of the old frame, and only
+ * then is the copy mapped anywhere. See mm/fork/fork.md. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/fault/get.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/policy/policy.h"
+#include "mm/space/internal.h"
+#include "msg/channel.h"
+
+static uint64_t *copy_entries; /* [i] of COPY_BASE: one page for each CPU of the instance */
+
+_Static_assert(CPUS_MAX <= LEAF_ENTRIES, "one table has an entry for each CPU");
+
+void space_copy_frame(uint64_t to, uint64_t from)
+{
+    uint32_t cpu = cpu_index();
+    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
+
+    if (window_owns(from, PAGE_SIZE)) {
+        memcpy(window_direct(to), window_direct(from), PAGE_SIZE);
+        return;
+    }
+    /* kernel code stays on its CPU until it waits, and nothing here does */
+    copy_entries[cpu] = from | PAGING_PRESENT | PAGING_NO_EXECUTE;
+    memcpy(window_direct(to), (const void *)va, PAGE_SIZE);
+    copy_entries[cpu] = 0;
+    invlpg(va);
+}
+
+void space_frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write)
+{
+    uint32_t cpu = cpu_index();
+    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
+    bool own = window_owns(frame, PAGE_SIZE);
+    uint8_t *at = (uint8_t *)(own ? window_direct(frame) : (void *)va) + offset;
+
+    if (!own)
+        copy_entries[cpu] = frame | PAGING_PRESENT | (write ? PAGING_WRITE : 0) | PAGING_NO_EXECUTE;
+    if (write)
+        memcpy(at, bytes, size);
+    else
+        memcpy(bytes, at, size);
+    if (own)
+        return;
+    copy_entries[cpu] = 0;
+    invlpg(va);
+}
+
+void space_zero_frame(uint64_t frame)
+{
+    uint32_t cpu = cpu_index();
+    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
+
+    if (window_owns(frame, PAGE_SIZE)) {
+        memset(window_direct(frame), 0, PAGE_SIZE);
+        return;
+    }
+    copy_entries[cpu] = frame | PAGING_PRESENT | PAGING_WRITE | PAGING_NO_EXECUTE;
+    memset((void *)va, 0, PAGE_SIZE);
+    copy_entries[cpu] = 0;
+    invlpg(va);
+}
+
+int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot)
+{
+    uint64_t old = *entry & PAGING_FRAME;
+    uint64_t new;
+    bool elsewhere;
+
+    if ((*entry & PAGING_SOFT_BORROWED) != 0)
+        return 1;
+    assert((*entry & PAGING_SOFT_HELD) != 0); /* who else? */
+    if (frame_spaces(old) == 1) {
+        *entry = old | PAGING_SOFT_HELD | space_entry_flags(prot);
+        space->stats.cow_upgrades++;
+        return 0; /* a TLB that knows it as read-only faults once, and finds it so */
+    }
+    new = policy_frame_here_locked(space, prot, page, false, &elsewhere);
+    if (new == 0)
+        return elsewhere ? 1 : -ENOMEM;
+    space_copy_frame(new, old);
+    frame_share(new);
+    *entry = new | PAGING_SOFT_HELD | space_entry_flags(prot);
+    space_flush(space, page, page + PAGE_SIZE);
+    frame_release(old);
+    space->stats.cow_copies++;
+    return 0;
+}
+
+/* This kernel lets go of what it maps at PAGE, or maps FRAME there, which is not held here. True when the old entry
+ * held the reference. */
+static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
+{
+    const struct area *area = area_find(&space->areas, page);
+    uint64_t *entry = paging_entry(&space->tables, page, false);
+    bool held;
+
+    if (entry == NULL || (*entry & PAGING_SOFT_LIMBO) != 0)
+        return false;
+    held = (*entry & PAGING_SOFT_HELD) != 0;
+    if (frame == 0 || area == NULL)
+        *entry = 0;
+    else
+        *entry = frame | space_entry_flags(area->prot) | (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    space_hold_pages_locked(space, held ? -1 : 0);
+    space_flush(space, page, page + PAGE_SIZE);
+    return held;
+}
+
+static bool switch_page(struct space *space, uint64_t page, uint64_t frame)
+{
+    bool held;
+
+    spin_lock(&space->lock);
+    held = switch_locked(space, page, frame);
+    spin_unlock(&space->lock);
+    return held;
+}
+
+void space_note_held(void *context, uint32_t kernel, const void *reply, int length)
+{
+    const struct msg_space_held *answer = reply;
+    struct letting_go *letting = context;
+
+    (void)kernel;
+    if (length != (int)sizeof(*answer))
+        letting->error = length < 0 ? length : -EPROTO;
+    else if (answer->held != 0)
+        letting->held = true;
+}
+
+/* Somebody had no memory to let go: the page stays COW, with FRAME, which is held here if somebody who has let go held
+ * it. */
+static void take_back(struct space *space, uint64_t page, uint64_t frame, bool held)
+{
+    uint64_t *entry;
+
+    spin_lock(&space->lock);
+    entry = paging_entry(&space->tables, page, false);
+    *entry = frame | space_page_flags(area_find(&space->areas, page)->prot, true) | (held ? PAGING_SOFT_HELD : 0) |
+             (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    space_hold_pages_locked(space, held ? 1 : 0);
+    spin_unlock(&space->lock);
+}
+
+/* No other space has FRAME: it may be written from here. Other kernels find out when they fault. */
+static int upgrade(struct space *space, uint64_t page, uint64_t frame)
+{
+    const struct area *area;
+    uint64_t *entry;
+
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    entry = paging_entry(&space->tables, page, true);
+    if (area != NULL && entry != NULL) {
+        uint64_t soft = window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED;
+
+        *entry = frame | soft | (*entry & PAGING_SOFT_HELD) | space_entry_flags(area->prot);
+        space->stats.cow_upgrades++;
+    }
+    spin_unlock(&space->lock);
+    return area != NULL && entry != NULL ? 0 : -ENOMEM;
+}
+
+/* The page's table on this kernel, so that nothing can fail once others have let go. */
+static bool room_for(struct space *space, uint64_t page)
+{
+    bool room;
+
+    spin_lock(&space->lock);
+    room = paging_entry(&space->tables, page, true) != NULL;
+    spin_unlock(&space->lock);
+    return room;
+}
+
+/* Nobody writes to FRAME: all entries for it, in all spaces, are COW. */
+static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
+{
+    const struct area *area;
+    uint32_t prot;
+
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    prot = area != NULL ? area->prot : 0;
+    spin_unlock(&space->lock);
+    return policy_frame(space, prot, page, frame);
+}
+
+int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
+{
+    struct msg_space_record message = {.space = space->id, .page = page};
+    kernel_set others = space_others(space);
+    struct letting_go letting = {0};
+    uint64_t new;
+
+    if (frame_is_sole(frame)) /* and stays so: a fork needs the whole space */
+        return upgrade(space, page, frame);
+    new = room_for(space, page) ? copy_of(space, page, frame) : 0;
+    if (new == 0)
+        return -ENOMEM;
+    space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
+    letting.held = switch_page(space, page, 0);
+    if (space->retrieval->home_knows)
+        others &= ~(1ull << space->home);
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_held, &letting, "copy of a page",
+                  page);
+    if (letting.error == 0 && space->retrieval->home_knows && space->home != instance.kernel) {
+        /* Now the home is the only one left with the old frame. From here on others may get the new one. */
+        struct msg_space_held answer;
+        int length;
+
+        message.frame = new;
+        length = msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
+                          "copy of a page", page);
+        space_note_held(&letting, space->home, &answer, length);
+    }
+    if (letting.error != 0) {
+        take_back(space, page, frame, letting.held);
+        space_drop_new(new);
+        return letting.error;
+    }
+    if (space_install(space, page, new, true, false) != 0)
+        panic("mm: no room for the copy of page %lx", (unsigned long)page);
+    if (letting.held)
+        release_one(frame);
+    spin_lock(&space->lock);
+    space->stats.cow_copies++;
+    spin_unlock(&space->lock);
+    return 0;
+}
+
+/* A switch that has to wait for answers to faults. */
+struct deferred_switch {
+    struct space_deferred deferred;
+    struct msg_kept kept;
+    struct space *space; /* stays: who asked is one of its threads */
+    uint64_t frame;
+};
+
+static void deferred_free(struct msg_kept *kept)
+{
+    struct deferred_switch *late = container_of(kept, struct deferred_switch, kept);
+
+    heap_free(late, sizeof(*late));
+}
+
+static void run_deferred(struct space_deferred *deferred)
+{
+    struct deferred_switch *late = container_of(deferred, struct deferred_switch, deferred);
+    struct msg_space_held answer = {.held = switch_page(late->space, deferred->start, late->frame)};
+
+    msg_kept_reply(&late->kept, &answer, sizeof(answer), deferred_free);
+}
+
+/* 0: the page may be switched; 1: it will be, and that answered, when faults under way have their answers. -ENOMEM. */
+static int defer_switch(struct space *space, const struct msg *m)
+{
+    const struct msg_space_record *message = m->data;
+    uint64_t page = message->page & ~(PAGE_SIZE - 1);
+    struct deferred_switch *late;
+    bool deferred;
+
+    if (list_empty(&space->gets)) /* one that comes now finds the page locked */
+        return 0;
+    late = heap_alloc(sizeof(*late));
+    if (late == NULL)
+        return -ENOMEM;
+    late->deferred = (struct space_deferred){.start = page, .end = page + PAGE_SIZE, .run = run_deferred};
+    late->space = space;
+    late->frame = message->frame & PAGING_FRAME;
+    spin_lock(&space->lock);
+    deferred = space_defer_locked(space, &late->deferred);
+    if (deferred)
+        msg_keep(m, &late->kept, NULL);
+    spin_unlock(&space->lock);
+    if (!deferred)
+        heap_free(late, sizeof(*late));
+    return deferred ? 1 : 0;
+}
+
+static void handle_switch(const struct msg *m)
+{
+    const struct msg_space_record *message = m->data;
+    struct space *space = space_get(message->space);
+    struct msg_space_held answer = {0};
+    int deferred = space == NULL ? 0 : message->page < USER_END ? defer_switch(space, m) : -EPROTO;
+
+    if (deferred != 0) {
+        space_put(space);
+        if (deferred < 0)
+            msg_reply_error(&m->ticket, deferred);
+        return;
+    }
+    if (space != NULL) {
+        answer.held = switch_page(space, message->page & ~(PAGE_SIZE - 1), message->frame & PAGING_FRAME);
+        space_put(space);
+    }
+    msg_reply(&m->ticket, &answer, sizeof(answer));
+}
+
+void space_cow_init(void)
+{
+    copy_entries = paging_entry(&window_tables, COPY_BASE, true);
+    if (copy_entries == NULL)
+        panic("mm: no memory for the window to copy through");
+    msg_register(MSG_SPACE_SWITCH, handle_switch, sizeof(struct msg_space_record), sizeof(struct msg_space_held));
+}

@@ -1,0 +1,185 @@
+/* Large pages at faults. See the header. */
+#include "mm/fault/huge.h"
+
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
+#include "mm/space/internal.h"
+#include "msg/channel.h"
+
+#define HUGE_ORDER 9u
+#define ZERO_AT_ONCE (128u << 10) /* bytes between two looks for messages */
+
+enum choice { HUGE_MADVISE, HUGE_ALWAYS, HUGE_NEVER, POLICIES };
+
+static const char *const policy_names[POLICIES] = {"madvise", "always", "never"};
+static volatile enum choice policy; /* [a] */
+
+static enum choice policy_of(const char *value)
+{
+    uint32_t i = 0;
+
+    while (i < POLICIES && strcmp(policy_names[i], value) != 0)
+        i++;
+    return (enum choice)i;
+}
+
+static bool policy_check(const char *value)
+{
+    return policy_of(value) < POLICIES;
+}
+
+static void policy_set(const char *value)
+{
+    policy = policy_of(value);
+}
+
+void huge_init(void)
+{
+    static struct msg_option option = {.name = "huge", .check = policy_check, .set = policy_set};
+
+    msg_option_add(&option);
+}
+
+/* What may be executed is never shown as a large page: paging_large.c. */
+static bool area_may(uint32_t prot)
+{
+    if (policy == HUGE_NEVER || (prot & (AREA_NO_HUGE | AREA_EXEC | AREA_GROWS | AREA_MOVING)) != 0)
+        return false;
+    return policy == HUGE_ALWAYS || (prot & AREA_HUGE) != 0;
+}
+
+/* LEAF is a table, or NULL: nothing is mapped there. */
+static bool is_empty(const uint64_t *leaf)
+{
+    return leaf == NULL || paging_next_used(leaf, 0, LEAF_ENTRIES) == LEAF_ENTRIES;
+}
+
+bool huge_wanted_locked(const struct space *space, const struct area *area, uint64_t page)
+{
+    uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
+
+    if (area->backing != BACKING_NONE || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
+        start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
+        return false;
+    return space_alone_locked(space) || lease_covers_locked(space, start, end) ||
+           (space->home == instance.kernel && !space_locking->taken_locked(space, start, end) &&
+            lease_others_locked(space, start, end) == NULL);
+}
+
+uint64_t huge_block(void)
+{
+    uint64_t frame = frame_alloc_pages(HUGE_ORDER);
+
+    for (uint64_t at = 0; frame != 0 && at < LEAF_SIZE; at += ZERO_AT_ONCE) {
+        memset((uint8_t *)window_direct(frame) + at, 0, ZERO_AT_ONCE);
+        msg_poll();
+        cpu_answer();
+    }
+    return frame;
+}
+
+void huge_block_release(uint64_t block, uint64_t keep)
+{
+    for (uint64_t frame = block; frame < block + LEAF_SIZE; frame += PAGE_SIZE) {
+        if (frame != keep)
+            frame_release(frame);
+    }
+}
+
+/* The table around PAGE is empty. False: there is no memory for it; without memory to show it as a large page it is not
+ * one. */
+static bool fill_locked(struct space *space, uint64_t page, uint64_t block, uint64_t flags)
+{
+    uint64_t *leaf = paging_entry(&space->tables, page & ~(LEAF_SIZE - 1), true);
+
+    if (leaf == NULL)
+        return false;
+    for (uint32_t i = 0; i < LEAF_ENTRIES; i++)
+        leaf[i] = (block + i * PAGE_SIZE) | flags;
+    paging_make_large(&space->tables, page);
+    return true;
+}
+
+/* As wanted, with what has changed since. */
+static bool install_locked(struct space *space, uint64_t page, uint32_t access, uint64_t frame)
+{
+    const struct area *area = area_find(&space->areas, page);
+
+    if (area == NULL || !area_allows(area->prot, access) || !space_complete_locked(space, page) ||
+        !policy_is_near_locked(space, area->prot, page) || !huge_wanted_locked(space, area, page))
+        return false;
+    if (!fill_locked(space, page, frame, space_entry_flags(area->prot) | PAGING_ACCESSED | PAGING_SOFT_HELD))
+        return false;
+    space_hold_pages_locked(space, LEAF_ENTRIES);
+    space->stats.faults_local++;
+    return true;
+}
+
+bool huge_map(struct space *space, uint64_t page, uint32_t access)
+{
+    uint64_t frame = huge_block();
+    bool mapped;
+
+    if (frame == 0)
+        return false;
+    spin_lock(&space->lock);
+    mapped = install_locked(space, page, access, frame);
+    spin_unlock(&space->lock);
+    if (!mapped)
+        huge_block_release(frame, 0);
+    return mapped;
+}
+
+/* --- over kernels --- */
+
+bool huge_may_take_locked(const struct space *space, uint64_t page, const uint64_t *leaf)
+{
+    const struct area *area;
+
+    if (policy == HUGE_NEVER)
+        return false;
+    area = area_find(&space->areas, page);
+    return (area == NULL || area_may(area->prot)) && is_empty(leaf);
+}
+
+uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask)
+{
+    uint64_t block = ask->spare & ~(LEAF_SIZE - 1);
+    uint32_t owner = frame_owner(ask->spare);
+
+    if (ask->huge != SPACE_HUGE_BLOCK)
+        return SPACE_WANTS_BLOCK;
+    if (ask->spare == 0 || ask->spare - block != (ask->page & (LEAF_SIZE - 1) & ~(PAGE_SIZE - 1)) ||
+        frame_owner(block) != owner || frame_owner(block + LEAF_SIZE - PAGE_SIZE) != owner ||
+        !fill_locked(space, ask->page, block, space_entry_flags(area->prot) | PAGING_SOFT_BORROWED))
+        return SPACE_AREA;
+    return SPACE_TAKEN_BLOCK;
+}
+
+/* Another thread here may have been told of the block already, by an answer that borrowed it. */
+void huge_hold_block_locked(struct space *space, uint64_t page, uint64_t block, uint32_t prot)
+{
+    uint64_t start = page & ~(LEAF_SIZE - 1);
+    uint64_t *leaf = paging_entry(&space->tables, start, false);
+
+    for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
+        if (leaf[i] != 0 && (leaf[i] & PAGING_FRAME) != block + i * PAGE_SIZE)
+            panic("mm: page %lx has a frame beside its block", (unsigned long)(start + i * PAGE_SIZE));
+        leaf[i] = (block + i * PAGE_SIZE) | space_entry_flags(prot) | PAGING_ACCESSED | PAGING_SOFT_HELD;
+    }
+    space_hold_pages_locked(space, LEAF_ENTRIES);
+    space->stats.area_anonymous++;
+    huge_show_locked(space, page, prot);
+}
+
+void huge_show_locked(struct space *space, uint64_t page, uint32_t prot)
+{
+    if (area_may(prot))
+        paging_make_large(&space->tables, page); /* they may differ; or there is no memory: then they stay 512 */
+}

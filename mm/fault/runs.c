@@ -1,0 +1,83 @@
+/* Runs of pages: see the header. */
+#include "mm/fault/runs.h"
+
+#include "kernel/instance/window.h"
+#include "mm/frame/reference.h"
+
+static bool may_go_along(uint64_t entry)
+{
+    return (entry & PAGING_PRESENT) != 0 && (entry & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW)) == 0;
+}
+
+/* The end of the run that begins at INDEX, at most END. */
+static uint32_t run_end(const uint64_t *leaf, uint32_t index, uint32_t end)
+{
+    uint32_t i = index + 1;
+
+    while (i < end && may_go_along(leaf[i]) &&
+           (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
+        i++;
+    return i;
+}
+
+/* The start of the run that INDEX is in, at least START. */
+static uint32_t run_start(const uint64_t *leaf, uint32_t index, uint32_t start)
+{
+    while (index > start && may_go_along(leaf[index - 1]) &&
+           (leaf[index - 1] & PAGING_FRAME) + PAGE_SIZE == (leaf[index] & PAGING_FRAME))
+        index--;
+    return index;
+}
+
+uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, uint64_t *runs,
+                                uint32_t most)
+{
+    const uint64_t *leaf = paging_look(&space->tables, page & ~(LEAF_SIZE - 1));
+    uint32_t last = paging_index(end - 1) + 1, at = paging_index(page), count = 0;
+
+    if (leaf == NULL || !may_go_along(leaf[at]))
+        return 0;
+    at = run_start(leaf, at, paging_index(start));
+    while (count < most && at < last) {
+        uint32_t next = run_end(leaf, at, last);
+
+        runs[count++] = SPACE_RUN(leaf[at] & PAGING_FRAME, next - at, at);
+        for (at = next; at < last && !may_go_along(leaf[at]); at++) {
+        }
+    }
+    return count;
+}
+
+static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at, uint64_t run, uint32_t prot)
+{
+    uint32_t index = SPACE_RUN_INDEX(run), length = SPACE_RUN_LENGTH(run);
+    uint64_t frame = SPACE_RUN_FRAME(run), page = at + index * PAGE_SIZE;
+
+    if (!area_covers(&space->areas, page, page + length * PAGE_SIZE) &&
+        area_set(&space->areas, page, page + length * PAGE_SIZE, prot) != 0)
+        return;
+    for (uint32_t i = index; i < index + length; i++, frame += PAGE_SIZE) {
+        if (leaf[i] != 0)
+            continue;
+        leaf[i] = frame | space_page_flags(prot, false) | PAGING_SOFT_PREFETCHED |
+                  (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+        space->stats.prefetched++;
+    }
+}
+
+void space_runs_install_locked(struct space *space, uint64_t page, uint64_t start, uint64_t end, const uint64_t *runs,
+                               uint32_t count, uint32_t prot)
+{
+    uint64_t at = page & ~(LEAF_SIZE - 1);
+    uint64_t *leaf = paging_entry(&space->tables, at, false);
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t first = at + SPACE_RUN_INDEX(runs[i]) * PAGE_SIZE;
+        uint64_t bytes = SPACE_RUN_LENGTH(runs[i]) * PAGE_SIZE;
+
+        if (bytes != 0 && first >= start && first + bytes <= end &&
+            frame_owner(SPACE_RUN_FRAME(runs[i])) != KERNELS_MAX &&
+            frame_owner(SPACE_RUN_FRAME(runs[i]) + bytes - PAGE_SIZE) == frame_owner(SPACE_RUN_FRAME(runs[i])))
+            install_run_locked(space, leaf, at, runs[i], prot);
+    }
+}

@@ -1,0 +1,501 @@
+/* Objects held for areas. See the header. */
+#include "mm/file/hold.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/completion.h"
+#include "kernel/lib/list.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
+#include "mm/area/area.h"
+#include "mm/area/backing.h"
+#include "mm/file/object.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+
+#define BUCKETS 64u
+
+struct hold {
+    struct list node;
+    uint64_t object;           /* [i] backing_whole */
+    uint64_t users;            /* [k] areas of spaces at home here, and changes under way */
+    uint32_t granted;          /* [k] */
+    uint32_t attached;         /* [k] areas that shmat made */
+    struct file_stamps stamps; /* [k] of those */
+    struct msg_asking asking;
+    struct msg_file_hold message;
+};
+
+/* Who wants to know of an object that is being given back. */
+struct question {
+    struct list node;
+    uint64_t object;
+    struct msg_kept kept;
+    struct completion *done; /* somebody here waits, and no request is kept */
+};
+
+static struct spinlock lock;
+static struct list buckets[BUCKETS]; /* [k] */
+static struct list returning;        /* [k] holds that nobody finds any more, until they have been taken back */
+static struct list questions;        /* [k] of objects that are in RETURNING */
+static uint64_t count;               /* [a] */
+
+static struct list *bucket_of(uint64_t object)
+{
+    return &buckets[(backing_object(object) + backing_kernel(object) * 37u) % BUCKETS];
+}
+
+static struct hold *find_in(struct list *list, uint64_t object)
+{
+    list_for_each(node, list) {
+        struct hold *hold = container_of(node, struct hold, node);
+
+        if (hold->object == object)
+            return hold;
+    }
+    return NULL;
+}
+
+static struct hold *find_locked(uint64_t object)
+{
+    return find_in(bucket_of(object), object);
+}
+
+/* --- stamps --- */
+
+static void stamp_join(struct file_stamp *to, const struct file_stamp *other)
+{
+    if (other->time > to->time)
+        *to = *other;
+}
+
+void file_stamps_join(struct file_stamps *to, const struct file_stamps *other)
+{
+    stamp_join(&to->came, &other->came);
+    stamp_join(&to->went, &other->went);
+}
+
+static void stamp(struct file_stamp *to, uint32_t process)
+{
+    stamp_join(to, &(struct file_stamp){clock_epoch() + clock_now(), process});
+}
+
+void file_hold_stamp(uint64_t backing, const struct file_stamps *stamps)
+{
+    struct hold *hold;
+
+    spin_lock(&lock);
+    hold = find_locked(backing_whole(backing));
+    assert(hold != NULL);
+    file_stamps_join(&hold->stamps, stamps);
+    spin_unlock(&lock);
+}
+
+/* --- users --- */
+
+static struct hold *use_locked(uint64_t backing, bool make)
+{
+    uint64_t object = backing_whole(backing);
+    struct hold *hold = find_locked(object);
+
+    if (hold == NULL && make && (hold = heap_alloc(sizeof(*hold))) != NULL) {
+        hold->object = object;
+        list_append(bucket_of(object), &hold->node);
+        __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    }
+    if (hold != NULL)
+        hold->users++;
+    return hold;
+}
+
+int file_hold_begin(uint64_t backing, bool make)
+{
+    const struct hold *hold;
+
+    if (backing_stays(backing))
+        return 0;
+    spin_lock(&lock);
+    hold = use_locked(backing, make);
+    spin_unlock(&lock);
+    if (hold == NULL)
+        return make ? -ENOMEM : -EFAULT;
+    return 0;
+}
+
+void file_hold_grant(uint64_t backing, uint32_t more)
+{
+    struct hold *hold;
+
+    spin_lock(&lock);
+    hold = find_locked(backing_whole(backing));
+    assert(hold != NULL); /* the caller is a user */
+    hold->granted += more;
+    spin_unlock(&lock);
+}
+
+/* --- giving back --- */
+
+static struct msg_file_held tell_locked(uint64_t object)
+{
+    const struct hold *hold = find_locked(object);
+
+    if (hold == NULL)
+        return (struct msg_file_held){0};
+    return (struct msg_file_held){.came = hold->stamps.came.time,
+                                  .came_of = hold->stamps.came.process,
+                                  .went = hold->stamps.went.time,
+                                  .went_of = hold->stamps.went.process,
+                                  .granted = hold->granted,
+                                  .attached = hold->attached};
+}
+
+static void answered(struct msg_kept *kept)
+{
+    heap_free(container_of(kept, struct question, kept), sizeof(struct question));
+}
+
+static void answer(struct question *question)
+{
+    struct msg_file_held held;
+
+    if (question->done != NULL) {
+        completion_signal(question->done);
+        return;
+    }
+    spin_lock(&lock);
+    held = tell_locked(question->object);
+    spin_unlock(&lock);
+    msg_kept_reply(&question->kept, &held, sizeof(held), answered);
+}
+
+/* Takes a question for OBJECT from the list, or NULL. */
+static struct question *next_question_locked(uint64_t object)
+{
+    list_for_each(node, &questions) {
+        struct question *question = container_of(node, struct question, node);
+
+        if (question->object == object) {
+            list_remove(node);
+            return question;
+        }
+    }
+    return NULL;
+}
+
+static void given_back(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct hold *hold = context;
+    uint64_t object = hold->object;
+    struct question *question;
+
+    (void)reply;
+    if (length < 0)
+        log_line("mm: kernel %u refuses to take back an object (error %d)", kernel, length);
+    spin_lock(&lock);
+    list_remove(&hold->node);
+    spin_unlock(&lock);
+    heap_free(hold, sizeof(*hold));
+    do {
+        spin_lock(&lock);
+        if (list_empty(&questions) || find_in(&returning, object) != NULL)
+            question = NULL;
+        else
+            question = next_question_locked(object);
+        spin_unlock(&lock);
+        if (question != NULL)
+            answer(question);
+    } while (question != NULL);
+}
+
+/* HOLD has no user, and is in RETURNING. */
+static void give_back(struct hold *hold)
+{
+    uint32_t kernel = backing_kernel(hold->object);
+
+    __atomic_fetch_sub(&count, 1, __ATOMIC_RELAXED);
+    if (hold->granted == 0) {
+        given_back(hold, kernel, NULL, 0);
+    } else if (kernel == instance.kernel) {
+        given_back(hold, kernel, NULL,
+                   file_object_hold(hold->object, instance.kernel, -(int64_t)hold->granted, &hold->stamps));
+    } else {
+        hold->message = (struct msg_file_hold){.backing = hold->object,
+                                               .kernel = instance.kernel,
+                                               .more = -(int32_t)hold->granted,
+                                               .came = hold->stamps.came.time,
+                                               .came_of = hold->stamps.came.process,
+                                               .went = hold->stamps.went.time,
+                                               .went_of = hold->stamps.went.process};
+        msg_ask(&hold->asking, kernel, MSG_FILE_HOLD, &hold->message, sizeof(hold->message), given_back, hold);
+    }
+}
+
+static bool unuse_locked(struct hold *hold)
+{
+    if (--hold->users != 0)
+        return false;
+    list_remove(&hold->node);
+    list_append(&returning, &hold->node);
+    return true;
+}
+
+/* --- areas --- */
+
+static void attach_locked(struct hold *hold, uint64_t backing, uint32_t process, bool stamps)
+{
+    if (!backing_attached(backing))
+        return;
+    hold->attached++;
+    if (stamps)
+        stamp(&hold->stamps.came, process);
+}
+
+static void detach_locked(struct hold *hold, uint64_t backing, uint32_t process)
+{
+    if (!backing_attached(backing))
+        return;
+    assert(hold->attached > 0);
+    hold->attached--;
+    stamp(&hold->stamps.went, process);
+}
+
+/* An area more or less: another one, or a change, has the object already when there is one more. The grant, if it
+ * brings one, and the area are there at once: who asks for both sees both, or neither. */
+static void note_area(struct area_list *list, uint64_t backing, enum area_event event)
+{
+    uint32_t process = (uint32_t)container_of(list, struct space, areas)->id;
+    struct hold *hold;
+    bool last = false;
+
+    if (backing_stays(backing))
+        return;
+    spin_lock(&lock);
+    hold = find_locked(backing_whole(backing));
+    if (hold == NULL)
+        panic("mm: an area of object %lx, which nobody holds", (unsigned long)backing);
+    if (event == AREA_GOES) {
+        detach_locked(hold, backing, process);
+        last = unuse_locked(hold);
+    } else {
+        hold->users++;
+        hold->granted += list->granted ? 1 : 0;
+        list->granted = false;
+        attach_locked(hold, backing, process, event == AREA_COMES);
+    }
+    spin_unlock(&lock);
+    if (last)
+        give_back(hold);
+}
+
+static int ask(uint64_t backing, uint32_t kernel, int32_t more)
+{
+    struct msg_file_hold message = {.backing = backing_whole(backing), .kernel = kernel, .more = more};
+    uint32_t owner = backing_kernel(backing);
+    struct msg_file_held held;
+    int length;
+
+    if (owner == instance.kernel)
+        return file_object_hold(backing, kernel, more, NULL);
+    length = msg_call(owner, MSG_FILE_HOLD, &message, sizeof(message), &held, sizeof(held), "hold of a file", backing);
+    return length < 0 ? length : 0;
+}
+
+/* As an area of a fork's child. */
+static int take(uint64_t backing, uint32_t process, uint32_t granted)
+{
+    struct hold *hold;
+
+    spin_lock(&lock);
+    hold = use_locked(backing, granted != 0);
+    if (hold != NULL) {
+        hold->granted += granted;
+        attach_locked(hold, backing, process, true);
+    }
+    spin_unlock(&lock);
+    if (hold == NULL)
+        return granted != 0 ? -ENOMEM : -EFAULT;
+    return 0;
+}
+
+int file_hold_take(uint64_t backing, uint32_t process)
+{
+    int error = backing_stays(backing) ? 0 : ask(backing, instance.kernel, 1);
+
+    if (error != 0 || backing_stays(backing))
+        return error;
+    error = take(backing, process, 1);
+    if (error != 0)
+        ask(backing, instance.kernel, -1);
+    return error;
+}
+
+int file_hold_take_more(uint64_t backing, uint32_t process)
+{
+    return backing_stays(backing) ? 0 : take(backing, process, 0);
+}
+
+/* One user less; with DETACHED what was attached is not any more, by that process. */
+static void end_use(uint64_t backing, const uint32_t *detached)
+{
+    struct hold *hold;
+    bool last;
+
+    if (backing_stays(backing))
+        return;
+    spin_lock(&lock);
+    hold = find_locked(backing_whole(backing));
+    assert(hold != NULL && hold->users > 0);
+    if (detached != NULL)
+        detach_locked(hold, backing, *detached);
+    last = unuse_locked(hold);
+    spin_unlock(&lock);
+    if (last)
+        give_back(hold);
+}
+
+void file_hold_untake(uint64_t backing, uint32_t process)
+{
+    end_use(backing, &process);
+}
+
+void file_hold_end(uint64_t backing)
+{
+    end_use(backing, NULL);
+}
+
+void file_hold_return(uint64_t backing, uint32_t kernel)
+{
+    int error = ask(backing, kernel, -1);
+
+    if (error != 0)
+        log_line("mm: kernel %u refuses to take back an object (error %d)", backing_kernel(backing), error);
+}
+
+void file_hold_each(void (*each)(void *context, uint64_t backing, const struct file_held *held), void *context)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &buckets[i]) {
+            const struct hold *hold = container_of(node, const struct hold, node);
+
+            each(context, hold->object,
+                 &(struct file_held){.granted = hold->granted, .attached = hold->attached, .stamps = hold->stamps});
+        }
+    }
+}
+
+uint64_t file_hold_count(void)
+{
+    return __atomic_load_n(&count, __ATOMIC_RELAXED);
+}
+
+/* --- questions --- */
+
+static struct file_held held_of(const struct msg_file_held *told)
+{
+    return (struct file_held){.granted = told->granted,
+                              .attached = told->attached,
+                              .stamps = {{told->came, told->came_of}, {told->went, told->went_of}}};
+}
+
+static void ask_here(uint64_t object, struct file_held *held)
+{
+    static const struct wait_reason reason = {.what = "shared memory that is being given back", .kernel = -1};
+    struct completion done;
+    struct question question = {.object = object, .done = &done};
+    struct msg_file_held told;
+    bool waits;
+
+    completion_init(&done);
+    spin_lock(&lock);
+    waits = find_in(&returning, object) != NULL;
+    if (waits)
+        list_append(&questions, &question.node);
+    spin_unlock(&lock);
+    if (waits)
+        msg_wait(&done, &reason);
+    spin_lock(&lock);
+    told = tell_locked(object);
+    spin_unlock(&lock);
+    *held = held_of(&told);
+}
+
+int file_hold_ask(uint32_t kernel, uint64_t backing, struct file_held *held)
+{
+    struct msg_file_hold message = {.backing = backing_whole(backing)};
+    struct msg_file_held told;
+    int length;
+
+    if (kernel == instance.kernel) {
+        ask_here(message.backing, held);
+        return 0;
+    }
+    length = msg_call(kernel, MSG_FILE_HOLD, &message, sizeof(message), &told, sizeof(told), "who is attached",
+                      backing);
+    if (length != (int)sizeof(told))
+        return length < 0 ? length : -EPROTO;
+    *held = held_of(&told);
+    return 0;
+}
+
+static void handle_question(const struct msg *m, uint64_t object)
+{
+    struct question *question = heap_alloc(sizeof(*question));
+    struct msg_file_held held = {0};
+    bool waits;
+
+    if (question == NULL) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    question->object = object;
+    spin_lock(&lock);
+    waits = find_in(&returning, object) != NULL;
+    if (waits) {
+        msg_keep(m, &question->kept, NULL);
+        list_append(&questions, &question->node);
+    } else {
+        held = tell_locked(object);
+    }
+    spin_unlock(&lock);
+    if (waits)
+        return;
+    heap_free(question, sizeof(*question));
+    msg_reply(&m->ticket, &held, sizeof(held));
+}
+
+static void handle_hold(const struct msg *m)
+{
+    const struct msg_file_hold *message = m->data;
+    const struct file_stamps stamps = {{message->came, message->came_of}, {message->went, message->went_of}};
+    const struct msg_file_held held = {0};
+    int error;
+
+    if (message->more == 0) {
+        handle_question(m, backing_whole(message->backing));
+        return;
+    }
+    error = message->kernel < instance.kernels
+                ? file_object_hold(message->backing, message->kernel, message->more, &stamps)
+                : -EPROTO;
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, &held, sizeof(held));
+}
+
+void file_hold_init(void)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&buckets[i]);
+    list_init(&returning);
+    list_init(&questions);
+    area_refers = note_area;
+    msg_register(MSG_FILE_HOLD, handle_hold, sizeof(struct msg_file_hold), sizeof(struct msg_file_held));
+}

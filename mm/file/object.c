@@ -1,0 +1,43 @@
+/* Objects that can be mapped. See the header. */
+#include "mm/file/object.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "mm/area/backing.h"
+
+static const struct file_objects *objects; /* [i] NULL: there are none */
+
+void file_objects_serve(const struct file_objects *what)
+{
+    objects = what;
+}
+
+static bool is_ours(uint64_t backing)
+{
+    return objects != NULL && backing != BACKING_NONE && backing_kernel(backing) == instance.kernel;
+}
+
+int file_object_page(uint64_t backing, uint64_t *frame)
+{
+    return is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing),
+                                            (backing & BACKING_READ_ONLY) == 0, frame)
+                            : -ENXIO;
+}
+
+int file_object_copy(uint64_t backing, uint64_t frame)
+{
+    return is_ours(backing) ? objects->copy(backing_object(backing), backing_page(backing), frame) : -ENXIO;
+}
+
+int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps)
+{
+    return is_ours(backing) ? objects->hold(backing_object(backing), kernel, more, stamps) : -ENXIO;
+}
+
+void file_objects_each(void (*each)(uint64_t frame, void *context), void *context)
+{
+    if (objects != NULL)
+        objects->each(each, context);
+}

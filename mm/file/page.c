@@ -1,0 +1,67 @@
+/* Pages of mapped files: the one who asks, and the kernel that has the file. See the header. */
+#include "mm/file/page.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "mm/area/backing.h"
+#include "mm/file/object.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/give.h"
+#include "mm/frame/reference.h"
+#include "mm/space/internal.h"
+#include "msg/channel.h"
+
+int file_page_get(uint64_t backing, uint64_t *frame)
+{
+    uint32_t kernel = backing_kernel(backing);
+    struct msg_file_page ask = {backing};
+    struct msg_frame answer;
+    int length;
+
+    if (kernel == instance.kernel)
+        return file_object_page(backing, frame);
+    if (!msg_peer_reachable(kernel))
+        return -ENXIO;
+    length = msg_call(kernel, MSG_FILE_PAGE, &ask, sizeof(ask), &answer, sizeof(answer), "page of a file", backing);
+    if (length == -ENXIO)
+        return -ENXIO;
+    if (length != (int)sizeof(answer) || frame_owner(answer.frame) != kernel)
+        return -ENOMEM;
+    *frame = answer.frame;
+    return 0;
+}
+
+int file_page_copy(uint64_t backing, uint64_t *frame)
+{
+    uint64_t source;
+    int error = file_page_get(backing, &source);
+
+    if (error != 0)
+        return error;
+    *frame = frame_alloc_page(false);
+    if (*frame != 0)
+        space_copy_frame(*frame, source);
+    else
+        *frame = frame_from_peer(source);
+    release_one(source);
+    return *frame != 0 ? 0 : -ENOMEM;
+}
+
+static void handle_page(const struct msg *m)
+{
+    const struct msg_file_page *ask = m->data;
+    struct msg_frame answer = {0};
+    int error = backing_kernel(ask->backing) == instance.kernel ? file_object_page(ask->backing, &answer.frame)
+                                                                : -ENXIO;
+
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, &answer, sizeof(answer));
+}
+
+void file_page_init(void)
+{
+    msg_register(MSG_FILE_PAGE, handle_page, sizeof(struct msg_file_page), sizeof(struct msg_frame));
+}

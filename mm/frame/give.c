@@ -1,0 +1,108 @@
+/* Frames of other kernels. See the header, and mm/retrieve/retrieval.md. The giver keeps what it needs itself. */
+#include "mm/frame/give.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/reference.h"
+#include "mm/space/internal.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+
+static volatile uint32_t last_giver = KERNELS_MAX; /* [a] who had one the last time; it is asked first */
+
+static uint32_t distance(uint32_t kernel)
+{
+    const struct plan *plan = &instance.plan;
+
+    return plan->distance[plan->kernels[instance.kernel].node][plan->kernels[kernel].node];
+}
+
+/* Of equally near ones the next behind us, so that not all ask the same. */
+static uint32_t nearest(kernel_set set)
+{
+    uint32_t best = KERNELS_MAX;
+
+    for (uint32_t i = 1; i < instance.plan.kernel_count; i++) {
+        uint32_t kernel = (instance.kernel + i) % instance.plan.kernel_count;
+
+        if ((set >> kernel & 1) != 0 && (best == KERNELS_MAX || distance(kernel) < distance(best)))
+            best = kernel;
+    }
+    return best;
+}
+
+/* 0: it has none. */
+static uint64_t ask(uint32_t kernel, uint64_t source, uint64_t nodes)
+{
+    struct msg_frame_wanted wanted = {source, nodes};
+    struct msg_frame given;
+    int length = msg_call(kernel, MSG_FRAME_GIVE, &wanted, sizeof(wanted), &given, sizeof(given),
+                          "frame of another kernel", source);
+
+    return length == (int)sizeof(given) && frame_owner(given.frame) == kernel ? given.frame : 0;
+}
+
+uint64_t frame_from_peer(uint64_t source)
+{
+    kernel_set left = msg_peers_reachable();
+    uint32_t kernel = last_giver;
+    uint64_t frame;
+
+    if (kernel == KERNELS_MAX || (left >> kernel & 1) == 0)
+        kernel = nearest(left);
+    for (; kernel != KERNELS_MAX; kernel = nearest(left)) {
+        frame = ask(kernel, source, UINT64_MAX);
+        if (frame != 0) {
+            last_giver = kernel;
+            return frame;
+        }
+        left &= ~(1ull << kernel);
+    }
+    last_giver = KERNELS_MAX;
+    return 0;
+}
+
+uint64_t frame_from_node(uint32_t node, uint64_t source)
+{
+    kernel_set owners = 0;
+    uint64_t frame = 0;
+
+    for (uint32_t i = 0; i < instance.plan.range_count; i++) {
+        if (instance.plan.ranges[i].node == node)
+            owners |= 1ull << instance.plan.ranges[i].kernel;
+    }
+    owners &= msg_peers_reachable();
+    for (uint32_t kernel = nearest(owners); kernel != KERNELS_MAX && frame == 0; kernel = nearest(owners)) {
+        owners &= ~(1ull << kernel);
+        frame = ask(kernel, source, 1ull << node);
+    }
+    return frame;
+}
+
+static void handle_give(const struct msg *m)
+{
+    const struct msg_frame_wanted *wanted = m->data;
+    bool copy = wanted->frame != 0;
+    struct msg_frame given = {0};
+
+    if (copy && ((wanted->frame & (PAGE_SIZE - 1)) != 0 || frame_owner(wanted->frame) == KERNELS_MAX)) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    given.frame = frame_alloc_page_on(wanted->nodes, !copy);
+    if (given.frame == 0) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    if (copy)
+        space_copy_frame(given.frame, wanted->frame);
+    frame_share(given.frame);
+    msg_reply(&m->ticket, &given, sizeof(given));
+}
+
+void give_init(void)
+{
+    msg_register(MSG_FRAME_GIVE, handle_give, sizeof(struct msg_frame_wanted), sizeof(struct msg_frame));
+}

@@ -1,0 +1,292 @@
+/* Leases, on the kernel that has them and on the home that grants them. See the header; how they end is in
+ * mm/lease/recall.c. */
+#include "mm/lease/lease.h"
+
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "msg/channel.h"
+
+#define LEASE_MIN (64ull << 20)            /* bytes */
+#define LEASE_TOP (MAP_TOP - (1ull << 40)) /* what the home maps is above, and holes in it stay free for growth */
+#define LARGEST (1ull << 30)               /* of a mapping that is made in a lease */
+#define LOOKS 8u                           /* leases that are looked at for room before there is another one */
+#define SHARING_MAX 256u                   /* areas that the home leases itself: in a handler, under locks */
+#define ALIGNMENT LEAF_SIZE                /* so that no two kernels' pages are in one table */
+
+static bool allowed; /* [i] */
+
+/* What a lease has to make room for LENGTH bytes. */
+static uint64_t lease_size(uint64_t length)
+{
+    uint64_t size = (4 * length + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+
+    return size > LEASE_MIN ? size : LEASE_MIN;
+}
+
+void lease_init(void)
+{
+    static const char *const switches[] = {"on", "off"};
+
+    allowed = space_choose("leases", switches, 2) == 0;
+    recall_init();
+}
+
+void lease_begin(struct space *space)
+{
+    area_list_init(&space->leases.ranges);
+    list_init(&space->leases.waits);
+}
+
+void lease_end(struct space *space)
+{
+    area_list_clear(&space->leases.ranges);
+}
+
+bool lease_may_have(uint32_t prot, uint64_t backing)
+{
+    return (prot & AREA_GROWS) == 0 && backing == BACKING_NONE;
+}
+
+/* A lease is an area of its own list, with its kernel in place of the protection. */
+
+bool lease_holds_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct area *lease = area_find(&space->leases.ranges, start);
+
+    return lease != NULL && lease->prot == instance.kernel && end <= lease->end;
+}
+
+static uint64_t hinted(const struct space *space, uint64_t hint, uint64_t length)
+{
+    const struct area *lease = area_find(&space->leases.ranges, hint);
+
+    return lease != NULL && lease->prot == instance.kernel && length <= lease->end - hint &&
+                   !area_overlaps(&space->areas, hint, hint + length)
+               ? hint
+               : 0;
+}
+
+uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length)
+{
+    const struct area *lease = area_next(&space->leases.ranges, space->leases.last);
+    uint64_t room = 0;
+
+    if (space->later != 0)
+        return 0;
+    if (hint != 0)
+        return hinted(space, hint, length);
+    for (uint32_t i = 0; i < LOOKS && lease != NULL && room == 0; i++) {
+        if (lease->prot == instance.kernel)
+            room = area_find_gap(&space->areas, length, lease->start, lease->end);
+        lease = area_after(&space->leases.ranges, lease);
+    }
+    return room;
+}
+
+uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length)
+{
+    uint64_t size, room, start;
+
+    if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0 ||
+        space_limited_locked(space) || length == 0 || length > LARGEST || (space->members >> kernel & 1) == 0 ||
+        !list_empty(&space->leases.waits))
+        return 0;
+    size = lease_size(length);
+    /* below the last one; again from the top when there is no room any more */
+    room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, space->leases.low != 0 ? space->leases.low : LEASE_TOP,
+                            0);
+    if (room == 0)
+        room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, LEASE_TOP, 0);
+    if (room == 0)
+        return 0;
+    start = (room + ALIGNMENT) & ~(ALIGNMENT - 1);
+    if (space_locking->taken_locked(space, start, start + size) || /* by who has the whole space */
+        area_set(&space->leases.ranges, start, start + size, kernel) != 0)
+        return 0;
+    space->leases.low = start;
+    return start;
+}
+
+void lease_begin_sharing_locked(struct space *space)
+{
+    const struct area *area = area_next(&space->areas, 0);
+
+    if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0 ||
+        space_limited_locked(space))
+        return;
+    for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
+        if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end))
+            area_set(&space->leases.ranges, area->start, area->end, instance.kernel); /* without memory it is shared */
+    }
+}
+
+/* A lease that came from the home, asked for when RECALLS had been. */
+static bool note_locked(struct space *space, uint64_t start, uint64_t size, uint64_t recalls)
+{
+    if ((start & (PAGE_SIZE - 1)) != 0 || start > USER_END - size ||
+        area_overlaps(&space->areas, start, start + size) || space->leases.recalls != recalls /* perhaps of this one */
+        || area_set(&space->leases.ranges, start, start + size, instance.kernel) != 0)
+        return false;
+    space->leases.last = start;
+    return true;
+}
+
+static bool take_from_home(struct space *space, uint64_t length)
+{
+    struct msg_space_change change = {.space = space->id, .length = length, .operation = SPACE_LEASE};
+    struct msg_space_changed answer = {0};
+    uint64_t recalls;
+    bool taken;
+
+    spin_lock(&space->lock);
+    recalls = space->leases.recalls;
+    spin_unlock(&space->lock);
+    if (msg_call(space->home, MSG_SPACE_CHANGE, &change, sizeof(change), &answer, sizeof(answer), "lease of a range",
+                 length) != (int)sizeof(answer) ||
+        answer.value == 0)
+        return false;
+    change = (struct msg_space_change){
+        .space = space->id, .start = answer.value, .length = lease_size(length), .operation = SPACE_RECLAIM};
+    spin_lock(&space->lock);
+    taken = note_locked(space, change.start, change.length, recalls);
+    spin_unlock(&space->lock);
+    if (!taken)
+        space_ask_home(space, &change); /* it is not to wait for us there */
+    return taken;
+}
+
+bool lease_take(struct space *space, uint64_t length)
+{
+    uint64_t start;
+
+    if (!allowed || length > LARGEST || !space->retrieval->home_knows || space_locking != &space_lock_home)
+        return false;
+    if (space->home != instance.kernel)
+        return take_from_home(space, length);
+    spin_lock(&space->lock);
+    start = lease_grant_locked(space, instance.kernel, length);
+    if (start != 0)
+        space->leases.last = start;
+    spin_unlock(&space->lock);
+    return start != 0;
+}
+
+/* --- what is leased --- */
+
+static const struct area *others(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct area *lease = space->leases.ranges.root != NULL ? area_next(&space->leases.ranges, start) : NULL;
+
+    while (lease != NULL && lease->start < end && lease->prot == instance.kernel)
+        lease = area_after(&space->leases.ranges, lease);
+    return lease != NULL && lease->start < end ? lease : NULL;
+}
+
+const struct area *lease_others_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    return space->home == instance.kernel ? others(space, start, end) : NULL;
+}
+
+int32_t lease_holder_locked(const struct space *space, struct space_range range)
+{
+    const struct area *lease = lease_others_locked(space, range.start, range.end);
+
+    return lease != NULL ? (int32_t)lease->prot : -1;
+}
+
+uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct area *lease = space->leases.ranges.root != NULL ? area_next(&space->leases.ranges, start) : NULL;
+
+    return lease != NULL && lease->start < end ? lease->start : end;
+}
+
+void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end)
+{
+    const struct area *above, *below;
+
+    if (space->leases.ranges.root == NULL)
+        return;
+    above = area_next(&space->leases.ranges, page);
+    below = above != NULL ? area_before(&space->leases.ranges, above) : area_last(&space->leases.ranges);
+    if (above != NULL && above->start < *end)
+        *end = above->start;
+    if (below != NULL && below->end > *start)
+        *start = below->end;
+}
+
+struct space_range lease_widen_locked(const struct space *space, const struct area *lease, uint64_t start, uint64_t end)
+{
+    const struct area *low = area_find(&space->areas, start), *high = area_find(&space->areas, end - 1);
+
+    if (low != NULL)
+        start = low->start > lease->start ? low->start : lease->start;
+    if (high != NULL)
+        end = high->end < lease->end ? high->end : lease->end;
+    return (struct space_range){start, end};
+}
+
+/* Where a whole lease was, the next one goes: page tables are there, and addresses are not used up by who forks. */
+static void note_free_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    if (space->leases.ranges.root == NULL) /* as after each fork: holes between areas are found, too */
+        space->leases.low = 0;
+    else if (end - start >= LEASE_MIN && end > space->leases.low && end <= LEASE_TOP)
+        space->leases.low = end;
+}
+
+int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    int error = area_remove(&space->leases.ranges, start, end);
+
+    if (error == 0)
+        note_free_locked(space, start, end);
+    return error;
+}
+
+uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    if (area_remove(&space->leases.ranges, start, end) != 0) { /* it is to be split, and there is no memory */
+        end = area_find(&space->leases.ranges, start)->end;
+        area_remove(&space->leases.ranges, start, end);
+    }
+    note_free_locked(space, start, end);
+    return end;
+}
+
+void lease_share_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    const struct area *lease = NULL;
+
+    if (start == 0 && end >= USER_END) {
+        lease_forget_locked(space, instance.kernel);
+        note_free_locked(space, start, start);
+    } else if (space->leases.ranges.root != NULL) {
+        lease = area_next(&space->leases.ranges, start);
+    }
+    while (lease != NULL && lease->start < end) {
+        uint64_t next = lease->end;
+
+        if (lease->prot == instance.kernel) {
+            struct space_range given = lease_widen_locked(space, lease, start > lease->start ? start : lease->start,
+                                                          end < lease->end ? end : lease->end);
+
+            lease_remove_locked(space, given.start, given.end);
+        }
+        lease = next < end ? area_next(&space->leases.ranges, next) : NULL;
+    }
+}
+
+void lease_forget_locked(struct space *space, uint32_t kernel)
+{
+    const struct area *lease = area_next(&space->leases.ranges, 0);
+
+    while (lease != NULL) {
+        uint64_t start = lease->start, end = lease->end;
+
+        if (lease->prot == kernel)
+            area_remove(&space->leases.ranges, start, end); /* all of it: that needs no memory */
+        lease = area_next(&space->leases.ranges, end);
+    }
+}

@@ -1,0 +1,70 @@
+/* Leases: ranges of a space that one kernel may change by itself. mm/lease/lease.md has the protocol. */
+#ifndef MM_LEASE_LEASE_H
+#define MM_LEASE_LEASE_H
+
+#include "mm/space/internal.h"
+
+/* In a handler, or a task, without locks: it must not wait. ERROR: 0 or -ENOMEM. */
+typedef void (*lease_done)(void *context, int error);
+
+struct lease_wait;
+
+/* Boot option leases=, and the messages. Once. */
+void lease_init(void);
+void lease_begin(struct space *space);
+/* SPACE ends; no recall is under way: each has a reference. */
+void lease_end(struct space *space);
+
+/* --- any kernel --- */
+
+/* An area with PROT and BACKING may be made in a lease. */
+bool lease_may_have(uint32_t prot, uint64_t backing);
+/* This kernel may change [START, END) by itself. */
+bool lease_holds_locked(const struct space *space, uint64_t start, uint64_t end);
+static inline bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    return space->leases.ranges.root != NULL && lease_holds_locked(space, start, end);
+}
+/* Room for LENGTH bytes in this kernel's leases, at HINT if that is not 0; 0: there is none. */
+uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length);
+/* A lease with room for LENGTH bytes, if this kernel may have one; then true. Tasks only: it waits for the home. */
+bool lease_take(struct space *space, uint64_t length);
+
+/* --- the home --- */
+
+/* Makes a lease for KERNEL with room for LENGTH bytes; its start, or 0. */
+uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length);
+/* Another kernel is about to host the space, for the first time: what there is the home has leased itself. */
+void lease_begin_sharing_locked(struct space *space);
+/* The first lease of another kernel that has a part of [START, END), or NULL; also on a kernel that is not the home. */
+const struct area *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);
+/* Its kernel, for the wait dump, or -1. */
+int32_t lease_holder_locked(const struct space *space, struct space_range range);
+/* Where the first lease, whoever's, of a part of [START, END) begins; END: there is none. */
+uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end);
+/* [*START, *END), around PAGE, which is not leased, loses what is behind the nearest leases on both sides. */
+void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end);
+/* The home gives up what it has leased of the range itself. */
+void lease_share_locked(struct space *space, uint64_t start, uint64_t end);
+/* The home gives up its own of RANGE. What others have of it is to be recalled: then 1, DONE is called when it is over,
+ * and *START goes to lease_recall, without locks. 0: there is nothing to wait for; -ENOMEM. */
+int lease_wait_locked(struct space *space, struct space_range range, lease_done done, void *context,
+                      struct lease_wait **start);
+void lease_recall(struct lease_wait *start);
+/* Until no other kernel has a lease of RANGE. 0: none had; 1: it has waited; -ENOMEM. Tasks only; waits. */
+int lease_await(struct space *space, struct space_range range);
+
+/* KERNEL has stopped: what it was granted and does not know of is nobody's. */
+void lease_forget_locked(struct space *space, uint32_t kernel);
+
+/* Between the files: takes [START, END) out of the leases here; what lies behind it in its lease too when there is no
+ * memory to keep that apart. Returns the end of what is out. */
+uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end);
+/* The home: [START, END) of one lease is recalled. -ENOMEM: nothing has happened. */
+int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end);
+/* [START, END), of LEASE, and the rest of the areas at both of its ends, as far as LEASE has them. */
+struct space_range lease_widen_locked(const struct space *space, const struct area *lease, uint64_t start,
+                                      uint64_t end);
+void recall_init(void);
+
+#endif

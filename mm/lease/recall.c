@@ -1,0 +1,357 @@
+/* How leases end: the home recalls what somebody else wants, one lease after the other, and the holder tells what it
+ * has there. See mm/lease/lease.md. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
+#include "mm/space/long_answer.h"
+#include "msg/channel.h"
+
+#define ROOM (MSG_MAX - sizeof(struct msg_space_recalled))
+#define PAGES_A_PART 1024u /* of an answer: handlers make it and take it in */
+#define AREAS_A_PART 256u
+
+/* Who waits, and the recall that he has begun, if he has. */
+struct lease_wait {
+    struct list node;         /* [k] space->lock: in space->leases.waits, or on its way out */
+    struct lease_wait *start; /* of those that are to begin a recall the next */
+    struct space *space;      /* a reference */
+    struct space_range range;
+    lease_done done;
+    void *context;
+    int error;
+    bool recalls;                /* [k] */
+    struct space_range claim;    /* [k] what the holder may give up: all of the lease, until it has said what */
+    uint32_t kernel;             /* that it recalls from */
+    struct msg_space_recall ask; /* its range: at first what is wanted, then what is given up */
+    struct msg_asking asking;
+};
+
+/* --- the home --- */
+
+static bool recalled_by_other(const struct space *space, uint64_t start, uint64_t end)
+{
+    list_for_each(node, &space->leases.waits) {
+        const struct lease_wait *wait = container_of(node, const struct lease_wait, node);
+
+        if (wait->recalls && wait->claim.start < end && start < wait->claim.end)
+            return true;
+    }
+    return false;
+}
+
+/* WAIT has something to wait for. True: it begins a recall of the first lease in its way; else somebody else does. */
+static bool begin_locked(struct space *space, struct lease_wait *wait)
+{
+    const struct area *lease = lease_others_locked(space, wait->range.start, wait->range.end);
+    uint64_t start = lease->start > wait->range.start ? lease->start : wait->range.start;
+    uint64_t end = lease->end < wait->range.end ? lease->end : wait->range.end;
+
+    if (recalled_by_other(space, start, end))
+        return false;
+    wait->recalls = true;
+    wait->claim = (struct space_range){lease->start, lease->end};
+    wait->kernel = lease->prot;
+    wait->ask = (struct msg_space_recall){.space = space->id, .start = start, .end = end};
+    return true;
+}
+
+int lease_wait_locked(struct space *space, struct space_range range, lease_done done, void *context,
+                      struct lease_wait **start)
+{
+    struct lease_wait *wait;
+
+    *start = NULL;
+    if (space->leases.ranges.root == NULL)
+        return 0;
+    lease_share_locked(space, range.start, range.end);
+    if (lease_others_locked(space, range.start, range.end) == NULL)
+        return 0;
+    wait = heap_alloc(sizeof(*wait));
+    if (wait == NULL)
+        return -ENOMEM;
+    wait->space = space;
+    wait->range = range;
+    wait->done = done;
+    wait->context = context;
+    space_hold(space);
+    if (begin_locked(space, wait))
+        *start = wait;
+    list_append(&space->leases.waits, &wait->node);
+    return 1;
+}
+
+/* Pages and areas of ANSWER, within what is given up. */
+static int note_locked(struct space *space, const struct msg_space_recalled *answer)
+{
+    const struct msg_space_area *areas = (const struct msg_space_area *)(answer + 1);
+    const struct msg_space_pair *pairs = (const struct msg_space_pair *)(areas + answer->areas);
+    int error = 0;
+
+    for (uint32_t i = 0; i < answer->areas && error == 0; i++) {
+        if (areas[i].start < answer->start || areas[i].end > answer->end || areas[i].start >= areas[i].end ||
+            ((areas[i].start | areas[i].end) & (PAGE_SIZE - 1)) != 0 || areas[i].prot >= PAGE_SIZE)
+            return -EPROTO;
+        error = area_set(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
+    }
+    for (uint32_t i = 0; i < answer->pairs && error == 0; i++) {
+        const struct area *area = area_find(&space->areas, pairs[i].page);
+        uint64_t *entry;
+
+        if (area == NULL || (pairs[i].page & (PAGE_SIZE - 1)) != 0 || pairs[i].page < answer->start ||
+            pairs[i].page >= answer->end || frame_owner(pairs[i].frame) == KERNELS_MAX)
+            return -EPROTO;
+        entry = paging_entry(&space->tables, pairs[i].page, true);
+        if (entry == NULL)
+            return -ENOMEM;
+        if (*entry != 0 && (*entry & PAGING_FRAME) != pairs[i].frame)
+            return -ENOMEM; /* an unmap that found no memory has left something */
+        if (*entry == 0)
+            *entry = pairs[i].frame | space_page_flags(area->prot, false) |
+                     (window_owns(pairs[i].frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    }
+    return error;
+}
+
+static bool answer_valid(const struct lease_wait *wait, const struct msg_space_recalled *answer, int length)
+{
+    return length >= (int)sizeof(*answer) && answer->areas <= ROOM / sizeof(struct msg_space_area) &&
+           answer->pairs <= ROOM / sizeof(struct msg_space_pair) &&
+           (size_t)length == sizeof(*answer) + answer->areas * sizeof(struct msg_space_area) +
+                                 answer->pairs * sizeof(struct msg_space_pair) &&
+           ((answer->start | answer->end) & (PAGE_SIZE - 1)) == 0 && answer->start <= wait->ask.start &&
+           answer->end >= wait->ask.end && answer->start >= wait->claim.start && answer->end <= wait->claim.end &&
+           (answer->next == 0 || (answer->next > wait->ask.from && answer->next < answer->end));
+}
+
+/* 1: there is more; 0: the lease is over there; or a negative errno. */
+static int take_answer_locked(struct lease_wait *wait, const struct msg_space_recalled *answer, int length)
+{
+    struct space *space = wait->space;
+    int error;
+
+    if (length == -ESRCH) /* the group ends */
+        return lease_recalled_locked(space, wait->ask.start, wait->ask.end);
+    if (length < 0)
+        return length;
+    if (!answer_valid(wait, answer, length))
+        return -EPROTO;
+    wait->ask.start = answer->start;
+    wait->ask.end = answer->end;
+    wait->claim = (struct space_range){answer->start, answer->end};
+    error = note_locked(space, answer);
+    if (error == 0 && answer->next != 0) {
+        wait->ask.from = answer->next;
+        return 1;
+    }
+    return error != 0 ? error : lease_recalled_locked(space, answer->start, answer->end);
+}
+
+/* The recall of WAIT is over: who has nothing more to wait for, or hears of its failure, goes to READY; who begins one
+ * now is linked behind what is returned. */
+static struct lease_wait *go_on_locked(struct space *space, const struct lease_wait *over, int error,
+                                       struct list *ready)
+{
+    struct lease_wait *start = NULL;
+
+    list_for_each_safe(node, &space->leases.waits) {
+        struct lease_wait *wait = container_of(node, struct lease_wait, node);
+
+        if (wait->recalls)
+            continue;
+        if (error != 0 && wait->range.start < over->ask.end && over->ask.start < wait->range.end)
+            wait->error = -ENOMEM;
+        if (wait->error != 0 || lease_others_locked(space, wait->range.start, wait->range.end) == NULL) {
+            list_remove(&wait->node);
+            list_append(ready, &wait->node);
+        } else if (begin_locked(space, wait)) {
+            wait->start = start;
+            start = wait;
+        }
+    }
+    return start;
+}
+
+static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct lease_wait *wait = context, *start = NULL;
+    struct space *space = wait->space;
+    struct list ready;
+    int more;
+
+    (void)kernel;
+    list_init(&ready);
+    spin_lock(&space->lock);
+    more = take_answer_locked(wait, reply, length);
+    if (more <= 0) {
+        wait->recalls = false;
+        start = go_on_locked(space, wait, more, &ready);
+    }
+    spin_unlock(&space->lock);
+    lease_recall(more > 0 ? wait : start);
+    list_for_each_safe(node, &ready) {
+        struct lease_wait *over = container_of(node, struct lease_wait, node);
+
+        list_remove(&over->node);
+        over->done(over->context, over->error);
+        space_put(over->space);
+        heap_free(over, sizeof(*over));
+    }
+}
+
+void lease_recall(struct lease_wait *start)
+{
+    while (start != NULL) {
+        struct lease_wait *next = start->start; /* it may be over before the next line is */
+
+        start->start = NULL;
+        msg_ask(&start->asking, start->kernel, MSG_SPACE_RECALL, &start->ask, sizeof(start->ask), take_answer, start);
+        start = next;
+    }
+}
+
+struct awaiting {
+    struct completion done;
+    int error;
+};
+
+static void awaited(void *context, int error)
+{
+    struct awaiting *awaiting = context;
+
+    awaiting->error = error;
+    completion_signal(&awaiting->done);
+}
+
+int lease_await(struct space *space, struct space_range range)
+{
+    struct wait_reason reason = {.what = "recall of a lease", .kernel = -1, .key = range.start};
+    struct awaiting awaiting = {.error = 0};
+    struct lease_wait *start;
+    int waits;
+
+    completion_init(&awaiting.done);
+    spin_lock(&space->lock);
+    reason.kernel = lease_holder_locked(space, range);
+    waits = lease_wait_locked(space, range, awaited, &awaiting, &start);
+    spin_unlock(&space->lock);
+    lease_recall(start);
+    if (waits <= 0)
+        return waits;
+    completion_wait(&awaiting.done, &reason);
+    return awaiting.error != 0 ? awaiting.error : 1;
+}
+
+/* --- the holder --- */
+
+static void add_area(struct msg_space_recalled *out, uint64_t start, uint64_t end, uint32_t prot)
+{
+    struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
+
+    areas[out->areas++] = (struct msg_space_area){.start = start, .end = end, .prot = prot};
+}
+
+/* The held pages of [START, END) that there is room for. */
+static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, struct msg_space_recalled *out)
+{
+    struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
+    struct msg_space_pair *pairs = (struct msg_space_pair *)(areas + out->areas);
+    uint64_t room = PAGES_A_PART;
+    const uint64_t *leaf;
+
+    for (uint64_t va = start; (leaf = paging_next_leaf_look(&space->tables, &va, end)) != NULL; va += LEAF_SIZE) {
+        uint32_t first = va < start ? paging_index(start) : 0;
+        uint32_t last = end - va < LEAF_SIZE ? paging_index(end) : LEAF_ENTRIES;
+
+        for (uint32_t i = first; (i = paging_next_used(leaf, i, last)) < last; i++) {
+            uint64_t page = va + i * PAGE_SIZE, frame = leaf[i] & PAGING_FRAME;
+
+            if ((leaf[i] & PAGING_SOFT_HELD) == 0 || (leaf[i] & PAGING_SOFT_LIMBO) != 0)
+                continue;
+            if (out->pairs == room) {
+                out->next = page;
+                return;
+            }
+            pairs[out->pairs++] = (struct msg_space_pair){page, frame};
+            if ((leaf[i] & PAGING_SOFT_BORROWED) == 0)
+                frame_lend(frame);
+        }
+    }
+}
+
+/* What is given up, from FROM on, as much as goes in a part. */
+static void list_locked(struct space *space, uint64_t from, struct msg_space_recalled *out)
+{
+    uint64_t end = out->end;
+
+    for (const struct area *area = area_next(&space->areas, from); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        if (out->areas == AREAS_A_PART) {
+            out->next = end = area->start;
+            break;
+        }
+        add_area(out, area->start > from ? area->start : from, area->end < end ? area->end : end, area->prot);
+    }
+    add_pages_locked(space, from, end, out);
+}
+
+static void give_up_locked(struct space *space, const struct msg_space_recall *ask, struct msg_space_recalled *out)
+{
+    const struct area *lease = area_next(&space->leases.ranges, ask->start);
+
+    *out = (struct msg_space_recalled){.start = ask->start, .end = ask->end};
+    if (ask->from == 0) {
+        space->leases.recalls++;
+        if (lease != NULL && lease->start <= ask->start && lease->end >= ask->end) {
+            struct space_range given = lease_widen_locked(space, lease, ask->start, ask->end);
+
+            out->start = given.start;
+            out->end = lease_remove_locked(space, given.start, given.end);
+        } else {
+            area_remove(&space->leases.ranges, ask->start, ask->end); /* of one that was granted and not used */
+        }
+    }
+    list_locked(space, ask->from != 0 ? ask->from : out->start, out);
+}
+
+static bool ask_valid(const struct msg_space_recall *ask)
+{
+    return ((ask->start | ask->end | ask->from) & (PAGE_SIZE - 1)) == 0 && ask->start < ask->end &&
+           ask->end <= USER_END && (ask->from == 0 || (ask->from >= ask->start && ask->from < ask->end));
+}
+
+static void handle_recall(const struct msg *m)
+{
+    const struct msg_space_recall *ask = m->data;
+    struct space *space = space_get(ask->space);
+    struct long_answer *answer = NULL;
+    int error = space == NULL ? -ESRCH : -EPROTO;
+
+    if (space != NULL && ask_valid(ask) && space->home == m->ticket.kernel) {
+        answer = long_answer_create();
+        error = -ENOMEM;
+    }
+    if (answer != NULL) {
+        struct msg_space_recalled *out = (struct msg_space_recalled *)(void *)answer->bytes;
+
+        spin_lock(&space->lock);
+        give_up_locked(space, ask, out);
+        spin_unlock(&space->lock);
+        long_answer_send(m, answer,
+                         (uint32_t)(sizeof(*out) + out->areas * sizeof(struct msg_space_area) +
+                                    out->pairs * sizeof(struct msg_space_pair)));
+    } else {
+        msg_reply_error(&m->ticket, error);
+    }
+    if (space != NULL)
+        space_put(space);
+}
+
+void recall_init(void)
+{
+    msg_register(MSG_SPACE_RECALL, handle_recall, sizeof(struct msg_space_recall), sizeof(struct msg_space_recalled));
+}

@@ -1,0 +1,409 @@
+/* Locking strategy `lamport`: no kernel decides. Whoever wants a range asks every kernel that can be reached; each that
+ * has the space queues the request, in order of age, and answers at once. It is granted when all have answered and no
+ * older one in the asking kernel's own queues excludes it. Popcorn thesis 5.7.4, 5.7.5. mm/lock/lamport.md has the
+ * rules, to which the comments here refer, and why they hold. The lock of a space covers its queues. */
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/completion.h"
+#include "kernel/lib/panic.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "msg/channel.h"
+
+static uint64_t requests; /* [a] there are in the queues of all spaces */
+
+/* One host hears that a request is over. */
+struct freeing {
+    struct msg_outgoing outgoing;
+    struct own_request *own;
+};
+
+/* Of a task here. */
+struct own_request {
+    struct lamport_entry entry;
+    struct list node;                 /* in lamport.own */
+    struct space *space;              /* [i] */
+    struct msg_space_request message; /* [i] */
+    kernel_set told;                  /* [k] kernels that have queued it */
+    kernel_set members;               /* [k] as the home said when it queued it */
+    int error;                        /* [k] of the answers */
+    bool answered;                    /* [k] by all */
+    bool entered;                     /* [k] */
+    bool held;                        /* [k] an answer was held back */
+    struct completion done;           /* it has entered */
+    uint32_t left;                    /* [a] kernels that have yet to hear that it is over */
+    struct freeing freeing[];         /* room for every other kernel of the plan */
+};
+
+/* Of another kernel. */
+struct peer_request {
+    struct lamport_entry entry;
+    struct list node;     /* in lamport.held, or nowhere */
+    uint32_t references;  /* [a] the queue's; that of an answer on its way */
+    struct msg_kept kept; /* the answer that is held back */
+};
+
+static size_t own_size(void)
+{
+    return offsetof(struct own_request, freeing) + (instance.kernels - 1) * sizeof(struct freeing);
+}
+
+static void own_free(struct own_request *own)
+{
+    heap_free(own, own_size());
+}
+
+static void peer_put(struct peer_request *peer)
+{
+    if (__atomic_sub_fetch(&peer->references, 1, __ATOMIC_ACQ_REL) == 0)
+        heap_free(peer, sizeof(*peer));
+}
+
+static void answer_gone(struct msg_kept *kept)
+{
+    peer_put(container_of(kept, struct peer_request, kept));
+}
+
+static bool add_locked(struct space *space, struct lamport_entry *entry)
+{
+    if (!lamport_add(&space->lamport.queues, entry))
+        return false;
+    __atomic_fetch_add(&requests, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static void remove_locked(struct lamport_entry *entry)
+{
+    lamport_remove(entry);
+    __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
+}
+
+/* Rule 4. */
+static void enter_if_first_locked(struct own_request *own, uint32_t *notice)
+{
+    if (!own->answered || own->entered || lamport_before(&own->space->lamport.queues, &own->entry) != NULL)
+        return;
+    own->entered = true;
+    completion_signal_locked(&own->done, notice);
+}
+
+/* An entry has gone. */
+static void let_others_enter_locked(struct space *space, uint32_t *notice)
+{
+    list_for_each(node, &space->lamport.own)
+        enter_if_first_locked(container_of(node, struct own_request, node), notice);
+}
+
+/* Rule 3: an older request of our own excludes PEER, whose kernel has not queued it. */
+static bool behind_own_locked(const struct space *space, const struct peer_request *peer)
+{
+    list_for_each(node, &space->lamport.own) {
+        const struct own_request *own = container_of(node, const struct own_request, node);
+
+        if ((own->told >> peer->entry.kernel & 1) == 0 && lamport_older(&own->entry, &peer->entry) &&
+            range_overlaps(own->entry.range, peer->entry.range))
+            return true;
+    }
+    return false;
+}
+
+/* What the home says was true when it queued the request: members only join. */
+static struct msg_space_queued queued_locked(const struct space *space)
+{
+    return (struct msg_space_queued){.queued = 1, .members = space->home == instance.kernel ? space->members : 0};
+}
+
+/* An own request is over, or queued by one kernel more. */
+static void answer_held_locked(struct space *space)
+{
+    struct msg_space_queued queued = queued_locked(space);
+
+    queued.queued = 2;
+    list_for_each_safe(node, &space->lamport.held) {
+        struct peer_request *peer = container_of(node, struct peer_request, node);
+
+        if (behind_own_locked(space, peer))
+            continue;
+        list_remove(&peer->node);
+        __atomic_fetch_add(&peer->references, 1, __ATOMIC_RELAXED);
+        msg_kept_reply(&peer->kept, &queued, sizeof(queued), answer_gone);
+    }
+}
+
+static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
+{
+    const struct msg_space_queued *answer = reply;
+    struct own_request *own = context;
+
+    spin_lock(&own->space->lock);
+    if (length != (int)sizeof(*answer)) {
+        own->error = length < 0 ? length : -EPROTO;
+    } else if (answer->queued != 0) {
+        own->told |= 1ull << kernel;
+        own->held = own->held || answer->queued == 2;
+        own->members |= kernel == own->space->home ? answer->members : 0;
+        answer_held_locked(own->space);
+    }
+    spin_unlock(&own->space->lock);
+}
+
+/* Rule 1. The time comes before the look at who can be reached: a kernel that starts or joins after that look is asked
+ * nothing, but it makes its requests after our time. */
+static kernel_set begin_locked(struct space *space, struct own_request *own)
+{
+    uint64_t time = msg_time();
+
+    own->message.time = own->entry.time = time;
+    if (!add_locked(space, &own->entry))
+        panic("mm: time %lx was drawn twice", (unsigned long)time);
+    list_append(&space->lamport.own, &own->node);
+    if (space->home == instance.kernel && space->members == 1ull << instance.kernel)
+        return 0;
+    return msg_peers_reachable();
+}
+
+/* Rule 5, its first half. */
+static void leave_locked(struct space *space, struct own_request *own, uint32_t *notice)
+{
+    remove_locked(&own->entry);
+    list_remove(&own->node);
+    let_others_enter_locked(space, notice);
+    answer_held_locked(space);
+}
+
+static void freed_gone(struct msg_outgoing *outgoing)
+{
+    struct own_request *own = container_of(outgoing, struct freeing, outgoing)->own;
+
+    if (__atomic_sub_fetch(&own->left, 1, __ATOMIC_ACQ_REL) == 0)
+        own_free(own);
+}
+
+/* The second half. OWN is gone afterwards. */
+static void tell_freed(struct own_request *own)
+{
+    kernel_set told = own->told;
+    struct freeing *freeing = own->freeing;
+
+    if (told == 0) {
+        own_free(own);
+        return;
+    }
+    own->left = kernel_set_count(told);
+    for (; told != 0; told &= told - 1, freeing++) {
+        freeing->own = own;
+        msg_post(&freeing->outgoing, (uint32_t)__builtin_ctzll(told), MSG_SPACE_FREED, &own->message,
+                 sizeof(own->message), freed_gone);
+    }
+}
+
+/* All have answered: enters, now or later; -ENOMEM, and other errors of an answer: it is withdrawn. */
+static int enter(struct space *space, struct own_request *own)
+{
+    struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = own->entry.range.start};
+    const struct lamport_entry *before;
+    uint32_t notice = 0;
+    int error;
+
+    spin_lock(&space->lock);
+    error = own->error;
+    if (error != 0) {
+        leave_locked(space, own, &notice);
+    } else {
+        own->answered = true;
+        before = lamport_before(&space->lamport.queues, &own->entry);
+        if (before != NULL || own->held)
+            space_count_wait_locked(space, own->entry.range);
+        if (before != NULL && before->kernel != instance.kernel)
+            reason.kernel = (int32_t)before->kernel;
+        enter_if_first_locked(own, &notice);
+        space->members |= own->members; /* they only grow, and a later request may have noted its before */
+    }
+    spin_unlock(&space->lock);
+    completion_notify(notice);
+    if (error != 0)
+        tell_freed(own);
+    else
+        msg_wait(&own->done, &reason);
+    return error;
+}
+
+static int lamport_acquire(struct space *space, struct space_range range)
+{
+    struct own_request *own = heap_alloc(own_size());
+    kernel_set asked;
+
+    if (own == NULL)
+        return -ENOMEM;
+    own->space = space;
+    own->entry.range = range;
+    own->entry.kernel = instance.kernel;
+    own->message = (struct msg_space_request){.space = space->id, .start = range.start, .end = range.end};
+    completion_init(&own->done);
+    spin_lock(&space->lock);
+    asked = begin_locked(space, own);
+    spin_unlock(&space->lock);
+    if (asked != 0)
+        msg_gather(asked, MSG_SPACE_REQUEST, &own->message, sizeof(own->message), take_answer, own,
+                   "answers for an address space lock", range.start);
+    return enter(space, own);
+}
+
+/* Several tasks here may want the same range; one of them has it. */
+static struct own_request *find_entered_locked(struct space *space, struct space_range range)
+{
+    list_for_each(node, &space->lamport.own) {
+        struct own_request *own = container_of(node, struct own_request, node);
+
+        if (own->entered && own->entry.range.start == range.start && own->entry.range.end == range.end)
+            return own;
+    }
+    return NULL;
+}
+
+static void lamport_release(struct space *space, struct space_range range)
+{
+    struct own_request *own;
+    uint32_t notice = 0;
+
+    spin_lock(&space->lock);
+    own = find_entered_locked(space, range);
+    assert(own != NULL);
+    leave_locked(space, own, &notice);
+    spin_unlock(&space->lock);
+    completion_notify(notice);
+    tell_freed(own);
+}
+
+static uint64_t lamport_busy_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    return lamport_lowest(&space->lamport.queues, start, end);
+}
+
+static bool lamport_taken_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    return lamport_taken(&space->lamport.queues, start, end);
+}
+
+static void lamport_begin(struct space *space)
+{
+    list_init(&space->locks);
+    lamport_init(&space->lamport.queues);
+    list_init(&space->lamport.own);
+    list_init(&space->lamport.held);
+}
+
+/* The words that the requests left here are over are on their way, and will find nothing. */
+static void lamport_end(struct space *space)
+{
+    struct lamport_entry *entry;
+
+    assert(list_empty(&space->lamport.own) && list_empty(&space->lamport.held));
+    while ((entry = lamport_any(&space->lamport.queues)) != NULL) {
+        remove_locked(entry);
+        peer_put(container_of(entry, struct peer_request, entry));
+    }
+}
+
+static uint64_t lamport_count(void)
+{
+    return __atomic_load_n(&requests, __ATOMIC_RELAXED);
+}
+
+/* A request made after it was sent cannot be, nor one that came over a relay. */
+static bool request_valid(const struct msg *m)
+{
+    const struct msg_space_request *ask = m->data;
+
+    return m->ticket.kernel != instance.kernel && ask->start < ask->end && ask->start % PAGE_SIZE == 0 &&
+           (ask->end % PAGE_SIZE == 0 || ask->end == SPACE_HEAVY.end) && ask->time < m->time;
+}
+
+/* Rule 2. */
+static int queue_request(struct space *space, const struct msg *m)
+{
+    const struct msg_space_request *ask = m->data;
+    struct peer_request *peer = heap_alloc(sizeof(*peer));
+    struct msg_space_queued queued;
+    bool added;
+
+    if (peer == NULL)
+        return -ENOMEM;
+    peer->entry.range = (struct space_range){ask->start, ask->end};
+    peer->entry.time = ask->time;
+    peer->entry.kernel = m->ticket.kernel;
+    peer->references = 1;
+    list_init(&peer->node);
+    spin_lock(&space->lock);
+    added = add_locked(space, &peer->entry);
+    queued = queued_locked(space);
+    if (added && behind_own_locked(space, peer)) {
+        list_append(&space->lamport.held, &peer->node);
+        msg_keep(m, &peer->kept, NULL);
+    } else if (added) {
+        msg_reply(&m->ticket, &queued, sizeof(queued));
+    }
+    spin_unlock(&space->lock);
+    if (!added)
+        peer_put(peer);
+    return added ? 0 : -EPROTO;
+}
+
+static void handle_request(const struct msg *m)
+{
+    static const struct msg_space_queued not_here = {0};
+    const struct msg_space_request *ask = m->data;
+    struct space *space = space_get(ask->space);
+    int error;
+
+    if (space == NULL) {
+        msg_reply(&m->ticket, &not_here, sizeof(not_here));
+        return;
+    }
+    error = request_valid(m) ? queue_request(space, m) : -EPROTO;
+    space_put(space);
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+}
+
+static void handle_freed(const struct msg *m)
+{
+    const struct msg_space_request *freed = m->data;
+    struct space *space = space_get(freed->space);
+    struct lamport_entry *entry;
+    struct peer_request *peer = NULL;
+    uint32_t notice = 0;
+
+    if (space == NULL)
+        return;
+    spin_lock(&space->lock);
+    entry = lamport_find(&space->lamport.queues, (struct space_range){freed->start, freed->end}, freed->time,
+                         m->ticket.kernel);
+    if (entry != NULL && list_empty(&container_of(entry, struct peer_request, entry)->node)) {
+        peer = container_of(entry, struct peer_request, entry);
+        remove_locked(entry);
+        let_others_enter_locked(space, &notice);
+    }
+    spin_unlock(&space->lock);
+    completion_notify(notice);
+    if (peer != NULL)
+        peer_put(peer);
+    space_put(space);
+}
+
+void space_lock_lamport_init(void)
+{
+    msg_register(MSG_SPACE_REQUEST, handle_request, sizeof(struct msg_space_request), sizeof(struct msg_space_queued));
+    msg_register(MSG_SPACE_FREED, handle_freed, sizeof(struct msg_space_request), 0);
+}
+
+const struct space_locking space_lock_lamport = {.name = "lamport",
+                                                 .acquire = lamport_acquire,
+                                                 .release = lamport_release,
+                                                 .busy_locked = lamport_busy_locked,
+                                                 .taken_locked = lamport_taken_locked,
+                                                 .begin = lamport_begin,
+                                                 .end = lamport_end,
+                                                 .count = lamport_count};

@@ -1,0 +1,89 @@
+/* What a policy says. See mm/policy/policy.h. */
+#include "kernel/abi/errno.h"
+#include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "mm/policy/policy.h"
+#include "msg/message.h"
+
+static uint32_t count_of(uint64_t nodes)
+{
+    return kernel_set_count(nodes);
+}
+
+/* The INDEXth node of NODES, from 0, in turn; there is one. */
+static uint32_t nth(uint64_t nodes, uint32_t index)
+{
+    uint32_t count = count_of(nodes);
+
+    for (index = count != 0 ? index % count : 0; index > 0; index--)
+        nodes &= nodes - 1;
+    return (uint32_t)__builtin_ctzll(nodes);
+}
+
+/* Each of ASKED is counted among NODES, in turn. */
+static uint64_t relative(uint64_t asked, uint64_t nodes)
+{
+    uint64_t out = 0;
+
+    for (; asked != 0; asked &= asked - 1)
+        out |= 1ull << nth(nodes, (uint32_t)__builtin_ctzll(asked));
+    return out;
+}
+
+/* The order of the checks is Linux's. */
+int policy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, struct policy *out)
+{
+    uint32_t flags = mode & POLICY_FLAGS;
+    bool numbered = (flags & (POLICY_STATIC | POLICY_RELATIVE)) != 0;
+
+    mode &= ~POLICY_FLAGS;
+    if (mode >= POLICY_MODES || (flags & (POLICY_STATIC | POLICY_RELATIVE)) == (POLICY_STATIC | POLICY_RELATIVE) ||
+        ((flags & POLICY_BALANCING) != 0 && mode != POLICY_BIND))
+        return -EINVAL;
+    *out = (struct policy){.mode = (uint16_t)mode, .flags = (uint16_t)flags};
+    if (mode == POLICY_DEFAULT) {
+        out->flags = 0;
+        return empty ? 0 : -EINVAL;
+    }
+    if (mode == POLICY_LOCAL || (mode == POLICY_PREFERRED && empty)) {
+        out->mode = POLICY_LOCAL;
+        return !empty || numbered ? -EINVAL : 0;
+    }
+    if (empty)
+        return -EINVAL;
+    out->nodes = (flags & POLICY_RELATIVE) != 0 ? relative(asked, nodes) : asked & nodes;
+    if (out->nodes == 0)
+        return -EINVAL;
+    if (mode == POLICY_PREFERRED)
+        out->nodes &= -out->nodes;
+    out->asked = numbered ? asked : 0;
+    return 0;
+}
+
+uint64_t policy_nodes(const struct policy *policy, uint64_t page, bool *strict)
+{
+    *strict = policy->mode == POLICY_BIND;
+    switch (policy->mode) {
+    case POLICY_PREFERRED:
+    case POLICY_PREFERRED_MANY:
+    case POLICY_BIND:
+        return policy->nodes;
+    case POLICY_INTERLEAVE: /* by the address, so that whoever touches it first does not matter */
+        return 1ull << nth(policy->nodes, (uint32_t)(page / PAGE_SIZE % count_of(policy->nodes)));
+    default:
+        return 0;
+    }
+}
+
+bool policy_equal(const struct policy *a, const struct policy *b)
+{
+    return a->mode == b->mode && a->flags == b->flags && a->home == b->home && a->nodes == b->nodes &&
+           a->asked == b->asked;
+}
+
+uint32_t policy_remap(uint32_t node, uint64_t from, uint64_t to)
+{
+    if ((from >> node & 1) == 0)
+        return node;
+    return nth(to, count_of(from & ((1ull << node) - 1)));
+}

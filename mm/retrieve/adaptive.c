@@ -1,0 +1,67 @@
+/* Retrieval strategy `adaptive`: what mm/retrieve/adapt.h decides, from what answers of the home bring. Of the pages
+ * that come along a sample is looked at at the end of a window: whether the hardware has seen a thread touch them. */
+#include "kernel/arch/x86_64/clock.h"
+#include "mm/space/internal.h"
+#include "mm/space/space.h"
+
+void space_adapt_answer_locked(struct space *space, const struct msg_space_got *answer, uint64_t page)
+{
+    struct space_adapting *adapting = &space->adapting;
+
+    adapting->window.answers++;
+    adapting->window.frames += answer->kind == SPACE_FRAME ? 1 : 0;
+    if (answer->runs > 0 && adapting->samples < ADAPT_WINDOW) {
+        uint64_t last = answer->run[answer->runs - 1]; /* the page that lies farthest away */
+        uint32_t index = SPACE_RUN_INDEX(last) + SPACE_RUN_LENGTH(last) - 1;
+        uint64_t sample = (page & ~(LEAF_SIZE - 1)) + index * PAGE_SIZE;
+
+        if (index < LEAF_ENTRIES && sample != page)
+            adapting->sample[adapting->samples++] = sample;
+    }
+}
+
+static void look_at_samples_locked(struct space *space)
+{
+    struct space_adapting *adapting = &space->adapting;
+
+    for (uint32_t i = 0; i < adapting->samples; i++) {
+        const uint64_t *entry = paging_look(&space->tables, adapting->sample[i]);
+
+        if (entry == NULL || (*entry & PAGING_SOFT_PREFETCHED) == 0)
+            continue; /* it is gone, or was here before */
+        adapting->window.brought++;
+        adapting->window.used += space_prefetch_used(
+            *entry | (paging_large(&space->tables, adapting->sample[i]) & PAGING_ACCESSED));
+    }
+    adapting->samples = 0;
+}
+
+bool space_adapt_fault(struct space *space, uint64_t began)
+{
+    struct space_adapting *adapting = &space->adapting;
+    struct adapt_choice choice = {.fill = false};
+    uint64_t now = clock_now();
+
+    spin_lock(&space->lock);
+    if (adapting->since == 0)
+        adapting->since = began;
+    adapting->window.asked_ns += now - began;
+    if (adapting->window.answers >= ADAPT_WINDOW) {
+        look_at_samples_locked(space);
+        adapting->window.all_ns = now - adapting->since;
+        choice = adapt_choose(&adapting->window, space->prefetch);
+        space->prefetch = choice.runs;
+        adapting->window = (struct adapt_window){0};
+        adapting->since = now;
+    }
+    choice.fill = choice.fill && !space->filled;
+    spin_unlock(&space->lock);
+    return choice.fill;
+}
+
+const struct space_retrieval space_retrieve_adaptive = {.name = "adaptive",
+                                                        .fetch = space_fetch_home,
+                                                        .record = space_record_home,
+                                                        .record_many = space_record_many_home,
+                                                        .home_knows = true,
+                                                        .adapts = true};

@@ -1,0 +1,26 @@
+/* Retrieval strategy `broadcast`, as published (Popcorn thesis 5.7.3): every kernel of the machine is asked what it
+ * maps at the page, whether it hosts the group or not; a frame goes before an area, an area before nothing. A page that
+ * is copy-on-write is broken before it is mapped on a second kernel. */
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/space/internal.h"
+#include "mm/space/space.h"
+#include "msg/channel.h"
+
+static int broadcast_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+{
+    struct msg_space_fetch ask = {space->id, page};
+    struct space_fetching fetching = {.answer = answer};
+
+    memset(answer, 0, sizeof(*answer));
+    msg_gather(msg_peers_reachable(), MSG_SPACE_FETCH, &ask, sizeof(ask), space_take_mapping, &fetching,
+               "mapping fetch", page);
+    space_add_own_area(space, page, answer);
+    return fetching.error;
+}
+
+const struct space_retrieval space_retrieve_broadcast = {.name = "broadcast",
+                                                         .fetch = broadcast_fetch,
+                                                         .record = space_record_nothing,
+                                                         .record_many = space_record_none_of_many,
+                                                         .breaks_first = true};

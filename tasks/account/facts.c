@@ -1,0 +1,421 @@
+/* What this kernel tells of its processes and threads. See the header; tasks/account/survey.c asks. Answers are long
+ * and are made by workers, as walking a large address space takes a while. */
+#include "tasks/account/facts.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "msg/channel.h"
+#include "tasks/account/internal.h"
+#include "tasks/remote/work.h"
+#include "tasks/sched/fair.h"
+#include "tasks/sched/internal.h"
+
+/* --- lists of ids --- */
+
+bool id_list_add(struct id_list *list, uint32_t id)
+{
+    if (list->count == list->room) {
+        uint32_t room = list->room == 0 ? 64 : 2 * list->room;
+        uint32_t *more = heap_alloc(room * sizeof(*more));
+
+        if (more == NULL)
+            return false;
+        if (list->ids != NULL) {
+            memcpy(more, list->ids, list->count * sizeof(*more));
+            heap_free(list->ids, list->room * sizeof(*more));
+        }
+        list->ids = more;
+        list->room = room;
+    }
+    list->ids[list->count++] = id;
+    return true;
+}
+
+void id_list_free(struct id_list *list)
+{
+    heap_free(list->ids, list->room * sizeof(*list->ids));
+    *list = (struct id_list){.ids = NULL};
+}
+
+/* Shell's sort. */
+static void sort(uint32_t *ids, uint32_t count)
+{
+    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
+        for (uint32_t i = gap; i < count; i++) {
+            uint32_t id = ids[i], at = i;
+
+            for (; at >= gap && ids[at - gap] > id; at -= gap)
+                ids[at] = ids[at - gap];
+            ids[at] = id;
+        }
+    }
+}
+
+/* --- processes --- */
+
+/* A process that is still being made has neither had a thread nor begun to end. */
+static bool is_made_locked(const struct group *group)
+{
+    return group->process->live > 0 || group->exiting;
+}
+
+struct listing {
+    struct id_list list;
+    uint32_t from;
+    bool failed;
+};
+
+static bool list_one(struct group *group, void *context)
+{
+    struct listing *listing = context;
+    bool made;
+
+    if (group->process == NULL || group->id < listing->from)
+        return true;
+    spin_lock(&group->lock);
+    made = is_made_locked(group);
+    spin_unlock(&group->lock);
+    listing->failed = made && !id_list_add(&listing->list, group->id);
+    return !listing->failed;
+}
+
+int facts_list(uint32_t from, struct id_list *out)
+{
+    struct listing listing = {.from = from};
+
+    group_each(list_one, &listing);
+    if (listing.failed) {
+        id_list_free(&listing.list);
+        return -ENOMEM;
+    }
+    sort(listing.list.ids, listing.list.count);
+    *out = listing.list;
+    return 0;
+}
+
+static void signal_facts_locked(const struct process *process, struct process_facts *out)
+{
+    out->pending = process->signals.pending;
+    for (uint32_t signal = 1; signal <= SIGNALS; signal++) {
+        uint64_t handler = process->actions[signal - 1].handler;
+
+        if (handler == SIG_IGN)
+            out->ignored |= SIGNAL_BIT(signal);
+        else if (handler != SIG_DFL)
+            out->caught |= SIGNAL_BIT(signal);
+    }
+}
+
+static void space_facts_locked(struct space *space, struct process_facts *out)
+{
+    out->space = space->id;
+    out->space_home = space->home;
+    spin_lock(&space->lock);
+    out->members |= space->members;
+    list_for_each(node, &space->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        out->size += area->end - area->start;
+    }
+    spin_unlock(&space->lock);
+}
+
+int facts_process(uint32_t id, struct process_facts *out)
+{
+    struct group *group = group_find(id);
+    const struct process *process = group != NULL ? group->process : NULL;
+    int error = -ESRCH;
+
+    memset(out, 0, sizeof(*out));
+    if (process != NULL) {
+        spin_lock(&group->lock);
+        if (is_made_locked(group))
+            error = 0;
+        out->id = id;
+        out->parent = process->parent;
+        out->group = process->process_group;
+        out->session = process->session;
+        out->condition = process->zombie ? PROCESS_ENDED : group->exiting ? PROCESS_ENDS : PROCESS_LIVES;
+        out->threads = process->live;
+        out->exit_signal = process->exit_signal;
+        out->status = process->status;
+        out->home = instance.kernel;
+        out->members = 1ull << instance.kernel;
+        out->user_ns = group->gone_user_ns;
+        out->system_ns = group->gone_system_ns;
+        out->children_user_ns = process->children_user_ns;
+        out->children_system_ns = process->children_system_ns;
+        out->children_use = process->children_used.use;
+        out->account = group->gone;
+        out->peak = process->peak;
+        out->start_ns = process->start_ns;
+        out->program_ns = process->program_ns;
+        signal_facts_locked(process, out);
+        if (group->space != NULL)
+            space_facts_locked(group->space, out);
+        out->environment = process->environment;
+        out->environment_size = process->environment_size;
+        out->arguments_size = process->arguments_size;
+        out->umask = process_umask_of(process);
+        memcpy(out->ids, &process->credentials, sizeof(out->ids));
+        memcpy(out->name, process->name, sizeof(out->name));
+        spin_unlock(&group->lock);
+    }
+    if (group != NULL)
+        group_put(group);
+    return error;
+}
+
+static bool count_one(struct group *group, void *context)
+{
+    struct task_counts *counts = context;
+
+    spin_lock(&group->lock);
+    counts->groups++;
+    counts->processes += group->process != NULL;
+    list_for_each(node, &group->threads) {
+        if (container_of(node, struct thread, group_node)->presence == THREAD_PRESENT)
+            counts->present++;
+        else
+            counts->shadows++;
+    }
+    spin_unlock(&group->lock);
+    return true;
+}
+
+void task_counts(struct task_counts *out)
+{
+    *out = (struct task_counts){0};
+    group_each(count_one, out);
+}
+
+/* --- threads --- */
+
+static uint32_t state_of(enum thread_state state, enum wait_end end, bool stands)
+{
+    if (state == THREAD_DEAD)
+        return 'X';
+    if (state != THREAD_BLOCKED)
+        return 'R';
+    if (stands)
+        return 'T';
+    return end == WAIT_INTERRUPTIBLE ? 'S' : 'D';
+}
+
+static int32_t runs_as_locked(const struct thread *thread)
+{
+    uint32_t priority = (uint32_t)(thread->lent ? thread->lent_policy : thread->context.policy) >>
+                        POLICY_PRIORITY_SHIFT;
+
+    return priority > 0 ? -1 - (int32_t)priority : 20 + (thread->lent ? thread->lent_nice : thread->context.nice);
+}
+
+/* THREAD's group's lock is held. */
+static void thread_facts_locked(struct thread *thread, struct thread_facts *out)
+{
+    const struct thread_context *context = &thread->context;
+    struct cpu_queue *queue;
+    const char *what = NULL;
+
+    memset(out, 0, sizeof(*out));
+    out->tid = thread->tid;
+    out->presence = thread->presence;
+    out->kernel = instance.kernel;
+    out->went_to = thread->went_to;
+    out->moves = context->moves;
+    out->visited = thread->visited;
+    out->nice = context->nice;
+    out->policy = context->policy & POLICY_MASK;
+    out->priority = context->policy >> POLICY_PRIORITY_SHIFT;
+    out->runs_as = runs_as_locked(thread);
+    out->start_ns = context->start_ns;
+    out->account = thread->account;
+    out->blocked = context->signal_mask;
+    out->pending = thread->signals.pending;
+    memcpy(out->affinity, context->affinity, sizeof(out->affinity));
+    memcpy(out->name, context->name, sizeof(out->name));
+    sched_cpu_time(thread, &out->user_ns, &out->system_ns);
+    queue = sched_lock(thread);
+    out->state = state_of(thread->state, thread->wait_end, thread->stands);
+    out->cpu = cpus[thread->cpu]->number;
+    if (thread->state == THREAD_BLOCKED)
+        what = thread->reason.what;
+    spin_unlock(&queue->lock);
+    if (what != NULL)
+        memcpy(out->waits, what, strnlen(what, sizeof(out->waits) - 1));
+    if (thread->presence != THREAD_PRESENT) { /* this kernel does not know */
+        out->state = 'R';
+        out->waits[0] = '\0';
+    }
+}
+
+/* Counts the threads of GROUP here and lists those from FROM on. */
+static int list_threads(struct group *group, uint32_t from, struct member_facts *out, struct id_list *list)
+{
+    uint32_t room;
+
+    spin_lock(&group->lock);
+    room = group->count;
+    spin_unlock(&group->lock);
+    list->ids = heap_alloc((room + 1) * sizeof(uint32_t));
+    if (list->ids == NULL)
+        return -ENOMEM;
+    list->room = room + 1;
+    spin_lock(&group->lock);
+    list_for_each(node, &group->threads) {
+        const struct thread *thread = container_of(node, const struct thread, group_node);
+
+        if (thread->presence == THREAD_PRESENT)
+            out->present++;
+        else
+            out->shadows++;
+        if (thread->tid >= from && list->count < list->room) /* one more may have come after the count, no older one */
+            list->ids[list->count++] = thread->tid;
+    }
+    spin_unlock(&group->lock);
+    sort(list->ids, list->count);
+    return 0;
+}
+
+static void add_thread(uint32_t group, uint32_t tid, struct member_facts *out, struct thread_facts *threads)
+{
+    struct thread *thread = thread_lock(tid);
+
+    if (thread == NULL)
+        return;
+    if (thread->group->id == group) {
+        thread_facts_locked(thread, &threads[out->count]);
+        if (threads[out->count].state != 'X')
+            out->count++;
+    }
+    thread_unlock(thread);
+}
+
+int facts_member(const struct msg_member_facts *asked, struct member_facts *out)
+{
+    struct thread_facts *threads = (struct thread_facts *)(out + 1);
+    struct id_list list = {.ids = NULL};
+    struct group *group;
+    struct space_pages pages;
+    struct space *space;
+    int error = 0;
+
+    memset(out, 0, sizeof(*out));
+    if (asked->one != 0) {
+        add_thread(asked->group, asked->thread, out, threads);
+        return 0;
+    }
+    group = group_find(asked->group);
+    if (group != NULL) {
+        group_cpu_time(group, &out->user_ns, &out->system_ns);
+        group_account(group, &out->account, &out->peak);
+        error = list_threads(group, asked->thread, out, &list);
+        group_put(group);
+    }
+    for (uint32_t i = 0; i < list.count && asked->thread != THREADS_NONE; i++) {
+        if (out->count == FACTS_THREADS_MAX) {
+            out->next = list.ids[i];
+            break;
+        }
+        add_thread(asked->group, list.ids[i], out, threads);
+    }
+    id_list_free(&list);
+    space = asked->space != 0 ? space_get(asked->space) : NULL;
+    if (space != NULL) {
+        space_count_pages(space, &pages);
+        spin_lock(&space->lock);
+        out->stats = space->stats;
+        spin_unlock(&space->lock);
+        out->resident = pages.held;
+        out->huge = pages.huge;
+        out->stats.prefetch_used += pages.prefetch_used;
+        space_put(space);
+    }
+    return error;
+}
+
+/* --- messages --- */
+
+struct facts_work {
+    struct work work;
+    struct msg_kept kept;
+    uint32_t type; /* enum msg_type */
+    uint32_t pad;
+    union {
+        struct msg_process_list process;
+        struct msg_member_facts member;
+    };
+    uint8_t answer[FACTS_PART_MAX] __attribute__((aligned(8)));
+};
+
+static void facts_done(struct msg_kept *kept)
+{
+    struct facts_work *w = container_of(kept, struct facts_work, kept);
+
+    heap_free(w, sizeof(*w));
+}
+
+/* Ids from FROM on, as many as fit. Returns the length or a negative errno. */
+static int answer_list(uint32_t from, struct msg_process_listed *out)
+{
+    struct id_list list;
+    int error = facts_list(from, &list);
+
+    if (error != 0)
+        return error;
+    *out = (struct msg_process_listed){.count = list.count < FACTS_IDS_MAX ? list.count : FACTS_IDS_MAX};
+    if (out->count > 0)
+        memcpy(out + 1, list.ids, out->count * sizeof(uint32_t));
+    if (out->count < list.count)
+        out->next = list.ids[out->count];
+    id_list_free(&list);
+    return (int)(sizeof(*out) + out->count * sizeof(uint32_t));
+}
+
+static void run_facts(struct work *work)
+{
+    struct facts_work *w = container_of(work, struct facts_work, work);
+    int length;
+
+    if (w->type == MSG_PROCESS_LIST) {
+        length = answer_list(w->process.id, (struct msg_process_listed *)(void *)w->answer);
+    } else if (w->type == MSG_PROCESS_FACTS) {
+        length = facts_process(w->process.id, (struct process_facts *)(void *)w->answer);
+        if (length == 0)
+            length = sizeof(struct process_facts);
+    } else {
+        struct member_facts *facts = (struct member_facts *)(void *)w->answer;
+
+        length = facts_member(&w->member, facts);
+        if (length == 0)
+            length = (int)(sizeof(*facts) + facts->count * sizeof(struct thread_facts));
+    }
+    if (length < 0)
+        msg_kept_reply_error(&w->kept, length, facts_done);
+    else
+        msg_kept_reply_long(&w->kept, w->answer, (uint32_t)length, facts_done);
+}
+
+static void handle(const struct msg *m)
+{
+    struct facts_work *w = heap_alloc(sizeof(*w));
+
+    if (w == NULL) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    w->type = m->ticket.type;
+    memcpy(&w->member, m->data, m->length);
+    msg_keep(m, &w->kept, NULL);
+    w->work.run = run_facts;
+    work_submit(&w->work);
+}
+
+void facts_init(void)
+{
+    msg_register(MSG_PROCESS_LIST, handle, sizeof(struct msg_process_list), sizeof(struct msg_process_listed));
+    msg_register(MSG_PROCESS_FACTS, handle, sizeof(struct msg_process_list), sizeof(struct process_facts));
+    msg_register(MSG_MEMBER_FACTS, handle, sizeof(struct msg_member_facts), sizeof(struct member_facts));
+}

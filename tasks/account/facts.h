@@ -1,0 +1,134 @@
+/* What is told of processes and threads to those who look from outside (/proc), wherever these are: payloads 74 to 76
+ * of msg/messages.def, and how to ask. Each kernel answers for what it has; nothing waits there. What is put together
+ * from several kernels is no single moment's, but whatever lives all the while is in it, once. */
+#ifndef TASKS_ACCOUNT_FACTS_H
+#define TASKS_ACCOUNT_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+#include "mm/space/space.h"
+#include "tasks/process/process.h"
+
+struct msg_process_list { /* PROCESS_LIST, PROCESS_FACTS */
+    uint32_t id;          /* list: from here on */
+    uint32_t pad;
+};
+
+struct msg_process_listed { /* the answer to PROCESS_LIST; uint32_t ids follow, ascending */
+    uint32_t next;          /* where to go on, 0: that was all */
+    uint32_t count;
+};
+
+struct msg_member_facts { /* MEMBER_FACTS */
+    uint64_t space;       /* id of its address space, or 0 */
+    uint32_t group;
+    uint32_t thread; /* threads from here on; THREADS_NONE: none */
+    uint32_t one;    /* 1: that thread only, and nothing else */
+    uint32_t pad;
+};
+#define THREADS_NONE UINT32_MAX
+
+enum process_condition { PROCESS_LIVES, PROCESS_ENDS, PROCESS_ENDED };
+
+struct process_facts { /* the home's */
+    uint32_t id, parent, group, session;
+    uint32_t condition; /* enum process_condition; ENDED: a zombie */
+    uint32_t threads;   /* in the whole machine */
+    uint32_t exit_signal;
+    uint32_t status; /* as waitpid's, once it has ended */
+    uint32_t home;   /* kernel */
+    uint32_t space_home;
+    uint64_t space;                                         /* id of its address space; 0: it has none any more */
+    uint64_t size;                                          /* bytes of its areas, as its home knows them */
+    uint64_t members;                                       /* kernels that its threads are, or were, on */
+    uint64_t user_ns, system_ns;                            /* of threads that ended at home; ENDED: of all */
+    uint64_t children_user_ns, children_system_ns;          /* of children waited for */
+    struct account_use children_use;                        /* the same */
+    struct account account;                                 /* ENDED: of all its threads */
+    uint64_t peak;                                          /* pages: of memory that it had before */
+    uint64_t start_ns, program_ns;                          /* program_ns: when its program began, the same or exec */
+    uint64_t pending, ignored, caught;                      /* signals: bit s - 1 is signal s */
+    uint64_t environment, environment_size, arguments_size; /* where it begins; bytes of both */
+    uint32_t umask;
+    uint32_t pad;
+    uint32_t ids[8];            /* as struct credentials begins: of the first thread */
+    char name[THREAD_NAME_MAX]; /* of the program */
+};
+
+struct member_facts {            /* what one kernel has of a process; struct thread_facts follow, by ascending id */
+    uint64_t user_ns, system_ns; /* of the threads that are, or ended, there */
+    struct account account;      /* the same */
+    uint64_t peak;               /* pages: the most there were */
+    uint64_t resident;           /* pages */
+    uint64_t huge;               /* large pages that it maps */
+    struct space_stats stats;
+    uint32_t present, shadows; /* threads */
+    uint32_t next;             /* where to go on, 0: that was all */
+    uint32_t count;            /* threads that follow */
+};
+
+struct thread_facts {
+    uint32_t tid;
+    uint32_t presence; /* enum thread_presence; what follows is valid, and up to date, where it is PRESENT */
+    uint32_t kernel;   /* that tells this; PRESENT: where the thread is */
+    uint32_t went_to;  /* unless PRESENT */
+    uint32_t cpu;      /* of the machine: index into the plan's */
+    uint32_t state;    /* 'R', 'S', 'D', 'T', 'Z', 'X' as in proc(5) */
+    int32_t nice;
+    uint32_t policy, priority; /* POLICY_* without flags */
+    int32_t runs_as;           /* as in proc(5): 20 for nice 0, below 0 for real priorities; with what it is lent */
+    uint64_t moves;
+    uint64_t visited; /* kernels with a replica of it */
+    uint64_t user_ns, system_ns, start_ns;
+    struct account account;    /* of KERNEL: survey_account has all of it */
+    uint64_t blocked, pending; /* signals */
+    uint64_t affinity[CPUS_MAX / 64];
+    char name[THREAD_NAME_MAX];
+    char waits[32]; /* for what, or "" */
+};
+
+void facts_init(void);
+
+/* How many this kernel has. */
+struct task_counts {
+    uint64_t groups;
+    uint64_t processes;        /* groups at home here, those not yet waited for too */
+    uint64_t present, shadows; /* threads of programs; those that leave count as shadows */
+};
+void task_counts(struct task_counts *out);
+
+/* The processes of the machine but process 1, those not yet waited for too, ascending. -ENOMEM. Tasks only. */
+struct id_list {
+    uint32_t *ids; /* heap */
+    uint32_t count, room;
+};
+int process_ids(struct id_list *list);
+void id_list_free(struct id_list *list);
+
+/* Process ID as its home knows it. -ESRCH. Tasks only. */
+int process_facts_of(uint32_t id, struct process_facts *out);
+
+/* All of a process: what the kernels it is on have, put together. */
+struct process_survey {
+    struct process_facts process;
+    uint64_t user_ns, system_ns, resident; /* of all kernels */
+    struct account account;                /* the same; of a process that has ended too */
+    uint64_t peak;                         /* pages: each kernel's most, summed */
+    struct space_stats stats;
+    kernel_set asked;
+    struct member_facts members[KERNELS_MAX]; /* of those that were asked */
+    struct thread_facts *threads;             /* ascending by id, each once */
+    uint32_t count, room;
+};
+/* Heap, for survey_free. THREADS: with all its threads; else with the first one, if it lives. NULL: *ERROR is -ESRCH or
+ * -ENOMEM. Tasks only. */
+struct process_survey *survey_process(uint32_t id, bool threads, int *error);
+void survey_free(struct process_survey *survey);
+/* The thread TID of the process, wherever it is. False: there is none. Tasks only. */
+bool survey_thread(const struct process_facts *process, uint32_t tid, struct thread_facts *out);
+/* What THREAD of the process GROUP has done on all kernels that it was on. Tasks only. */
+void survey_account(uint32_t group, const struct thread_facts *thread, struct account *out);
+
+#endif

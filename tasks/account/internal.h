@@ -1,0 +1,21 @@
+/* What tasks/account/facts.c and tasks/account/survey.c share. */
+#ifndef TASKS_ACCOUNT_INTERNAL_H
+#define TASKS_ACCOUNT_INTERNAL_H
+
+#include "tasks/account/facts.h"
+#include "tasks/process/group.h"
+
+#define FACTS_PART_MAX 16384u /* bytes of one answer */
+#define FACTS_IDS_MAX ((FACTS_PART_MAX - (uint32_t)sizeof(struct msg_process_listed)) / (uint32_t)sizeof(uint32_t))
+#define FACTS_THREADS_MAX                                                                                              \
+    ((FACTS_PART_MAX - (uint32_t)sizeof(struct member_facts)) / (uint32_t)sizeof(struct thread_facts))
+
+bool id_list_add(struct id_list *list, uint32_t id); /* false: no memory */
+
+/* What this kernel tells. Any task; none waits. */
+int facts_list(uint32_t from, struct id_list *out);        /* ascending. -ENOMEM */
+int facts_process(uint32_t id, struct process_facts *out); /* -ESRCH */
+/* OUT has FACTS_PART_MAX bytes. -ENOMEM */
+int facts_member(const struct msg_member_facts *asked, struct member_facts *out);
+
+#endif

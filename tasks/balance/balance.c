@@ -1,0 +1,301 @@
+/* The balancer across kernels. See the header, tasks/balance/balance.md and tasks/balance/choice.h. */
+#include "tasks/balance/balance.h"
+
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/printf.h"
+#include "kernel/lib/string.h"
+#include "msg/channel.h"
+#include "msg/trace.h"
+#include "tasks/process/group.h"
+#include "tasks/remote/work.h"
+#include "tasks/sched/internal.h"
+#include "tasks/sched/load.h"
+
+#define WORDS (CPUS_MAX / 64)
+#define LOOK_INTERVAL 50000000ull /* ns between two looks, or more if moves cost more */
+#define LOOK_COSTS 4u             /* moves that a look may cost at most */
+#define LOOK_MAX 64u              /* ready threads of a CPU that are considered */
+#define MOVE_NS_FIRST 1000000ull  /* what a move is taken to cost until one was measured */
+#define FETCH_NS_FIRST 50000ull
+#define FETCHES_FIRST 32u
+
+enum balance_mode { BALANCE_OFF, BALANCE_AT_CLONE, BALANCE_ACTIVE };
+
+static const char *const modes[] = {"off", "clone", "active"};
+static const char *const placings[] = {"local", "spread", "least-loaded"};
+
+struct balance_hooks balance_hooks;
+
+static volatile enum balance_mode mode = BALANCE_AT_CLONE;
+static volatile enum balance_placing placing = PLACE_SPREAD;
+static uint64_t cpus_of[KERNELS_MAX][WORDS]; /* [i] by number in the plan */
+
+static struct spinlock lock; /* innermost */
+static uint32_t turn;        /* [k] */
+static struct {
+    uint32_t count;                                       /* threads sent there that its board may not have yet */
+    uint64_t time;                                        /* ns: of the last */
+} sent[KERNELS_MAX];                                      /* [k] */
+static uint64_t move_ns, fetches;                         /* [k] averages; 0: none yet */
+static uint64_t placed[3], placed_elsewhere[3];           /* [k] by event */
+static uint64_t looks, moves, refused, too_dear, nowhere; /* [k] looks, and how they ended */
+
+static volatile uint64_t next_look; /* [a] ns */
+static volatile bool look_queued;   /* [a] */
+static struct work look_work;
+
+static bool one_of(const char *const *words, uint32_t count, const char *value, uint32_t *index)
+{
+    for (*index = 0; *index < count; (*index)++) {
+        if (strcmp(words[*index], value) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool check_mode(const char *value)
+{
+    uint32_t index;
+
+    return one_of(modes, 3, value, &index);
+}
+
+static void set_mode(const char *value)
+{
+    uint32_t index;
+
+    if (one_of(modes, 3, value, &index))
+        mode = (enum balance_mode)index;
+}
+
+static bool check_placing(const char *value)
+{
+    uint32_t index;
+
+    return one_of(placings, 3, value, &index);
+}
+
+static void set_placing(const char *value)
+{
+    uint32_t index;
+
+    if (one_of(placings, 3, value, &index))
+        placing = (enum balance_placing)index;
+}
+
+static struct msg_option mode_option = {.name = "balance", .check = check_mode, .set = set_mode};
+static struct msg_option placing_option = {.name = "place", .check = check_placing, .set = set_placing};
+
+static bool is_allowed(uint32_t kernel, const uint64_t affinity[])
+{
+    uint64_t any = 0, common = 0;
+
+    for (uint32_t i = 0; i < WORDS; i++) {
+        any |= affinity[i];
+        common |= affinity[i] & cpus_of[kernel][i];
+    }
+    return (any == 0 || common != 0) && msg_peer_started(kernel);
+}
+
+/* What is known of KERNEL: its board, and what was sent there since. */
+static void view_locked(uint32_t kernel, const uint64_t affinity[], struct balance_kernel *out)
+{
+    const struct plan_kernel *plan = &instance.plan.kernels[kernel];
+    struct load_view view;
+
+    load_read(kernel, &view);
+    if (view.time > sent[kernel].time)
+        sent[kernel].count = 0;
+    *out = (struct balance_kernel){
+        .allowed = is_allowed(kernel, affinity),
+        .cpus = plan->cpu_count,
+        .count = load_count(view.load) + sent[kernel].count,
+        .weight = load_weight(view.load) + (uint64_t)sent[kernel].count * FAIR_WEIGHT_NORMAL,
+        .distance = instance.plan.distance[instance.plan.kernels[instance.kernel].node][plan->node],
+    };
+}
+
+static void note_sent_locked(uint32_t kernel)
+{
+    sent[kernel].count++;
+    sent[kernel].time = clock_now();
+}
+
+uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event,
+                       const uint32_t made[])
+{
+    struct balance_kernel kernels[KERNELS_MAX];
+    enum balance_placing how = mode == BALANCE_OFF ? PLACE_LOCAL : placing;
+    uint32_t chosen = instance.kernel;
+
+    spin_lock(&lock);
+    if (how != PLACE_LOCAL || !is_allowed(instance.kernel, affinity)) {
+        for (uint32_t k = 0; k < instance.kernels; k++)
+            view_locked(k, affinity, &kernels[k]);
+        for (uint32_t k = 0; k < instance.kernels && made != NULL; k++)
+            kernels[k].count = kernels[k].count > made[k] ? kernels[k].count : made[k];
+        chosen = balance_choose(how, event, kernels, instance.kernels, instance.kernel, turn);
+        if (chosen == BALANCE_NOWHERE)
+            chosen = instance.kernel;
+        turn = (chosen + 1) % instance.kernels;
+    }
+    placed[event]++;
+    if (chosen != instance.kernel) {
+        placed_elsewhere[event]++;
+        note_sent_locked(chosen);
+    }
+    spin_unlock(&lock);
+    trace_note("placed a child of", parent->tid, chosen, chosen == instance.kernel ? 0 : kernels[chosen].count,
+               (uint64_t)event);
+    return chosen;
+}
+
+void balance_note_move(uint64_t ns)
+{
+    spin_lock(&lock);
+    balance_average(&move_ns, ns);
+    spin_unlock(&lock);
+}
+
+void balance_note_fetches(uint64_t pages)
+{
+    spin_lock(&lock);
+    balance_average(&fetches, pages);
+    spin_unlock(&lock);
+}
+
+static uint64_t cost_locked(void)
+{
+    uint64_t fetch = balance_hooks.fetch_ns != NULL ? balance_hooks.fetch_ns() : 0;
+
+    return (move_ns != 0 ? move_ns : MOVE_NS_FIRST) +
+           (fetches != 0 ? fetches : FETCHES_FIRST) * (fetch != 0 ? fetch : FETCH_NS_FIRST);
+}
+
+struct choice {
+    uint32_t tid;
+    uint32_t kernel;
+    int64_t gain;
+    uint64_t cost;
+    bool considered; /* there was a thread that may go */
+};
+
+/* The best ready thread of one CPU to go to KERNEL. */
+static void consider(struct cpu_queue *queue, uint32_t kernel, struct balance_case *c, struct choice *choice)
+{
+    uint32_t left = LOOK_MAX;
+
+    spin_lock(&queue->lock);
+    for (struct time_node *node = queue->run.ready.first; node != NULL && left-- > 0; node = time_queue_next(node)) {
+        struct thread *thread = thread_of((struct share *)(void *)node);
+
+        if (thread->group == NULL || thread->presence != THREAD_PRESENT || share_rank(&thread->share) != RANK_FAIR ||
+            (thread->due & THREAD_DUE_MOVE) != 0 || !is_allowed(kernel, thread->context.affinity))
+            continue;
+        c->ran = thread->share.ran;
+        c->weight = load_weight(thread->share.load);
+        choice->considered = true;
+        if (balance_worth(c) && (choice->tid == 0 || balance_gain(c) > choice->gain)) {
+            choice->tid = thread->tid;
+            choice->gain = balance_gain(c);
+        }
+    }
+    spin_unlock(&queue->lock);
+}
+
+/* Finds the least loaded kernel, and the thread that gains most by going there. */
+static void decide(struct choice *choice)
+{
+    static const uint64_t anywhere[WORDS];
+    struct balance_kernel kernels[KERNELS_MAX];
+    struct balance_case c = {0};
+    const struct balance_kernel *here, *there;
+
+    spin_lock(&lock);
+    for (uint32_t k = 0; k < instance.kernels; k++)
+        view_locked(k, anywhere, &kernels[k]);
+    choice->cost = c.cost = cost_locked();
+    choice->kernel = balance_choose(PLACE_LEAST_LOADED, BALANCE_CLONE, kernels, instance.kernels, instance.kernel,
+                                    turn);
+    spin_unlock(&lock);
+    here = &kernels[instance.kernel];
+    if (choice->kernel == BALANCE_NOWHERE || choice->kernel == instance.kernel || here->count <= here->cpus)
+        return;
+    there = &kernels[choice->kernel];
+    c.here = here->weight;
+    c.cpus_here = here->cpus;
+    c.there = there->weight;
+    c.cpus_there = there->cpus;
+    for (uint32_t i = 0; i < cpu_total; i++)
+        consider(queue_of(i), choice->kernel, &c, choice);
+}
+
+static void run_look(struct work *work)
+{
+    struct choice choice = {0};
+    bool moved = false;
+
+    (void)work;
+    look_queued = false;
+    decide(&choice);
+    next_look = clock_now() + (LOOK_COSTS * choice.cost > LOOK_INTERVAL ? LOOK_COSTS * choice.cost : LOOK_INTERVAL);
+    if (choice.tid != 0 && balance_hooks.move != NULL)
+        moved = balance_hooks.move(choice.tid, choice.kernel);
+    spin_lock(&lock);
+    looks++;
+    if (choice.tid == 0)
+        *(choice.considered ? &too_dear : &nowhere) += 1;
+    else
+        *(moved ? &moves : &refused) += 1;
+    if (moved)
+        note_sent_locked(choice.kernel);
+    spin_unlock(&lock);
+    if (choice.tid != 0) /* figures: gain and cost in us */
+        trace_note(moved ? "moves" : "cannot move", choice.tid, choice.kernel, (uint64_t)choice.gain / 1000,
+                   choice.cost / 1000);
+    else if (choice.considered)
+        trace_note("lets all stay: too little to gain by a move", 0, choice.kernel, 0, choice.cost / 1000);
+}
+
+void balance_tick(uint64_t now)
+{
+    if (mode != BALANCE_ACTIVE || now < next_look || instance.kernels == 1)
+        return;
+    if (__atomic_exchange_n(&look_queued, true, __ATOMIC_SEQ_CST))
+        return;
+    work_submit(&look_work);
+}
+
+size_t balance_report(char *text, size_t size, uint64_t *cursor)
+{
+    struct load_view view;
+    int length;
+
+    *cursor = 0;
+    load_read(instance.kernel, &view);
+    spin_lock(&lock);
+    length = snprintf(
+        text, size,
+        "kernel %u balance %s place %s threads %u weight %lu free %lu looks %lu moves %lu refused %lu dear %lu nowhere "
+        "%lu clones %lu elsewhere %lu forks %lu elsewhere %lu execs %lu elsewhere %lu cost %lu ns\n",
+        instance.kernel, modes[mode], placings[placing], load_count(view.load), (unsigned long)load_weight(view.load),
+        (unsigned long)view.free, (unsigned long)looks, (unsigned long)moves, (unsigned long)refused,
+        (unsigned long)too_dear, (unsigned long)nowhere, (unsigned long)placed[BALANCE_CLONE],
+        (unsigned long)placed_elsewhere[BALANCE_CLONE], (unsigned long)placed[BALANCE_FORK],
+        (unsigned long)placed_elsewhere[BALANCE_FORK], (unsigned long)placed[BALANCE_EXEC],
+        (unsigned long)placed_elsewhere[BALANCE_EXEC], (unsigned long)cost_locked());
+    spin_unlock(&lock);
+    return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+void balance_init(void)
+{
+    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
+        if (instance.plan.cpus[i].kernel >= 0)
+            cpus_of[instance.plan.cpus[i].kernel][i / 64] |= 1ull << i % 64;
+    }
+    look_work.run = run_look;
+    msg_option_add(&mode_option);
+    msg_option_add(&placing_option);
+}

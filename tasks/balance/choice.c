@@ -1,0 +1,91 @@
+/* The balancer's decisions. See the header. */
+#include "tasks/balance/choice.h"
+
+#include <stddef.h>
+
+#define SHARE_ONE 4096u  /* all of a CPU */
+#define NEW_WEIGHT 1024u /* of a thread of which nothing is known yet */
+#define SAMPLE_MAX (1ull << 50)
+
+/* True when A is better than B; equal ones are not. */
+typedef bool (*better)(const struct balance_kernel *a, const struct balance_kernel *b);
+
+static bool less_crowded(const struct balance_kernel *a, const struct balance_kernel *b)
+{
+    uint64_t of_a = (uint64_t)a->count * b->cpus, of_b = (uint64_t)b->count * a->cpus;
+
+    return of_a != of_b ? of_a < of_b : a->distance < b->distance;
+}
+
+static bool nearer(const struct balance_kernel *a, const struct balance_kernel *b)
+{
+    return a->distance < b->distance;
+}
+
+static bool less_loaded(const struct balance_kernel *a, const struct balance_kernel *b)
+{
+    uint64_t of_a = (a->weight + NEW_WEIGHT) * b->cpus, of_b = (b->weight + NEW_WEIGHT) * a->cpus;
+
+    return of_a != of_b ? of_a < of_b : a->distance < b->distance;
+}
+
+/* The best allowed kernel; FREE: only of those with a CPU to spare. */
+static uint32_t best(const struct balance_kernel *kernels, uint32_t count, uint32_t turn, bool free, better is_better)
+{
+    uint32_t found = BALANCE_NOWHERE;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t k = (turn + i) % count;
+
+        if (!kernels[k].allowed || (free && kernels[k].count >= kernels[k].cpus))
+            continue;
+        if (found == BALANCE_NOWHERE || is_better(&kernels[k], &kernels[found]))
+            found = k;
+    }
+    return found;
+}
+
+uint32_t balance_choose(enum balance_placing placing, enum balance_event event, const struct balance_kernel *kernels,
+                        uint32_t count, uint32_t own, uint32_t turn)
+{
+    const struct balance_kernel *here = &kernels[own];
+    uint32_t found;
+
+    if (here->allowed && (placing == PLACE_LOCAL || (event != BALANCE_CLONE && here->count <= here->cpus)))
+        return own;
+    if (placing == PLACE_LEAST_LOADED)
+        return best(kernels, count, turn, false, less_loaded);
+    found = best(kernels, count, turn, true, nearer);
+    return found != BALANCE_NOWHERE ? found : best(kernels, count, turn, false, less_crowded);
+}
+
+/* What part of a CPU a thread of WEIGHT gets among threads of weight ALL in all on CPUS. */
+static uint64_t share_of(uint64_t weight, uint64_t all, uint32_t cpus)
+{
+    uint64_t share = all == 0 ? SHARE_ONE : weight * cpus * SHARE_ONE / all;
+
+    if (share == 0)
+        share = 1;
+    return share < SHARE_ONE ? share : SHARE_ONE;
+}
+
+int64_t balance_gain(const struct balance_case *c)
+{
+    uint64_t rest = c->ran < BALANCE_EXPECT_MAX ? c->ran : BALANCE_EXPECT_MAX;
+    uint64_t stays = rest * SHARE_ONE / share_of(c->weight, c->here, c->cpus_here);
+    uint64_t goes = rest * SHARE_ONE / share_of(c->weight, c->there + c->weight, c->cpus_there);
+
+    return (int64_t)stays - (int64_t)goes - (int64_t)c->cost;
+}
+
+bool balance_worth(const struct balance_case *c)
+{
+    return c->ran / BALANCE_PATIENCE >= c->cost && balance_gain(c) > (int64_t)c->cost;
+}
+
+void balance_average(uint64_t *average, uint64_t sample)
+{
+    if (sample > SAMPLE_MAX)
+        sample = SAMPLE_MAX;
+    *average = *average == 0 ? sample : *average - *average / 8 + sample / 8;
+}

@@ -1,0 +1,133 @@
+/* Who is lent to: the owner of a lock, wherever it is, and who waits for whom. See tasks/futex/pi/pi.md.
+ *
+ * A state of a lock goes to its owner's kernel with the stamp that the home gave it, and the owner keeps the latest. It
+ * may come when the owner has given the lock back: so whoever brought it looks afterwards, and takes it back then. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "tasks/futex/futex.h"
+#include "tasks/futex/pi/internal.h"
+#include "tasks/migrate/locate.h"
+#include "tasks/process/group.h"
+#include "tasks/process/wire.h"
+#include "tasks/sched/sched.h"
+
+#define PAUSE 100000u /* ns until another that looks for a cycle has got on */
+
+int64_t pi_tell_owner(uint32_t owner, const struct pi_lending *lending, struct pi_link *link, uint32_t *kernel)
+{
+    struct msg_thread_call call = {.thread = owner, .operation = THREAD_LEND};
+    struct msg_thread_result result;
+    int64_t value;
+
+    memcpy(call.words, lending, sizeof(*lending));
+    value = thread_call(&call, &result, kernel);
+    memcpy(link, result.words, sizeof(*link));
+    return value;
+}
+
+static struct pi_lending lending_of(const struct futex_key *key, const struct msg_pi_result *state, enum pi_how how)
+{
+    return (struct pi_lending){.key = *key, .stamp = state->stamp, .how = how, .urgency = state->urgency};
+}
+
+void pi_retract(const struct futex_key *key, const struct msg_pi_result *state)
+{
+    struct pi_lending lending = lending_of(key, state, PI_RETRACT);
+    struct pi_link link;
+
+    pi_tell_owner(state->owner, &lending, &link, NULL); /* when there is no such thread it has nothing */
+}
+
+int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_result *state, struct pi_link *link,
+                         uint32_t *kernel)
+{
+    struct pi_lending lending = lending_of(&wait->place.key, state, PI_LEND);
+
+    return pi_tell_owner(state->owner, &lending, link, kernel);
+}
+
+/* Anybody may have had the lock meanwhile, the same owner again too, without a waiter: only the home knows. */
+int64_t pi_carry(const struct futex_place *place, const struct msg_pi_result *state)
+{
+    struct msg_pi_call held = {.key = place->key, .operation = PI_HELD, .owner = state->owner};
+    struct pi_lending lending = lending_of(&place->key, state, PI_LEND);
+    struct msg_pi_result result;
+    struct pi_link link;
+    int64_t error;
+
+    if (state->gone == 0) {
+        error = pi_tell_owner(state->owner, &lending, &link, NULL);
+        if (error < 0)
+            return error;
+        pi_call(place->owner, &held, &result);
+        if (result.value != 0)
+            return 0;
+    }
+    pi_retract(&place->key, state);
+    return 0;
+}
+
+void pi_lend_again(struct pi_wait *wait)
+{
+    struct thread *thread = thread_current();
+    struct msg_pi_call call = {.key = wait->place.key, .token = wait->token, .operation = PI_CHANGE};
+    struct msg_pi_result state;
+
+    spin_lock(&thread->group->lock);
+    wait->changed = false;
+    call.urgency = pi_urgency_locked(thread);
+    spin_unlock(&thread->group->lock);
+    pi_call(wait->home, &call, &state);
+    if (state.value == 1 && state.changed != 0)
+        pi_carry(&wait->place, &state);
+}
+
+/* The thread that has what the waiter at LINK, of KERNEL, waits for; 0: it does not wait any more. */
+static uint32_t owner_at(const struct pi_link *link, uint32_t kernel)
+{
+    struct msg_pi_call call = {.token = link->token, .operation = PI_OWNER, .kernel = kernel};
+    struct msg_pi_result result;
+
+    if (link->home >= instance.kernels)
+        return 0;
+    pi_call(link->home, &call, &result);
+    return result.value == 0 ? result.owner : 0;
+}
+
+/* From THREAD on, which waits at LINK, of KERNEL. -EAGAIN: back at the current one, and somebody else on the way looks
+ * too, with a greater id, who will see it. */
+static int look_once(uint32_t thread, struct pi_link link, uint32_t kernel)
+{
+    const struct pi_lending look = {.how = PI_LOOK};
+    uint32_t self = thread_current()->tid;
+    bool other = link.looking != 0 && thread > self;
+
+    for (uint32_t length = 0; length < PI_CHAIN_MAX; length++) {
+        uint32_t owner = owner_at(&link, kernel);
+
+        if (owner == 0)
+            return 0;
+        if (owner == self)
+            return other ? -EAGAIN : -EDEADLK;
+        if (pi_tell_owner(owner, &look, &link, &kernel) != 1)
+            return 0;
+        other = other || (link.looking != 0 && owner > self);
+    }
+    return -EDEADLK;
+}
+
+/* Of several who close a cycle at the same time only one gives up. Each is queued before it looks, so one of them sees
+ * it; who sees another that still looks waits until that has given up, or has not seen it. */
+int pi_look_for_cycle(struct pi_wait *wait, uint32_t owner, const struct pi_link *link, uint32_t kernel)
+{
+    struct wait_reason reason = {.what = "another that would wait for itself", .kernel = -1, .key = wait->address};
+    const struct pi_link own = {.token = wait->token, .home = wait->home};
+    int result = look_once(owner, *link, kernel);
+
+    while (result == -EAGAIN && !wait_ops.ended(WAIT_KILLABLE)) {
+        sched_block(NULL, &reason, WAIT_KILLABLE, clock_now() + PAUSE);
+        result = look_once(wait->thread->tid, own, instance.kernel);
+    }
+    return result == -EAGAIN ? 0 : result;
+}

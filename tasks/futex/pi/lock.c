@@ -1,0 +1,352 @@
+/* Locks whose word says who has them, and that lend their owner the urgency of who waits: FUTEX_LOCK_PI and its like.
+ * See tasks/futex/pi/pi.md.
+ *
+ * The word is 0 when the lock is free, else the owner's thread id, with FUTEX_WAITERS if somebody may wait; programs
+ * take and give back a lock that nobody waits for without the kernel. A waiter sets FUTEX_WAITERS before it queues, so
+ * that the owner has to come here; who gives back the lock asks the home who is next, and both write that one's id, so
+ * that it is there when either of them goes on. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/instance/instance.h"
+#include "mm/frame/reference.h"
+#include "mm/space/space.h"
+#include "tasks/futex/futex.h"
+#include "tasks/futex/pi/internal.h"
+#include "tasks/process/group.h"
+#include "tasks/sched/sched.h"
+
+#define PAUSE 200000u /* ns until an owner that is about to end has ended */
+
+/* 0 taken; -EBUSY: held by another, WORD says by whom; -EDEADLK, -EFAULT. */
+static int try_take(uint64_t address, uint32_t *word)
+{
+    uint32_t tid = thread_current()->tid;
+    int error;
+
+    if (user_read(word, address, sizeof(*word)) != 0)
+        return -EFAULT;
+    do {
+        if ((*word & PI_TID_MASK) == tid)
+            return -EDEADLK;
+        if ((*word & PI_TID_MASK) != 0)
+            return -EBUSY;
+        error = futex_swap(address, word, tid | (*word & (PI_OWNER_DIED | PI_WAITERS)));
+    } while (error == -EAGAIN);
+    return error;
+}
+
+/* WORD, read at ADDRESS, has the bit too: 0. -EAGAIN: it is another by now. */
+static int set_waiters(uint64_t address, uint32_t *word)
+{
+    if ((*word & PI_WAITERS) != 0)
+        return 0;
+    return futex_swap(address, word, *word | PI_WAITERS);
+}
+
+/* The word at ADDRESS names OWNER. */
+static bool names(uint64_t address, uint32_t owner)
+{
+    uint32_t word;
+
+    return user_read(&word, address, sizeof(word)) == 0 && (word & PI_TID_MASK) == owner;
+}
+
+enum pi_told pi_sleep(struct pi_wait *wait, uint64_t deadline)
+{
+    struct wait_reason reason = {.what = "its lock (futex)", .kernel = -1, .key = wait->address};
+    struct group *group = wait->thread->group;
+    enum pi_told told;
+
+    for (;;) {
+        bool changed;
+
+        spin_lock(&group->lock);
+        wait->asleep = true;
+        while (wait->told == PI_NOTHING && !wait->changed && !wait_ops.ended(WAIT_INTERRUPTIBLE) &&
+               (deadline == 0 || clock_now() < deadline)) {
+            sched_block(&group->lock, &reason, WAIT_INTERRUPTIBLE, deadline);
+            spin_lock(&group->lock);
+        }
+        wait->asleep = false;
+        told = wait->told;
+        changed = wait->changed;
+        spin_unlock(&group->lock);
+        if (told != PI_NOTHING || !changed)
+            return told;
+        pi_lend_again(wait);
+    }
+}
+
+static enum pi_told wait_told(struct pi_wait *wait)
+{
+    struct wait_reason reason = {.what = "word of its lock to arrive", .kernel = (int32_t)wait->home};
+    struct group *group = wait->thread->group;
+    enum pi_told told;
+
+    spin_lock(&group->lock);
+    wait->asleep = true;
+    while (wait->told == PI_NOTHING) {
+        sched_block(&group->lock, &reason, WAIT_FIRM, 0);
+        spin_lock(&group->lock);
+    }
+    wait->asleep = false;
+    told = wait->told;
+    spin_unlock(&group->lock);
+    return told;
+}
+
+enum pi_told pi_leave(struct pi_wait *wait, bool *parked)
+{
+    struct msg_pi_call call = {.key = wait->place.key, .token = wait->token, .operation = PI_LEAVE};
+    struct msg_pi_result state;
+
+    pi_call(wait->home, &call, &state);
+    *parked = state.owner == 0;
+    if (state.value != 1)
+        return wait_told(wait);
+    if (!*parked && (state.changed != 0 || state.gone != 0))
+        pi_carry(&wait->place, &state);
+    return PI_NOTHING;
+}
+
+/* The owner that ended had given the lock back before who waits queued, and another has taken it. */
+static int disclaim(const struct pi_wait *wait)
+{
+    struct msg_pi_call freed = {
+        .key = wait->place.key, .operation = PI_FREED, .owner = thread_current()->tid, .died = 1};
+    struct msg_pi_result result;
+
+    pi_call(wait->home, &freed, &result);
+    pi_loan_drop(&wait->place.key);
+    return 1;
+}
+
+/* Who gives it back writes the same, perhaps before us; nobody else changes a word that has the bit. */
+int pi_finish(const struct pi_wait *wait)
+{
+    uint32_t self = thread_current()->tid;
+    uint32_t word;
+    int error;
+
+    if (user_read(&word, wait->address, sizeof(word)) != 0)
+        return -EFAULT;
+    do {
+        if ((word & PI_TID_MASK) == self)
+            return 0;
+        if (wait->died && (word & PI_TID_MASK) != 0 && (word & PI_TID_MASK) != wait->from)
+            return disclaim(wait);
+        error = futex_swap(wait->address, &word, self | PI_WAITERS | (wait->died ? PI_OWNER_DIED : 0));
+    } while (error == -EAGAIN);
+    return error;
+}
+
+int pi_give_back(const struct futex_place *place, uint64_t address, bool died)
+{
+    uint32_t self = thread_current()->tid;
+    struct msg_pi_call unlock = {.key = place->key, .operation = PI_UNLOCK, .thread = self, .died = died};
+    struct msg_pi_call freed = {.key = place->key, .operation = PI_FREED, .owner = self};
+    struct msg_pi_result result;
+    uint32_t word, value;
+    int error;
+
+    pi_call(place->owner, &unlock, &result);
+    error = user_read(&word, address, sizeof(word)) != 0 ? -EFAULT : -EAGAIN;
+    while (error == -EAGAIN) {
+        value = (died ? PI_OWNER_DIED | (word & PI_WAITERS) : 0) | (result.owner != 0 ? result.owner | PI_WAITERS : 0);
+        error = (word & PI_TID_MASK) == self ? futex_swap(address, &word, value) : 0;
+    }
+    if (result.owner == 0) /* who queued before the word was free, and after we had asked, tries again */
+        pi_call(place->owner, &freed, &result);
+    pi_loan_drop(&place->key); /* behind the rest: who is next is to come before those it has lent against */
+    return error;
+}
+
+/* The word at ADDRESS is OWNER's, with FUTEX_WAITERS: else it may have taken it again, by itself. */
+static bool is_waited_for(uint64_t address, uint32_t owner)
+{
+    uint32_t word;
+
+    return user_read(&word, address, sizeof(word)) == 0 && (word & (PI_TID_MASK | PI_WAITERS)) == (owner | PI_WAITERS);
+}
+
+/* OWNER, which was granted a lock in the wait TOKEN, has returned from that, and so written the word. */
+static bool has_written(uint32_t owner, uint64_t token)
+{
+    const struct pi_lending look = {.how = PI_LOOK};
+    struct pi_link link;
+    int64_t waits = pi_tell_owner(owner, &look, &link, NULL);
+
+    return waits == 0 || (waits == 1 && link.token != token);
+}
+
+/* The owner may have given the lock back before who is queued now was, or before it was lent to: then it is told that
+ * this is over, and if the lock is not known as another's by now, those who are queued are told to try again. */
+bool pi_is_late(const struct futex_place *place, uint64_t address, const struct msg_pi_result *state)
+{
+    struct msg_pi_call freed = {.key = place->key, .operation = PI_FREED, .owner = state->owner};
+    struct msg_pi_result result;
+
+    if (is_waited_for(address, state->owner))
+        return false;
+    pi_call(place->owner, &freed, &result);
+    if (result.value == -EBUSY && has_written(state->owner, result.mark) && !is_waited_for(address, state->owner)) {
+        freed.token = result.mark; /* it has forgotten the lock, whose memory may be another's by now */
+        pi_call(place->owner, &freed, &result);
+    }
+    result.owner = state->owner;
+    if (result.value >= 0)
+        pi_retract(&place->key, &result);
+    return result.value >= 0;
+}
+
+/* WAIT's thread is queued, as STATE says: lends to the owner, and looks whether that waits for it. 0; -EAGAIN: the
+ * owner ends; -ESRCH: there is no such thread; -EDEADLK; -ENOMEM. */
+static int64_t lend(struct pi_wait *wait, const struct msg_pi_result *state)
+{
+    struct pi_link link;
+    uint32_t kernel;
+    int64_t error = pi_lend_to_owner(wait, state, &link, &kernel);
+
+    if (error < 0)
+        return error;
+    if (pi_is_late(&wait->place, wait->address, state) || error == 0)
+        return 0;
+    return pi_look_for_cycle(wait, state->owner, &link, kernel);
+}
+
+/* OWNER, for which others wait too, does not exist: they try again. 1: so does the caller; -ESRCH: the word says that
+ * it does. */
+static int owner_gone(const struct pi_wait *wait, uint32_t owner)
+{
+    struct msg_pi_call freed = {.key = wait->place.key, .operation = PI_FREED, .owner = owner, .died = 1};
+    struct msg_pi_result result;
+
+    pi_call(wait->home, &freed, &result);
+    return !thread_dying(wait->thread) && names(wait->address, owner) ? -ESRCH : 1;
+}
+
+static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline)
+{
+    static const struct wait_reason ends = {.what = "end of a lock's owner", .kernel = -1};
+    struct thread *thread = wait->thread;
+    struct msg_pi_call join = {
+        .key = wait->place.key, .token = wait->token, .operation = PI_JOIN, .thread = thread->tid, .owner = owner};
+    enum pi_told told = PI_NOTHING;
+    struct msg_pi_result state;
+    int64_t error;
+    bool parked;
+
+    spin_lock(&thread->group->lock);
+    wait->looking = true;
+    join.urgency = pi_urgency_locked(thread);
+    spin_unlock(&thread->group->lock);
+    pi_call(wait->home, &join, &state);
+    if (state.value != 0)
+        return (int)state.value;
+    error = lend(wait, &state);
+    if (error == 0) { /* else until it has left: others see that the cycle does not stay */
+        spin_lock(&thread->group->lock);
+        wait->looking = false;
+        spin_unlock(&thread->group->lock);
+        told = pi_sleep(wait, deadline);
+    }
+    if (told == PI_NOTHING)
+        told = pi_leave(wait, &parked);
+    if (told == PI_GRANTED)
+        return pi_finish(wait);
+    if (told == PI_AGAIN)
+        pi_retract(&wait->place.key, &state);
+    if (error == -ESRCH)
+        return owner_gone(wait, state.owner);
+    if (error == -EAGAIN)
+        sched_block(NULL, &ends, WAIT_INTERRUPTIBLE, clock_now() + PAUSE);
+    else if (error != 0)
+        return (int)error;
+    if (deadline != 0 && clock_now() >= deadline)
+        return -ETIMEDOUT;
+    return wait_ops.ended(WAIT_INTERRUPTIBLE) ? -ERESTARTNOINTR : 1;
+}
+
+/* 0: the current thread has the lock that OWNER had; 1: it is to try again. */
+static int wait_for_lock(const struct futex_place *place, uint64_t address, uint32_t owner, uint64_t deadline)
+{
+    struct pi_wait wait;
+    int result = pi_wait_begin(&wait, place, address, place->owner);
+
+    if (result != 0)
+        return result;
+    result = wait_in_queue(&wait, owner, deadline);
+    pi_wait_end(&wait);
+    return result;
+}
+
+/* The lock whose word at ADDRESS is WORD is held by another. */
+static int64_t try_fails(uint64_t address, uint32_t word)
+{
+    const struct pi_lending look = {.how = PI_LOOK};
+    struct pi_link link;
+
+    if (pi_tell_owner(word & PI_TID_MASK, &look, &link, NULL) == -ESRCH && !thread_dying(thread_current()) &&
+        names(address, word & PI_TID_MASK))
+        return -ESRCH;
+    return -EAGAIN;
+}
+
+int64_t futex_lock_pi(uint64_t address, bool shared, uint64_t deadline, bool try)
+{
+    struct futex_place place;
+    uint32_t word, old;
+    int result = futex_find(address, shared, &place);
+
+    if (result != 0)
+        return result;
+    do {
+        result = try_take(address, &word);
+        if (result != -EBUSY)
+            return result;
+        if (try)
+            return try_fails(address, word);
+        old = word;
+        result = set_waiters(address, &word);
+        if (result == 0)
+            result = wait_for_lock(&place, address, word & PI_TID_MASK, deadline);
+        word = old | PI_WAITERS;
+        if (result == -ESRCH && word != old)
+            futex_swap(address, &word, old);
+    } while (result == 1 || result == -EAGAIN);
+    return result;
+}
+
+int64_t futex_unlock_pi(uint64_t address, bool shared)
+{
+    struct futex_place place;
+    uint32_t word;
+    int error = futex_find(address, shared, &place);
+
+    if (error != 0)
+        return error;
+    if (user_read(&word, address, sizeof(word)) != 0)
+        return -EFAULT;
+    do {
+        if ((word & PI_TID_MASK) != thread_current()->tid)
+            return -EPERM;
+        if ((word & PI_WAITERS) != 0)
+            return pi_give_back(&place, address, false);
+        error = futex_swap(address, &word, 0);
+    } while (error == -EAGAIN);
+    return error;
+}
+
+void pi_release_thread(void)
+{
+    struct futex_key key;
+
+    while (pi_loan_take(&key)) { /* whoever is granted it writes the word */
+        struct msg_pi_call unlock = {.key = key, .operation = PI_UNLOCK, .thread = thread_current()->tid, .died = 1};
+        struct msg_pi_result result;
+
+        pi_call(key.space == FUTEX_FRAMES ? frame_owner(key.word & ~(PAGE_SIZE - 1))
+                                          : thread_current()->group->space->home,
+                &unlock, &result);
+    }
+}

@@ -1,0 +1,209 @@
+/* The queues of waiters, on the kernel that owns the word. A hash table; several words may share a bucket, whose list
+ * is in order of arrival.
+ *
+ * Lock order: the table of waiters of other kernels (remote.c), buckets by ascending address, then the lock of a
+ * completion, then run queues. Under a bucket's lock nobody touches user memory and nothing is sent. */
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/instance/instance.h"
+#include "tasks/futex/futex.h"
+#include "tasks/futex/internal.h"
+#include "tasks/futex/pi/pi.h"
+
+struct futex_bucket futex_buckets[FUTEX_BUCKETS];
+
+static bool same_key(const struct futex_key *a, const struct futex_key *b)
+{
+    return a->word == b->word && a->space == b->space;
+}
+
+static void append_locked(struct futex_bucket *bucket, struct futex_waiter *waiter)
+{
+    waiter->number = ++bucket->numbers;
+    list_append(&bucket->waiters, &waiter->node);
+    __atomic_store_n(&waiter->bucket, bucket, __ATOMIC_RELEASE);
+}
+
+void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, uint32_t bitset)
+{
+    struct futex_bucket *bucket = futex_bucket_of(key);
+
+    waiter->key = *key;
+    waiter->first = *key;
+    waiter->bitset = bitset;
+    spin_lock(&bucket->lock);
+    append_locked(bucket, waiter);
+    spin_unlock(&bucket->lock);
+    if (cpu_several) /* who wakes looks without the lock, and we look at the word next */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Those that were woken and have to be told when the locks are free. */
+struct told {
+    struct list remote; /* waiters of other kernels */
+    uint32_t notice;    /* for completion_notify */
+};
+
+static void tell(struct told *told)
+{
+    completion_notify(told->notice);
+    futex_tell_woken(&told->remote);
+}
+
+/* Takes WAITER out of its queue for good. One of this kernel is signalled, and may be gone after the bucket's lock is
+ * free. */
+static void wake_locked(struct futex_waiter *waiter, uint32_t bitset, struct told *told)
+{
+    struct futex_wait *wait = container_of(waiter, struct futex_wait, waiter);
+
+    waiter->bitset = bitset;
+    list_remove(&waiter->node);
+    if (waiter->remote)
+        list_append(&told->remote, &waiter->node);
+    __atomic_store_n(&waiter->bucket, NULL, __ATOMIC_RELEASE);
+    if (waiter->remote)
+        return;
+    if (wait->any != NULL)
+        completion_signal_locked(wait->any, &told->notice);
+    completion_signal_locked(&wait->woken, &told->notice);
+}
+
+static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex_key *key, uint32_t count,
+                                 uint32_t bitset, struct told *told)
+{
+    uint32_t woken = 0;
+
+    list_for_each_safe(node, &bucket->waiters) {
+        struct futex_waiter *waiter = container_of(node, struct futex_waiter, node);
+
+        if (woken == count)
+            break;
+        if (same_key(&waiter->key, key) && (waiter->bitset & bitset) != 0) {
+            wake_locked(waiter, bitset, told);
+            woken++;
+        }
+    }
+    return woken;
+}
+
+uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset)
+{
+    struct futex_bucket *bucket = futex_bucket_of(key);
+    struct told told = {.notice = 0};
+    uint32_t woken = 0;
+
+    if (futex_queue_empty(key))
+        return 0;
+    spin_lock(&bucket->lock);
+    list_init(&told.remote);
+    woken = wake_some_locked(bucket, key, count, bitset, &told);
+    spin_unlock(&bucket->lock);
+    tell(&told);
+    return woken;
+}
+
+uint64_t futex_queue_mark(const struct futex_key *key)
+{
+    struct futex_bucket *bucket = futex_bucket_of(key);
+    uint64_t mark;
+
+    spin_lock(&bucket->lock);
+    mark = bucket->numbers;
+    spin_unlock(&bucket->lock);
+    return mark;
+}
+
+static void lock_two(struct futex_bucket *a, struct futex_bucket *b)
+{
+    spin_lock(a < b ? &a->lock : &b->lock);
+    if (a != b)
+        spin_lock(a < b ? &b->lock : &a->lock);
+}
+
+static void unlock_two(struct futex_bucket *a, struct futex_bucket *b)
+{
+    spin_unlock(&a->lock);
+    if (a != b)
+        spin_unlock(&b->lock);
+}
+
+uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
+{
+    struct futex_bucket *from = futex_bucket_of(&request->from);
+    struct futex_bucket *to = futex_bucket_of(&request->to);
+    uint32_t woken = 0, moved = 0;
+    struct told told = {.notice = 0};
+    uint64_t mark;
+
+    list_init(&told.remote);
+    lock_two(from, to);
+    mark = request->mark < from->numbers ? request->mark : from->numbers; /* not those that are moved below */
+    list_for_each_safe(node, &from->waiters) {
+        struct futex_waiter *waiter = container_of(node, struct futex_waiter, node);
+
+        if (woken == request->wake && moved == request->requeue)
+            break;
+        if (!same_key(&waiter->key, &request->from) || waiter->number > mark)
+            continue;
+        if (woken < request->wake) {
+            wake_locked(waiter, FUTEX_ANY, &told);
+            woken++;
+        } else {
+            list_remove(&waiter->node);
+            waiter->key = request->to;
+            append_locked(to, waiter);
+            moved++;
+        }
+    }
+    unlock_two(from, to);
+    tell(&told);
+    return woken + moved;
+}
+
+bool futex_queue_leave(struct futex_waiter *waiter)
+{
+    struct futex_bucket *bucket;
+
+    while ((bucket = __atomic_load_n(&waiter->bucket, __ATOMIC_ACQUIRE)) != NULL) {
+        bool here;
+
+        spin_lock(&bucket->lock);
+        here = waiter->bucket == bucket; /* else it was requeued or woken meanwhile */
+        if (here) {
+            list_remove(&waiter->node);
+            waiter->bucket = NULL;
+        }
+        spin_unlock(&bucket->lock);
+        if (here)
+            return true;
+    }
+    return false;
+}
+
+void futex_queue_pass_on(const struct futex_waiter *waiter)
+{
+    struct msg_futex_requeue again = {.from = waiter->first, .to = waiter->key, .mark = UINT64_MAX, .requeue = 1};
+
+    if (!same_key(&waiter->key, &waiter->first))
+        futex_queue_requeue(&again);
+}
+
+void futex_init(void)
+{
+    for (uint32_t i = 0; i < FUTEX_BUCKETS; i++)
+        list_init(&futex_buckets[i].waiters);
+    futex_remote_init();
+    pi_init();
+}
+
+uint64_t futex_count(void)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < FUTEX_BUCKETS; i++) {
+        spin_lock(&futex_buckets[i].lock);
+        list_for_each(node, &futex_buckets[i].waiters)
+            count++;
+        spin_unlock(&futex_buckets[i].lock);
+    }
+    return count;
+}

@@ -1,0 +1,68 @@
+/* Payloads of the futex messages (64 to 68 in msg/messages.def); tasks/futex/futex.md has the protocol. */
+#ifndef TASKS_FUTEX_WIRE_H
+#define TASKS_FUTEX_WIRE_H
+
+#include <stdint.h>
+
+#include "msg/message.h"
+
+#define FUTEX_FRAMES UINT64_MAX /* as a key's space: WORD is a physical address, of memory that spaces share */
+
+/* A word that is waited for. */
+struct futex_key {
+    uint64_t space; /* id of the address space, or FUTEX_FRAMES */
+    uint64_t word;  /* its address there */
+};
+
+struct msg_futex_wait { /* FUTEX_WAIT */
+    struct futex_key key;
+    uint64_t token; /* names the wait among those of the asking kernel */
+    uint32_t bitset;
+    uint32_t pad;
+};
+
+struct msg_futex_wake { /* FUTEX_WAKE */
+    struct futex_key key;
+    uint32_t count; /* how many at most; 0 asks for the mark */
+    uint32_t bitset;
+};
+
+struct msg_futex_requeue { /* FUTEX_REQUEUE */
+    struct futex_key from, to;
+    uint64_t mark;    /* only who was queued before it */
+    uint32_t wake;    /* how many at most are woken */
+    uint32_t requeue; /* and how many more at most wait for TO from then on */
+};
+
+struct msg_futex_done { /* the answer to both */
+    uint64_t mark;      /* what is queued from now on has a greater number */
+    uint32_t count;     /* woken and requeued */
+    uint32_t pad;
+};
+
+struct msg_futex_leave { /* FUTEX_LEAVE */
+    uint64_t token;
+    uint32_t differs; /* the word did not have the expected value: it should never have been queued */
+    uint32_t pad;
+};
+
+struct msg_futex_left {
+    uint32_t woken; /* too late: FUTEX_WOKEN is on its way, or has been there */
+    uint32_t pad;
+};
+
+struct msg_futex_woken { /* FUTEX_WOKEN */
+    uint64_t token;
+    struct futex_key key; /* where it was woken, and by a call with which bitset */
+    uint32_t bitset;
+    uint32_t pad;
+};
+
+_Static_assert(sizeof(struct msg_futex_wait) == 32 && sizeof(struct msg_futex_wake) == 24 &&
+                   sizeof(struct msg_futex_requeue) == 48 && sizeof(struct msg_futex_done) == 16 &&
+                   sizeof(struct msg_futex_leave) == 16 && sizeof(struct msg_futex_left) == 8 &&
+                   sizeof(struct msg_futex_woken) == 32,
+               "wire format");
+_Static_assert(sizeof(struct msg_futex_requeue) <= MSG_SHORT, "requests and notices of one slot");
+
+#endif

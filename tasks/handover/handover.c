@@ -1,0 +1,344 @@
+/* Handing over, the side of the kernel that is to stop. See the header. */
+#include "tasks/handover/handover.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/file/hold.h"
+#include "mm/frame/heap.h"
+#include "msg/channel.h"
+#include "tasks/handover/internal.h"
+#include "tasks/migrate/adopted.h"
+
+struct sending {
+    uint32_t successor;
+    int error;
+    struct msg_handover *message; /* MSG_MAX bytes */
+    size_t item;                  /* bytes of each item that is being gathered */
+    bool to_all;
+};
+
+/* Sends what has been gathered in the message. */
+static void send(struct sending *s, uint32_t to, size_t size)
+{
+    if (s->error == 0)
+        msg_gather(s->to_all ? msg_peers_reachable() : 1ull << to, MSG_HANDOVER, s->message,
+                   (uint32_t)(sizeof(*s->message) + size), msg_note_error, &s->error, "hand-over of a group",
+                   s->message->group);
+}
+
+static void send_one(struct sending *s, uint32_t to, enum handover_part part, uint32_t group, const void *data,
+                     size_t size)
+{
+    *s->message = (struct msg_handover){.part = part, .group = group, .count = 1};
+    if (size > 0)
+        memcpy(s->message + 1, data, size);
+    send(s, to, size);
+}
+
+static void gather_begin(struct sending *s, enum handover_part part, uint32_t group, size_t item)
+{
+    *s->message = (struct msg_handover){.part = part, .group = group};
+    s->item = item;
+}
+
+static void gather_end(struct sending *s)
+{
+    if (s->message->count > 0)
+        send(s, s->successor, s->message->count * s->item);
+    s->message->count = 0;
+}
+
+static void gather(struct sending *s, const void *data)
+{
+    memcpy((uint8_t *)(s->message + 1) + s->message->count++ * s->item, data, s->item);
+    if (sizeof(*s->message) + (s->message->count + 1) * s->item > MSG_MAX)
+        gather_end(s);
+}
+
+/* --- what can be moved --- */
+
+static bool check_group(struct group *group, void *context)
+{
+    int *error = context;
+    const struct process *process = group->process;
+
+    spin_lock(&group->lock);
+    if (group->host != NULL || group->joining || group->stop_waits ||
+        (group->exiting && (process == NULL || !process->zombie)) ||
+        (process != NULL && (process->pruning || process->vfork_done != NULL || process->timer_count != 0)) ||
+        (group->space != NULL && (group->space->users != 1 || group->space->slow != 0)))
+        *error = -EBUSY;
+    list_for_each(node, &group->threads) {
+        const struct thread *thread = container_of(node, const struct thread, group_node);
+
+        if (thread->presence != THREAD_SHADOW)
+            *error = -EBUSY;
+    }
+    spin_unlock(&group->lock);
+    return true;
+}
+
+int handover_check(void)
+{
+    int error = space_lock_count() != 0 ? -EBUSY : 0;
+
+    group_each_still(check_group, &error);
+    return error;
+}
+
+/* --- laying out --- */
+
+static bool is_ours(uint32_t tid)
+{
+    return process_home(tid) == instance.kernel;
+}
+
+static bool has_births(const struct group *group)
+{
+    list_for_each(node, &group->threads) {
+        if (is_ours(container_of(node, const struct thread, group_node)->tid))
+            return true;
+    }
+    return false;
+}
+
+static void note_adopted_of(const struct adopted *entry, void *context)
+{
+    uint32_t *group = context;
+
+    if (entry->group == *group)
+        *group = 0;
+}
+
+/* Threads of GROUP that were born in a role of ours are looked for here, wherever they are. */
+static bool is_looked_for(const struct group *group)
+{
+    uint32_t id = group->id;
+
+    adopted_each(note_adopted_of, &id);
+    return id == 0 || has_births(group);
+}
+
+static void send_areas(struct sending *s, const struct group *group)
+{
+    gather_begin(s, PART_AREAS, group->id, sizeof(struct msg_space_area));
+    list_for_each(node, &group->space->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+        struct msg_space_area item = {area->start, area->end, area->prot, area->backing};
+
+        gather(s, &item);
+    }
+    gather_end(s);
+}
+
+static void send_policies(struct sending *s, const struct group *group)
+{
+    struct handover_policy item;
+
+    gather_begin(s, PART_POLICIES, group->id, sizeof(item));
+    for (item.number = 1; item.number <= POLICY_MAX; item.number++) {
+        if (policy_known(group->space, (uint32_t)item.number, &item.policy))
+            gather(s, &item);
+    }
+    gather_end(s);
+}
+
+static void send_process(struct sending *s, const struct group *group)
+{
+    const struct process *process = group->process;
+    struct handover_process *out = (struct handover_process *)(s->message + 1);
+
+    *s->message = (struct msg_handover){.part = PART_PROCESS, .group = group->id, .count = 1};
+    *out = (struct handover_process){.parent = process->parent,
+                                     .process_group = process->process_group,
+                                     .session = process->session,
+                                     .first = process->first,
+                                     .executed = process->executed,
+                                     .zombie = process->zombie,
+                                     .exit_signal = process->exit_signal,
+                                     .live = process->live,
+                                     .status = process->status,
+                                     .leader_status = process->leader_status,
+                                     .stop_signal = process->stop_signal,
+                                     .continues = process->continues,
+                                     .children_user_ns = process->children_user_ns,
+                                     .children_system_ns = process->children_system_ns,
+                                     .children_used = process->children_used,
+                                     .children_io = process->children_io,
+                                     .peak = process->peak,
+                                     .start_ns = process->start_ns,
+                                     .program_ns = process->program_ns,
+                                     .alarm_at = process->alarm.at,
+                                     .alarm_interval = process->alarm_interval};
+    memcpy(out->actions, process->actions, sizeof(out->actions));
+    out->credentials = process->credentials;
+    memcpy(out->limits, process->limits, sizeof(out->limits));
+    memcpy(out->attributes, process->attributes, sizeof(out->attributes));
+    out->umask = process_umask_of(process);
+    out->environment = process->environment;
+    out->environment_size = process->environment_size;
+    out->arguments_size = process->arguments_size;
+    memcpy(out->name, process->name, sizeof(out->name));
+    send(s, s->successor, sizeof(*out));
+
+    gather_begin(s, PART_CHILDREN, group->id, sizeof(struct handover_child));
+    list_for_each(at, &process->children) {
+        const struct child *child = container_of(at, const struct child, node);
+        struct handover_child item = {child->user_ns,     child->system_ns, child->id,   child->group,
+                                      child->exit_signal, child->status,    child->code, child->stop_round};
+
+        gather(s, &item);
+    }
+    gather_end(s);
+}
+
+static void send_signals(struct sending *s, const struct group *group)
+{
+    struct signal_info *infos = heap_alloc(SIGNAL_QUEUE_MAX * sizeof(*infos));
+    uint32_t count;
+
+    if (infos == NULL) {
+        s->error = -ENOMEM;
+        return;
+    }
+    count = signal_queue_list(&group->process->signals, infos, SIGNAL_QUEUE_MAX);
+    gather_begin(s, PART_SIGNALS, group->id, sizeof(*infos));
+    for (uint32_t i = 0; i < count; i++)
+        gather(s, &infos[i]);
+    gather_end(s);
+    heap_free(infos, SIGNAL_QUEUE_MAX * sizeof(*infos));
+}
+
+static bool prepare_group(struct group *group, void *context)
+{
+    struct sending *s = context;
+    bool ours = group->home == instance.kernel;
+    uint64_t peak; /* goes with the pages */
+    struct handover_group facts = {.signal_hint = group->signal_hint,
+                                   .home = ours ? s->successor : group->home,
+                                   .stop_round = group->stop_round,
+                                   .stopped = group->stopped,
+                                   .exiting = group->exiting,
+                                   .has_space = group->space != NULL};
+
+    if (!ours && !is_looked_for(group))
+        return s->error == 0;
+    facts.space.home = facts.home;
+    if (group->space != NULL)
+        facts.space.mode = group->space->mode;
+    if (ours) { /* else they go to the home */
+        facts.gone_user_ns = group->gone_user_ns;
+        facts.gone_system_ns = group->gone_system_ns;
+        group_account(group, &facts.account, &peak);
+    }
+    if (ours && group->space != NULL) {
+        facts.space.complete = 1;
+        facts.space.members = group->space->members & ~(1ull << instance.kernel);
+        facts.space.break_start = group->space->break_start;
+        facts.space.break_now = group->space->break_now;
+        facts.space.later = group->space->later;
+    }
+    send_one(s, s->successor, PART_GROUP, group->id, &facts, sizeof(facts));
+    if (ours && group->space != NULL) {
+        send_areas(s, group);
+        send_policies(s, group);
+    }
+    if (ours) {
+        send_process(s, group);
+        send_signals(s, group);
+    }
+    return s->error == 0;
+}
+
+/* --- where threads went --- */
+
+struct places {
+    struct sending *sending;
+    bool all; /* those of other roles, too */
+};
+
+static bool place_of_group(struct group *group, void *context)
+{
+    const struct places *places = context;
+
+    list_for_each(node, &group->threads) {
+        const struct thread *thread = container_of(node, const struct thread, group_node);
+        struct handover_place place = {thread->tid, group->id, thread->went_to, 0};
+
+        if (places->all || is_ours(thread->tid))
+            gather(places->sending, &place);
+    }
+    return places->sending->error == 0;
+}
+
+static void place_of_adopted(const struct adopted *entry, void *context)
+{
+    const struct places *places = context;
+    struct handover_place place = {entry->tid, entry->group, entry->went_to, 0};
+
+    if (thread_find(entry->tid) == NULL)
+        gather(places->sending, &place);
+}
+
+static void send_places(struct sending *s, enum handover_part part)
+{
+    struct places places = {s, part == PART_SHADOWS};
+
+    gather_begin(s, part, 0, sizeof(struct handover_place));
+    group_each_still(place_of_group, &places);
+    adopted_each(place_of_adopted, &places);
+    gather_end(s);
+}
+
+static void send_hold(void *context, uint64_t backing, const struct file_held *held)
+{
+    struct handover_hold item = {backing, held->granted, held->stamps};
+
+    gather(context, &item);
+}
+
+int handover_prepare(uint32_t successor)
+{
+    struct sending s = {.successor = successor, .message = heap_alloc(MSG_MAX)};
+
+    if (s.message == NULL)
+        return -ENOMEM;
+    group_each_still(prepare_group, &s);
+    gather_begin(&s, PART_HOLDS, 0, sizeof(struct handover_hold));
+    file_hold_each(send_hold, &s);
+    gather_end(&s);
+    send_places(&s, PART_PLACES);
+    heap_free(s.message, MSG_MAX);
+    return s.error;
+}
+
+/* --- for good --- */
+
+static bool leave_group(struct group *group, void *context)
+{
+    struct sending *s = context;
+    struct handover_member member = {
+        .gone_user_ns = group->gone_user_ns, .gone_system_ns = group->gone_system_ns, .joins = UINT32_MAX};
+    uint64_t peak;
+
+    if (group->home == instance.kernel)
+        return true;
+    group_account(group, &member.account, &peak);
+    if (is_looked_for(group))
+        member.joins = s->successor;
+    send_one(s, group->home, PART_MEMBER, group->id, &member, sizeof(member));
+    return s->error == 0;
+}
+
+int handover_commit(uint32_t successor)
+{
+    static uint8_t buffer[MSG_MAX] __attribute__((aligned(16))); /* nothing may fail any more */
+    struct sending s = {.successor = successor, .message = (struct msg_handover *)(void *)buffer};
+
+    send_one(&s, successor, PART_COMMIT, 0, NULL, 0);
+    group_each_still(leave_group, &s);
+    s.to_all = true;
+    send_places(&s, PART_SHADOWS);
+    return s.error;
+}

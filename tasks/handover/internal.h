@@ -1,0 +1,88 @@
+/* Payloads of HANDOVER (88 in msg/messages.def), between tasks/handover/handover.c and tasks/handover/receive.c. */
+#ifndef TASKS_HANDOVER_INTERNAL_H
+#define TASKS_HANDOVER_INTERNAL_H
+
+#include "mm/evacuate/evacuate.h"
+#include "mm/file/hold.h"
+#include "tasks/process/process.h"
+
+enum handover_part {
+    PART_GROUP = 1, /* struct handover_group */
+    PART_AREAS,     /* COUNT struct msg_space_area, in order, of its space */
+    PART_PROCESS,   /* struct handover_process */
+    PART_CHILDREN,  /* COUNT struct handover_child */
+    PART_SIGNALS,   /* COUNT struct signal_info: pending for the process */
+    PART_PLACES,    /* COUNT struct handover_place: threads that this kernel is to know of */
+    PART_COMMIT,    /* all this is so from now on */
+    PART_MEMBER,    /* to a home: struct handover_member: the sender hosts the group no more */
+    PART_SHADOWS,   /* to all: COUNT struct handover_place: who looks for them at the sender has to look there */
+    PART_POLICIES,  /* COUNT struct handover_policy: of its space */
+    PART_HOLDS      /* COUNT struct handover_hold, behind all areas */
+};
+
+struct msg_handover {
+    uint32_t part; /* enum handover_part */
+    uint32_t group;
+    uint32_t count;
+    uint32_t pad;
+};
+
+struct handover_group {
+    struct space_facts space;
+    uint64_t signal_hint;
+    uint64_t gone_user_ns, gone_system_ns;
+    struct account account; /* of all that threads have done at the sender */
+    uint32_t home;          /* as it is going to be */
+    uint32_t stop_round;
+    uint32_t stopped;
+    uint32_t exiting;
+    uint32_t has_space; /* 0: it has ended, only its process is left */
+    uint32_t pad;
+};
+
+struct handover_process {
+    uint32_t parent, process_group, session;
+    uint32_t first, executed, zombie;
+    uint32_t exit_signal, live, status, leader_status, stop_signal;
+    uint32_t umask;
+    uint64_t continues;
+    uint64_t environment, environment_size, arguments_size;
+    uint64_t children_user_ns, children_system_ns, start_ns, program_ns;
+    struct account_used children_used;
+    struct account_io children_io;
+    uint64_t peak;
+    uint64_t alarm_at, alarm_interval; /* clock_now ns; 0: none */
+    struct signal_action actions[SIGNALS];
+    struct credentials credentials;
+    struct process_limit limits[PROCESS_LIMITS];
+    uint32_t attributes[PROCESS_ATTRIBUTES];
+    char name[THREAD_NAME_MAX];
+};
+
+struct handover_child {
+    uint64_t user_ns, system_ns;
+    uint32_t id, group, exit_signal, status, code, stop_round;
+};
+
+struct handover_place {
+    uint32_t tid, group, went_to, pad;
+};
+
+struct handover_hold { /* an object that the sender's spaces refer to was granted so many times: mm/file/hold.h */
+    uint64_t backing, granted;
+    struct file_stamps stamps;
+};
+
+struct handover_policy {
+    uint64_t number; /* mm/policy/policy.h */
+    struct policy policy;
+};
+
+struct handover_member {
+    uint64_t gone_user_ns, gone_system_ns;
+    struct account account;
+    uint32_t joins; /* the successor, or UINT32_MAX */
+    uint32_t pad;
+};
+
+#endif

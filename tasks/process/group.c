@@ -1,0 +1,308 @@
+/* Thread groups: table, membership. See the header. */
+#include "tasks/process/group.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/panic.h"
+#include "mm/frame/heap.h"
+#include "msg/channel.h"
+#include "tasks/process/process.h"
+#include "tasks/process/wire.h"
+#include "tasks/sched/sched.h"
+
+#define BUCKETS 64u
+
+struct group_hooks group_hooks;
+
+static struct spinlock table_lock;
+static struct list table[BUCKETS]; /* [k] table_lock */
+static uint32_t published;         /* [k] table_lock: groups in the table */
+
+static struct list *bucket_of(uint32_t id)
+{
+    return &table[(id ^ id >> TID_KERNEL_SHIFT) % BUCKETS];
+}
+
+struct group *group_create(uint32_t id, uint32_t home, struct space *space)
+{
+    struct group *group = heap_alloc(sizeof(*group));
+
+    if (group == NULL)
+        return NULL;
+    group->references = 1;
+    group->id = id;
+    group->home = home;
+    group->space = space;
+    list_init(&group->node);
+    list_init(&group->threads);
+    list_init(&group->arrivals);
+    waitq_init(&group->stop_wait);
+    completion_init(&group->quiet);
+    watch_init(&group->moves);
+    return group;
+}
+
+void group_publish(struct group *group)
+{
+    spin_lock(&table_lock);
+    list_append(bucket_of(group->id), &group->node);
+    published++;
+    spin_unlock(&table_lock);
+}
+
+void group_abandon(struct group *group)
+{
+    group_put(group); /* a handler may have found it by the id of its thread */
+}
+
+bool group_each(bool (*each)(struct group *group, void *context), void *context)
+{
+    struct group **all;
+    uint32_t count = 0, room;
+    bool more = true;
+
+    spin_lock(&table_lock);
+    room = published;
+    spin_unlock(&table_lock);
+    all = heap_alloc((room + 1) * sizeof(*all));
+    if (all == NULL)
+        return false;
+    spin_lock(&table_lock);
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &table[i]) {
+            if (count == room)
+                break; /* it came after we had counted */
+            all[count] = container_of(node, struct group, node);
+            all[count++]->references++;
+        }
+    }
+    spin_unlock(&table_lock);
+    for (uint32_t i = 0; i < count; i++) {
+        more = more && each(all[i], context);
+        group_put(all[i]);
+    }
+    heap_free(all, (room + 1) * sizeof(*all));
+    return true;
+}
+
+void group_each_still(bool (*each)(struct group *group, void *context), void *context)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &table[i]) {
+            if (!each(container_of(node, struct group, node), context))
+                return;
+        }
+    }
+}
+
+bool group_exists(uint32_t id)
+{
+    struct group *group = group_find(id);
+
+    if (group != NULL)
+        group_put(group);
+    return group != NULL;
+}
+
+struct group *group_find(uint32_t id)
+{
+    struct group *found = NULL;
+
+    spin_lock(&table_lock);
+    list_for_each(node, bucket_of(id)) {
+        struct group *group = container_of(node, struct group, node);
+
+        if (group->id == id) {
+            group->references++;
+            found = group;
+            break;
+        }
+    }
+    spin_unlock(&table_lock);
+    return found;
+}
+
+void group_get(struct group *group)
+{
+    spin_lock(&table_lock);
+    group->references++;
+    spin_unlock(&table_lock);
+}
+
+void group_put(struct group *group)
+{
+    bool last;
+
+    spin_lock(&table_lock);
+    last = --group->references == 0;
+    spin_unlock(&table_lock);
+    if (!last)
+        return;
+    process_free(group->process);
+    if (group->made != NULL)
+        heap_free(group->made, instance.kernels * sizeof(*group->made));
+    heap_free(group, sizeof(*group));
+}
+
+void group_forget(struct group *group)
+{
+    spin_lock(&table_lock);
+    list_remove(&group->node);
+    published--;
+    spin_unlock(&table_lock);
+    group_put(group);
+}
+
+kernel_set group_members_locked(struct group *group)
+{
+    kernel_set members;
+
+    if (group->space == NULL || group->host != NULL)
+        return 0;
+    spin_lock(&group->space->lock);
+    members = group->space->members;
+    spin_unlock(&group->space->lock);
+    return members;
+}
+
+int group_add_thread_locked(struct group *group, struct thread *thread)
+{
+    if (group->exiting || (group->process != NULL && group->process->pruning))
+        return -ESRCH;
+    if (group->stopped) /* those that were here when it stopped have been told */
+        __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
+    list_append(&group->threads, &thread->group_node);
+    group->count++;
+    return 0;
+}
+
+int group_add_thread(struct group *group, struct thread *thread)
+{
+    int error;
+
+    spin_lock(&group->lock);
+    error = group_add_thread_locked(group, thread);
+    spin_unlock(&group->lock);
+    return error;
+}
+
+void group_made_begin(struct group *group)
+{
+    uint32_t *made = NULL;
+
+    if (__atomic_load_n(&group->made, __ATOMIC_ACQUIRE) == NULL)
+        made = heap_alloc(instance.kernels * sizeof(*made));
+    if (made == NULL)
+        return;
+    spin_lock(&group->lock);
+    if (group->made == NULL) {
+        __atomic_store_n(&group->made, made, __ATOMIC_RELEASE);
+        made = NULL;
+    }
+    spin_unlock(&group->lock);
+    if (made != NULL)
+        heap_free(made, instance.kernels * sizeof(*made));
+}
+
+void group_made_locked(struct group *group, struct thread *thread, int32_t kernel)
+{
+    if (group->made == NULL)
+        return;
+    if (thread->counted_on != 0)
+        group->made[thread->counted_on - 1]--;
+    thread->counted_on = (uint32_t)(kernel + 1);
+    if (kernel >= 0)
+        group->made[kernel]++;
+}
+
+void group_count_down_locked(struct group *group, bool *answer)
+{
+    group->count--;
+    *answer = group->count == 0 && group->kill_waits;
+    if (*answer) {
+        group->kill_waits = false;
+        group_get(group);
+    }
+    if (group->process != NULL && (group->exiting || group->process->pruning) && group->count == group->quiet_count)
+        completion_signal(&group->quiet);
+}
+
+void group_account(struct group *group, struct account *out, uint64_t *peak)
+{
+    spin_lock(&group->lock);
+    *out = group->gone;
+    *peak = group->space != NULL ? space_peak(group->space) : 0;
+    list_for_each(node, &group->threads)
+        account_add(out, &container_of(node, const struct thread, group_node)->account);
+    spin_unlock(&group->lock);
+}
+
+void group_cpu_time(struct group *group, uint64_t *user, uint64_t *system)
+{
+    spin_lock(&group->lock);
+    *user = group->gone_user_ns;
+    *system = group->gone_system_ns;
+    list_for_each(node, &group->threads) {
+        struct thread *thread = container_of(node, struct thread, group_node);
+        uint64_t more_user, more_system;
+
+        if (thread->presence != THREAD_PRESENT)
+            continue; /* it is counted where it is */
+        sched_cpu_time(thread, &more_user, &more_system);
+        *user += more_user;
+        *system += more_system;
+    }
+    spin_unlock(&group->lock);
+}
+
+/* Home: one thread more in the machine, so that its exit cannot be the last. */
+static int count_thread(struct group *group)
+{
+    struct process *process = group->process;
+    int error = 0;
+
+    if (process == NULL)
+        return -EPROTO;
+    spin_lock(&group->lock);
+    if (group->exiting || process->pruning)
+        error = -EAGAIN;
+    else
+        process->live++;
+    spin_unlock(&group->lock);
+    return error;
+}
+
+static void handle_new_thread(const struct msg *m)
+{
+    const struct msg_thread *message = m->data;
+    struct group *group = group_find(message->group);
+    int error = -EAGAIN;
+
+    if (group != NULL) {
+        error = count_thread(group);
+        group_put(group);
+    }
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, NULL, 0);
+}
+
+int group_count_thread(struct group *group)
+{
+    struct msg_thread message = {.group = group->id};
+    int error;
+
+    if (group->home == instance.kernel)
+        return count_thread(group);
+    error = msg_call(group->home, MSG_THREAD_NEW, &message, sizeof(message), NULL, 0, "leave to start a thread",
+                     group->id);
+    return error < 0 ? error : 0;
+}
+
+void group_init(void)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&table[i]);
+    msg_register(MSG_THREAD_NEW, handle_new_thread, sizeof(struct msg_thread), 0);
+}

@@ -1,0 +1,65 @@
+/* Resource limits. See the header. Who is limited is told what it may: the address space, the descriptor table, and for
+ * CPU time a timer (tasks/timer/process_timer.c). Only root raises hard limits. */
+#include "tasks/process/limit.h"
+
+#include "kernel/abi/errno.h"
+#include "mm/space/space.h"
+#include "tasks/process/process.h"
+#include "tasks/process/wire.h"
+#include "tasks/timer/process_timer.h"
+
+#define NOFILE_MOST (1u << 20) /* as Linux's nr_open */
+
+void process_limits_init(struct process_limit limits[PROCESS_LIMITS])
+{
+    for (uint32_t i = 0; i < PROCESS_LIMITS; i++)
+        limits[i] = (struct process_limit){LIMIT_NONE, LIMIT_NONE};
+    limits[LIMIT_STACK].soft = SPACE_STACK_MAX;
+    limits[LIMIT_CORE].soft = 0;
+    limits[LIMIT_NOFILE] = (struct process_limit){1024, 4096};
+    limits[LIMIT_MSGQUEUE] = (struct process_limit){819200, 819200};
+    limits[LIMIT_NICE] = limits[LIMIT_RTPRIO] = (struct process_limit){0, 0};
+}
+
+void process_limits_apply(struct group *group)
+{
+    const struct process_limit *limits = group->process->limits;
+    struct space_limits space;
+    struct process_limit cpu;
+
+    spin_lock(&group->lock);
+    space = (struct space_limits){
+        .stack = limits[LIMIT_STACK].soft, .data = limits[LIMIT_DATA].soft, .all = limits[LIMIT_AS].soft};
+    cpu = limits[LIMIT_CPU];
+    if (group->space != NULL && group->host == NULL)
+        space_set_limits(group->space, &space);
+    if (group->files != NULL)
+        group_hooks.limit_files(group->files, limits[LIMIT_NOFILE].soft, limits[LIMIT_FSIZE].soft);
+    spin_unlock(&group->lock);
+    process_timer_limit(group, cpu.soft, cpu.hard);
+}
+
+int64_t process_limit_operate(struct group *group, const struct msg_process_call *call,
+                              struct msg_process_result *result)
+{
+    struct process_limit *limit;
+    uint32_t which = (uint32_t)call->a;
+    bool sets = call->a >> 32 != 0, lowers = call->a >> 32 == PROCESS_LIMIT_LOWER;
+    int64_t error = 0;
+
+    if (which >= PROCESS_LIMITS || (sets && call->b > call->c))
+        return -EINVAL;
+    if (sets && which == LIMIT_NOFILE && call->c > NOFILE_MOST)
+        return -EPERM;
+    limit = &group->process->limits[which];
+    spin_lock(&group->lock);
+    result->limit = *limit;
+    if (lowers && call->c > limit->hard)
+        error = -EPERM;
+    else if (sets)
+        *limit = (struct process_limit){call->b, call->c};
+    spin_unlock(&group->lock);
+    if (sets && error == 0)
+        process_limits_apply(group);
+    return error;
+}

@@ -1,0 +1,57 @@
+/* Orphaned process groups. See the header. */
+#include "tasks/process/session.h"
+
+#include "tasks/process/internal.h"
+#include "tasks/process/wire.h"
+
+void session_look(struct group *group, const struct msg_process_group *asked, struct msg_process_group_found *found)
+{
+    const struct process *process = group->process;
+
+    spin_lock(&group->lock);
+    if (process->process_group == asked->group && !process->zombie) {
+        found->count++;
+        found->session = process->session;
+        found->stopped += group->stopped ? 1 : 0;
+    } else if (process->process_group != asked->group && process->session == asked->session) {
+        list_for_each(node, &process->children) {
+            const struct child *child = container_of(node, struct child, node);
+            bool ended = child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
+
+            if (child->group == asked->group && !ended)
+                found->parents++;
+        }
+    }
+    spin_unlock(&group->lock);
+}
+
+bool session_is_orphaned(uint32_t group, uint32_t session)
+{
+    struct msg_process_group_found found;
+
+    process_group_look(group, session, 0, &found);
+    return found.parents == 0;
+}
+
+void session_look_after(uint32_t group, uint32_t session, uint32_t except)
+{
+    static const uint32_t signals[] = {SIGHUP, SIGCONT};
+    struct msg_process_group_found found;
+
+    process_group_look(group, session, except, &found);
+    if (found.parents != 0 || found.stopped == 0 || found.session != session)
+        return; /* one of another session was not kept from being orphaned by what has ended */
+    for (uint32_t i = 0; i < 2; i++) {
+        struct signal_info info = {.signal = signals[i], .code = SI_KERNEL};
+
+        process_group_call(PROCESS_GROUP_SIGNAL, group, except, &info, &found);
+    }
+}
+
+void session_signal_process(uint32_t id, uint32_t signal)
+{
+    struct msg_process_call call = {
+        .id = id, .operation = PROCESS_SIGNAL, .info = {.signal = signal, .code = SI_KERNEL}};
+
+    process_tell(&call);
+}

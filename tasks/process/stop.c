@@ -1,0 +1,222 @@
+/* Stop and continue of a process over its kernels. The home counts rounds: each stop and each continue is one, told to
+ * every member kernel. A kernel answers a stop once all threads it has stand still, or when a later round overtakes it;
+ * when all have, the parent is told. See tasks/signal/signal.md. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/panic.h"
+#include "mm/frame/heap.h"
+#include "msg/channel.h"
+#include "tasks/process/internal.h"
+#include "tasks/process/wire.h"
+#include "tasks/remote/post.h"
+#include "tasks/sched/sched.h"
+
+/* Home: one kernel less to wait for in round ROUND; with the last one the parent hears of the stop. */
+static void one_stands(struct group *group, uint32_t round)
+{
+    struct process *process = group->process;
+    struct msg_process_call call = {.operation = PROCESS_CHILD_EVENT};
+    bool tell = false;
+
+    spin_lock(&group->lock);
+    if (group->stop_round == round && group->stopped && --process->stop_left == 0 && !group->exiting) {
+        tell = process->parent != PROCESS_INIT;
+        call.id = process->parent;
+        call.a = CHILD_EVENT(group->id, CLD_STOPPED, process->stop_signal << 8 | 0x7f);
+        call.b = round;
+    }
+    spin_unlock(&group->lock);
+    if (tell)
+        process_tell(&call);
+}
+
+bool stop_look_locked(struct group *group, struct stop_standing *standing)
+{
+    *standing = (struct stop_standing){.request = NULL, .round = group->stop_round};
+    if (!group->stop_waits)
+        return false;
+    list_for_each(node, &group->threads) {
+        const struct thread *thread = container_of(node, struct thread, group_node);
+
+        if (thread->presence == THREAD_LEAVING || (thread->presence == THREAD_PRESENT && !thread->stands))
+            return false;
+    }
+    group->stop_waits = false;
+    standing->request = group->stop_request;
+    group->stop_request = NULL;
+    return true;
+}
+
+struct stop_request {
+    struct msg_kept kept;
+};
+
+static void kept_done(struct msg_kept *kept)
+{
+    heap_free(container_of(kept, struct stop_request, kept), sizeof(struct stop_request));
+}
+
+void stop_answer(struct group *group, const struct stop_standing *standing)
+{
+    if (standing->request != NULL)
+        msg_kept_reply(&standing->request->kept, NULL, 0, kept_done);
+    else
+        one_stands(group, standing->round);
+}
+
+/* Applies round ROUND here. Returns the kept stop of an earlier round, which is to be answered now, or NULL. */
+static struct stop_request *apply_locked(struct group *group, uint32_t round, bool stopped)
+{
+    struct stop_request *overtaken = group->stop_request;
+
+    group->stop_request = NULL;
+    group->stop_waits = stopped;
+    group->stop_round = round;
+    group->stopped = stopped;
+    if (!stopped) {
+        waitq_wake_all(&group->stop_wait);
+        return overtaken;
+    }
+    list_for_each(node, &group->threads)
+        thread_set_due(container_of(node, struct thread, group_node), THREAD_DUE_STOP);
+    return overtaken;
+}
+
+static void member_stands(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct group *group = group_find((uint32_t)((uint64_t)context >> 32));
+
+    (void)kernel;
+    (void)reply;
+    (void)length;
+    if (group == NULL)
+        return;
+    if (group->process != NULL)
+        one_stands(group, (uint32_t)(uint64_t)context);
+    group_put(group);
+}
+
+/* Home: begins round group->stop_round + 1. CONTINUES: see stop_group. */
+static void begin_round(struct group *group, bool stopped, uint32_t signal, uint64_t continues)
+{
+    struct msg_group_stop message = {.group = group->id, .stopped = stopped ? 1 : 0};
+    struct process *process = group->process;
+    struct msg_process_call call = {.operation = PROCESS_CHILD_EVENT};
+    kernel_set others = 0;
+    struct stop_standing standing;
+    bool answer = false, tell = false;
+
+    spin_lock(&group->lock);
+    if (!stopped) {
+        process->continues++;
+        signal_queue_remove(&process->signals, SIGNAL_STOPPING);
+    }
+    if (group->stopped == stopped || group->exiting || (continues != 0 && continues != process->continues)) {
+        spin_unlock(&group->lock);
+        return;
+    }
+    if (group->space != NULL && group->host == NULL) {
+        spin_lock(&group->space->lock);
+        others = group->space->members & ~(1ull << instance.kernel);
+        spin_unlock(&group->space->lock);
+    }
+    message.round = group->stop_round + 1;
+    process->stop_signal = stopped ? signal : 0;
+    process->stop_left = kernel_set_count(others) + 1;
+    apply_locked(group, message.round, stopped);
+    if (stopped) {
+        answer = stop_look_locked(group, &standing);
+    } else {
+        tell = process->parent != PROCESS_INIT;
+        call.id = process->parent;
+        call.a = CHILD_EVENT(group->id, CLD_CONTINUED, 0xffff);
+        call.b = message.round;
+    }
+    spin_unlock(&group->lock);
+    for (kernel_set rest = others; rest != 0; rest &= rest - 1)
+        post_answered((uint32_t)__builtin_ctzll(rest), MSG_GROUP_STOP, &message, sizeof(message), member_stands,
+                      (void *)((uint64_t)group->id << 32 | message.round));
+    if (answer)
+        one_stands(group, message.round);
+    if (tell)
+        process_tell(&call);
+}
+
+void stop_group(struct group *group, uint32_t signal, uint64_t continues)
+{
+    begin_round(group, true, signal, continues);
+}
+
+void stop_continue(struct group *group)
+{
+    begin_round(group, false, 0, 0);
+}
+
+void stop_stand(struct thread *thread)
+{
+    static const struct wait_reason reason = {.what = "SIGCONT (stopped)", .kernel = -1};
+    struct group *group = thread->group;
+    struct stop_standing standing;
+
+    spin_lock(&group->lock);
+    while (group->stopped && !thread_dying(thread)) {
+        thread->stands = true;
+        if (stop_look_locked(group, &standing)) {
+            spin_unlock(&group->lock);
+            stop_answer(group, &standing);
+            spin_lock(&group->lock);
+            continue;
+        }
+        waitq_wait(&group->stop_wait, &group->lock, &reason, WAIT_KILLABLE, 0);
+    }
+    thread->stands = false;
+    if (!group->stopped)
+        thread_clear_due(thread, THREAD_DUE_STOP);
+    spin_unlock(&group->lock);
+}
+
+static void handle_stop(const struct msg *m)
+{
+    const struct msg_group_stop *message = m->data;
+    struct group *group = group_find(message->group);
+    struct stop_request *request = NULL;
+    struct stop_standing overtaken = {.request = NULL}, done = {.request = NULL};
+
+    if (group == NULL || group->home != m->ticket.kernel) {
+        if (group != NULL)
+            group_put(group);
+        msg_reply_error(&m->ticket, group == NULL ? -ESRCH : -EPROTO);
+        return;
+    }
+    if (message->stopped != 0)
+        request = heap_alloc(sizeof(*request));
+    spin_lock(&group->lock);
+    if ((int32_t)(message->round - group->stop_round) <= 0) { /* a later round, sent by another CPU, was faster */
+        spin_unlock(&group->lock);
+        heap_free(request, sizeof(*request));
+        msg_reply(&m->ticket, NULL, 0);
+        group_put(group);
+        return;
+    }
+    overtaken.request = apply_locked(group, message->round, message->stopped != 0);
+    if (request != NULL) { /* without memory the home hears too early that all stand */
+        msg_keep(m, &request->kept, NULL);
+        group->stop_request = request;
+    } else {
+        group->stop_waits = false;
+    }
+    stop_look_locked(group, &done);
+    spin_unlock(&group->lock);
+    if (overtaken.request != NULL)
+        stop_answer(group, &overtaken);
+    if (request == NULL)
+        msg_reply(&m->ticket, NULL, 0);
+    if (done.request != NULL)
+        stop_answer(group, &done);
+    group_put(group);
+}
+
+void stop_init(void)
+{
+    msg_register(MSG_GROUP_STOP, handle_stop, sizeof(struct msg_group_stop), 0);
+}

@@ -1,0 +1,316 @@
+/* New threads and processes. See the header. */
+#include "tasks/program/clone.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "tasks/balance/balance.h"
+#include "tasks/exit/exit.h"
+#include "tasks/migrate/migrate.h"
+#include "tasks/process/internal.h"
+#include "tasks/process/wire.h"
+#include "tasks/sched/cpu_mask.h"
+#include "tasks/sched/sched.h"
+
+#define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
+#define ID_FLAGS (CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID)
+#define KNOWN_FLAGS                                                                                                    \
+    (THREAD_FLAGS | ID_FLAGS | CLONE_SYSVSEM | CLONE_DETACHED | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD |             \
+     CLONE_CLEAR_SIGHAND)
+
+/* The FPU state of the current thread, up to date. */
+static const void *own_fpu(void)
+{
+    struct thread *self = thread_current();
+
+    if (cpu_self()->fpu_owner == self)
+        fpu_save(self->fpu);
+    return self->fpu;
+}
+
+/* THREAD, which has the FPU state of the current one, begins as a copy of it. */
+static void copy_state(struct thread *thread, const struct trap_frame *frame, const struct clone_arguments *arguments)
+{
+    struct thread *self = thread_current();
+    uint64_t start_ns = thread->context.start_ns;
+
+    *thread_frame(thread) = *frame;
+    thread_frame(thread)->rax = 0;
+    if (arguments->stack != 0)
+        thread_frame(thread)->rsp = arguments->stack;
+    thread->context = self->context;
+    thread->context.start_ns = start_ns;
+    thread->context.user_ns = thread->context.system_ns = thread->context.moves = 0;
+    sched_inherit(thread, self);
+    thread->context.robust_list = 0;
+    thread->context.interrupted = 0;
+    thread->context.flags &= CONTEXT_INHERITED;
+    thread->context.clear_child_tid = (arguments->flags & CLONE_CHILD_CLEARTID) != 0 ? arguments->child_tid : 0;
+    if ((arguments->flags & CLONE_SETTLS) != 0)
+        thread->context.fs_base = arguments->tls;
+    if ((arguments->flags & CLONE_VM) != 0) {
+        thread->context.rseq = thread->context.rseq_size = thread->context.rseq_signature = 0;
+        if ((arguments->flags & CLONE_VFORK) == 0)
+            thread->context.stack_base = thread->context.stack_size = thread->context.stack_flags = 0;
+    }
+}
+
+/* Where THREAD, which has not run yet, goes first. */
+static void place(struct thread *thread, enum balance_event event)
+{
+    struct group *group = thread->group;
+    uint32_t kernel;
+
+    if (event == BALANCE_CLONE)
+        group_made_begin(group);
+    spin_lock(&group->lock);
+    kernel = balance_place(thread_current(), thread->context.affinity, event, group->made);
+    if (event == BALANCE_CLONE)
+        group_made_locked(group, thread, (int32_t)kernel);
+    if (kernel != instance.kernel) {
+        thread->target = kernel;
+        thread->due |= THREAD_DUE_MOVE;
+    }
+    spin_unlock(&group->lock);
+}
+
+static int64_t clone_thread(const struct trap_frame *frame, const struct clone_arguments *arguments)
+{
+    struct thread *self = thread_current();
+    uint32_t tid = thread_new_tid();
+    struct thread *thread;
+    int error;
+
+    if ((arguments->flags & CLONE_PARENT_SETTID) != 0 && user_write(arguments->parent_tid, &tid, sizeof(tid)) != 0)
+        return -EFAULT;
+    if ((arguments->flags & CLONE_CHILD_SETTID) != 0 && user_write(arguments->child_tid, &tid, sizeof(tid)) != 0)
+        return -EFAULT;
+    thread = thread_create_user(tid, self->group, own_fpu());
+    if (thread == NULL)
+        return -ENOMEM;
+    copy_state(thread, frame, arguments);
+    /* The second is refused only when all of the group is dying, or all but the one that runs another program: either
+     * way the count is not used any more. */
+    error = group_count_thread(self->group);
+    if (error == 0)
+        error = group_add_thread(self->group, thread);
+    if (error != 0) {
+        thread_abandon(thread);
+        if (error != -ENOMEM)
+            exit_when_killed();
+        return error;
+    }
+    if (self->group->host == NULL)
+        place(thread, BALANCE_CLONE);
+    sched_start(thread);
+    return tid;
+}
+
+/* The memory of the new GROUP: a copy of the caller's, or the same. */
+static int give_memory(struct group *group, uint64_t flags)
+{
+    struct group *own = thread_current()->group;
+    struct group *host = own->host != NULL ? own->host : own;
+    int error;
+
+    if ((flags & CLONE_VM) == 0) {
+        group->space = space_create(group->id, instance.kernel);
+        if (group->space == NULL)
+            return -ENOMEM;
+        error = space_fork(own->space, group->space);
+        if (error != 0) {
+            space_destroy(group->space);
+            group->space = NULL;
+        }
+        return error;
+    }
+    spin_lock(&host->lock);
+    error = host->exiting ? -EAGAIN : 0;
+    if (error == 0)
+        host->count++;
+    spin_unlock(&host->lock);
+    if (error == 0) {
+        group_get(host);
+        group->host = host;
+        group->space = host->space;
+    }
+    return error;
+}
+
+/* That is not made after all. */
+static void take_memory(struct group *group)
+{
+    if (group->host == NULL)
+        space_destroy(group->space);
+    group->space = NULL;
+    exit_leave_host(group);
+}
+
+/* A child that nobody knows yet but its parent's home. */
+static int make_child(const struct clone_arguments *arguments, uint32_t tid, struct thread **out)
+{
+    struct group *own = thread_current()->group;
+    struct msg_process_state *state = heap_alloc(sizeof(*state));
+    struct group *group = group_create(tid, instance.kernel, NULL);
+    struct thread *thread = group != NULL ? thread_create_user(tid, group, own_fpu()) : NULL;
+    bool sibling = (arguments->flags & CLONE_PARENT) != 0;
+    uint32_t parent = 0;
+    void *files = NULL;
+    int error = thread == NULL || state == NULL ? -ENOMEM : 0;
+    bool begun = false;
+
+    if (error == 0) {
+        if (sibling)
+            error = process_begin_sibling(own->id, tid, state);
+        else
+            error = process_begin_child(own->id, tid, (uint32_t)arguments->exit_signal, state);
+        begun = error == 0;
+    }
+    if (begun) {
+        parent = state->parent;
+        error = process_create(group, state);
+    }
+    if (error == 0) {
+        group->process->exit_signal = sibling ? state->exit_signal : (uint32_t)arguments->exit_signal;
+        group->process->credentials = thread_current()->context.credentials;
+        if ((arguments->flags & CLONE_FS) != 0)
+            process_share_umask(group->process, own->process);
+        if ((arguments->flags & CLONE_CLEAR_SIGHAND) != 0)
+            process_reset_actions(group->process);
+        error = group_hooks.fork_files(own, (arguments->flags & CLONE_FILES) != 0, (arguments->flags & CLONE_FS) != 0,
+                                       &files);
+    }
+    heap_free(state, sizeof(*state));
+    if (error == 0)
+        error = give_memory(group, arguments->flags);
+    if (error == 0 && (arguments->flags & CLONE_PIDFD) != 0) {
+        error = group_hooks.open_process(group, arguments->pidfd);
+        if (error != 0)
+            take_memory(group);
+    }
+    if (error == 0) {
+        group->files = files;
+        process_limits_apply(group);
+        *out = thread;
+        return 0;
+    }
+    if (files != NULL)
+        group_hooks.release_files(files);
+    if (begun)
+        process_cancel_child(parent, tid);
+    if (thread != NULL)
+        thread_abandon(thread);
+    if (group != NULL)
+        group_abandon(group);
+    return error;
+}
+
+/* Waits until the child GROUP gives the memory back, or until the caller is to die. */
+static void wait_for_child(struct group *group, struct completion *done)
+{
+    struct wait_reason reason = {.what = "end or exec of a child (vfork)", .kernel = -1, .key = group->id};
+    bool signalled;
+
+    if (completion_wait_until(done, &reason, WAIT_KILLABLE, 0))
+        return;
+    spin_lock(&group->lock);
+    signalled = group->process->vfork_done == NULL;
+    group->process->vfork_done = NULL;
+    spin_unlock(&group->lock);
+    if (signalled)
+        completion_wait(done, &reason);
+}
+
+void clone_go_back(void)
+{
+    struct thread *self = thread_current();
+    int64_t kernel = -EINVAL;
+
+    if (!cpu_mask_allows(self->context.affinity, instance.kernel))
+        kernel = cpu_mask_nearest(self->context.affinity);
+    if (kernel < 0)
+        return;
+    spin_lock(&self->group->lock);
+    migrate_order_locked(self, (uint32_t)kernel);
+    spin_unlock(&self->group->lock);
+}
+
+static int64_t clone_process(const struct trap_frame *frame, const struct clone_arguments *arguments)
+{
+    bool waits = (arguments->flags & CLONE_VFORK) != 0;
+    uint32_t tid = thread_new_tid();
+    struct completion done;
+    struct thread *thread;
+    struct group *group;
+    int error;
+
+    if ((arguments->flags & CLONE_PARENT_SETTID) != 0 && user_write(arguments->parent_tid, &tid, sizeof(tid)) != 0)
+        return -EFAULT;
+    error = make_child(arguments, tid, &thread);
+    if (error != 0)
+        return error;
+    group = thread->group;
+    copy_state(thread, frame, arguments);
+    group_hooks.begin_root(group->files, &thread->context.credentials);
+    thread->child_tid = (arguments->flags & CLONE_CHILD_SETTID) != 0 ? arguments->child_tid : 0;
+    completion_init(&done);
+    if (waits)
+        group->process->vfork_done = &done;
+    group->process->live = 1;
+    group_add_thread(group, thread);
+    group_get(group);
+    if (group->host == NULL)
+        space_publish(group->space);
+    group_publish(group);
+    if (group->host == NULL && space_catch_up(group->space) != 0)
+        log_line("clone: process %u keeps pages of a file that has got shorter", group->id);
+    if (group->host == NULL)
+        place(thread, BALANCE_FORK);
+    sched_start(thread);
+    if (waits)
+        wait_for_child(group, &done);
+    group_put(group);
+    if ((arguments->flags & (CLONE_FILES | CLONE_FS)) != 0)
+        clone_go_back();
+    return tid;
+}
+
+static bool flags_valid(const struct clone_arguments *arguments)
+{
+    uint64_t flags = arguments->flags;
+
+    if ((flags & ~(uint64_t)KNOWN_FLAGS) != 0 || arguments->exit_signal > SIGNALS ||
+        ((flags & CLONE_SETTLS) != 0 && arguments->tls >= USER_END))
+        return false;
+    if (((flags & CLONE_THREAD) != 0 && (flags & CLONE_SIGHAND) == 0) ||
+        ((flags & CLONE_SIGHAND) != 0 && (flags & CLONE_VM) == 0) ||
+        ((flags & CLONE_SIGHAND) != 0 && (flags & CLONE_CLEAR_SIGHAND) != 0))
+        return false;
+    if ((flags & CLONE_PIDFD) != 0 && (flags & (CLONE_THREAD | CLONE_DETACHED)) != 0)
+        return false;
+    if ((flags & CLONE_THREAD) != 0)
+        return (flags & THREAD_FLAGS) == THREAD_FLAGS && (flags & CLONE_VFORK) == 0;
+    return (flags & CLONE_SIGHAND) == 0; /* each process has its own */
+}
+
+int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments *arguments)
+{
+    struct group *own = thread_current()->group;
+
+    if (!flags_valid(arguments))
+        return -EINVAL;
+    if ((arguments->flags & CLONE_THREAD) != 0)
+        return clone_thread(frame, arguments);
+    if ((arguments->flags & (CLONE_FILES | CLONE_FS)) != 0 && own->home != instance.kernel) {
+        /* what processes share is at home on one kernel: there this call begins again */
+        spin_lock(&own->lock);
+        migrate_order_locked(thread_current(), own->home);
+        spin_unlock(&own->lock);
+        return -ERESTARTNOINTR;
+    }
+    return clone_process(frame, arguments);
+}

@@ -1,0 +1,256 @@
+/* Loading a program. See the header. System V ABI, AMD64 supplement, 3.4.1 (initial stack and auxiliary vector). */
+#include "tasks/program/program.h"
+
+#include "boot/options/options.h"
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+
+#define STACK_TOP PROGRAM_STACK_TOP
+#define STACK_SLACK (4 * PAGE_SIZE)           /* mapped at once below what the loader writes */
+#define STACK_FIRST (132ull << 10)            /* bytes of the area at first; then it grows */
+#define PROGRAM_END (STACK_TOP - STACK_FIRST) /* of what is loaded */
+#define PIE_BASE 0x555555554000ull
+#define CLOCK_TICKS 100
+
+enum {
+    AT_NULL = 0,
+    AT_PHDR = 3,
+    AT_PHENT = 4,
+    AT_PHNUM = 5,
+    AT_PAGESZ = 6,
+    AT_BASE = 7,
+    AT_FLAGS = 8,
+    AT_ENTRY = 9,
+    AT_UID = 11,
+    AT_EUID = 12,
+    AT_GID = 13,
+    AT_EGID = 14,
+    AT_PLATFORM = 15,
+    AT_HWCAP = 16,
+    AT_CLKTCK = 17,
+    AT_SECURE = 23,
+    AT_RANDOM = 25,
+    AT_HWCAP2 = 26,
+    AT_EXECFN = 31,
+    AT_SYSINFO_EHDR = 33
+};
+
+static void write_segment(struct space *space, const struct elf_file *file, const struct elf_segment *segment,
+                          uint64_t address)
+{
+    size_t count;
+
+    for (uint64_t done = 0; done < segment->file_size; done += count) {
+        const uint8_t *from = elf_file_at(file, segment->file_offset + done, segment->file_size - done, &count);
+
+        space_write(space, address + done, from, count);
+    }
+}
+
+/* Makes one segment's pages and fills them. Two segments may share a page only with equal protection (elf_parse). */
+static int load_segment(struct space *space, const struct elf_file *file, const struct elf_segment *segment,
+                        uint64_t bias, uint64_t *mapped_end)
+{
+    uint64_t address = segment->address + bias;
+    uint64_t start = address & ~(PAGE_SIZE - 1);
+    uint64_t end = (address + segment->memory_size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+    uint32_t prot = ((segment->flags & ELF_READ) != 0 ? AREA_READ : 0) |
+                    ((segment->flags & ELF_WRITE) != 0 ? AREA_WRITE : 0) |
+                    ((segment->flags & ELF_EXEC) != 0 ? AREA_EXEC : 0);
+    struct frame_stats frames;
+    int error = 0;
+
+    if (start < *mapped_end)
+        start = *mapped_end;
+    frame_stats(&frames);
+    if (start < end) /* what has no room at all takes none from others meanwhile */
+        error = (end - start) / PAGE_SIZE < frames.free ? space_populate(space, start, end, prot) : -ENOMEM;
+    if (error == 0) {
+        write_segment(space, file, segment, address);
+        if (end > *mapped_end)
+            *mapped_end = end;
+    }
+    return error;
+}
+
+/* Appends words below the strings on the new stack. */
+struct stack_writer {
+    struct space *space;
+    uint64_t at;
+};
+
+static void put_word(struct stack_writer *w, uint64_t word)
+{
+    space_write(w->space, w->at, &word, sizeof(word));
+    w->at += sizeof(word);
+}
+
+static void put_pointers(struct stack_writer *w, const char *strings, uint32_t count, uint64_t address)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        size_t length = strlen(strings) + 1;
+
+        put_word(w, address);
+        strings += length;
+        address += length;
+    }
+    put_word(w, 0);
+}
+
+/* 16 bytes for the program's stack protector: from the seed when a run is to repeat, else from the time. */
+static void random_bytes(uint64_t out[2])
+{
+    uint64_t state = option_number(instance.cmdline, "seed", 0);
+
+    if (state == 0)
+        state = rdtsc() ^ clock_epoch();
+    for (int i = 0; i < 2; i++) { /* splitmix64 (Steele, Lea, Flood 2014) */
+        uint64_t z = state += 0x9e3779b97f4a7c15ull;
+
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+        out[i] = z ^ z >> 31;
+    }
+}
+
+static int build_stack(struct space *space, const struct elf_image *image, uint64_t bias, const char *path,
+                       const struct exec_strings *strings, struct program_start *made)
+{
+    static const char platform[] = "x86_64";
+    size_t path_size = strlen(path) + 1;
+    uint64_t path_at = STACK_TOP - 16 - path_size;
+    uint64_t envp_at = path_at - strings->envp_size;
+    uint64_t argv_at = envp_at - strings->argv_size;
+    uint64_t platform_at = argv_at - sizeof(platform);
+    uint64_t random_at = (platform_at - 16) & ~15ull;
+    uint64_t random[2];
+    const uint64_t auxv[][2] = {
+        {AT_SYSINFO_EHDR, VDSO_BASE},
+        {AT_PHDR, image->header_address != 0 ? image->header_address + bias : 0},
+        {AT_PHENT, image->header_entry_size},
+        {AT_PHNUM, image->header_count},
+        {AT_PAGESZ, PAGE_SIZE},
+        {AT_BASE, 0},
+        {AT_FLAGS, 0},
+        {AT_ENTRY, image->entry + bias},
+        {AT_UID, strings->user->uid},
+        {AT_EUID, strings->user->euid},
+        {AT_GID, strings->user->gid},
+        {AT_EGID, strings->user->egid},
+        {AT_SECURE, strings->secure ? 1 : 0},
+        {AT_RANDOM, random_at},
+        {AT_HWCAP, cpuid(1, 0).edx},
+        {AT_HWCAP2, 0},
+        {AT_CLKTCK, CLOCK_TICKS},
+        {AT_PLATFORM, platform_at},
+        {AT_EXECFN, path_at},
+        {AT_NULL, 0},
+    };
+    uint64_t words = 1 + strings->argc + 1 + strings->envc + 1 + 2 * (sizeof(auxv) / sizeof(auxv[0]));
+    struct stack_writer w = {.space = space, .at = (random_at - 8 * words) & ~15ull};
+    uint64_t populated = (w.at - STACK_SLACK) & ~(PAGE_SIZE - 1);
+    uint64_t start = populated < STACK_TOP - STACK_FIRST ? populated : STACK_TOP - STACK_FIRST;
+    int error;
+
+    if (strings->argv_size + strings->envp_size + path_size > EXEC_STRINGS_MAX)
+        return -E2BIG;
+    error = space_populate(space, populated, STACK_TOP, AREA_READ | AREA_WRITE);
+    if (error == 0) {
+        spin_lock(&space->lock);
+        error = area_set(&space->areas, start, STACK_TOP, AREA_READ | AREA_WRITE | AREA_GROWS);
+        spin_unlock(&space->lock);
+    }
+    if (error != 0)
+        return error;
+    random_bytes(random);
+    space_write(space, path_at, path, path_size);
+    space_write(space, envp_at, strings->envp, strings->envp_size);
+    space_write(space, argv_at, strings->argv, strings->argv_size);
+    space_write(space, platform_at, platform, sizeof(platform));
+    space_write(space, random_at, random, sizeof(random));
+    made->stack = w.at;
+    made->environment = envp_at;
+    put_word(&w, strings->argc);
+    put_pointers(&w, strings->argv, strings->argc, argv_at);
+    put_pointers(&w, strings->envp, strings->envc, envp_at);
+    for (size_t i = 0; i < sizeof(auxv) / sizeof(auxv[0]); i++) {
+        put_word(&w, auxv[i][0]);
+        put_word(&w, auxv[i][1]);
+    }
+    return 0;
+}
+
+/* The pages come from kernel 0 when they are touched (mm/file/file_map.md). */
+static int map_vdso(struct space *space)
+{
+    int error;
+
+    spin_lock(&space->lock);
+    error = area_set_backed(&space->areas, VVAR_BASE, VDSO_BASE, AREA_READ,
+                            backing_make(0, BACKING_VDSO, 0) | BACKING_READ_ONLY);
+    if (error == 0)
+        error = area_set_backed(&space->areas, VDSO_BASE, VDSO_BASE + VDSO_SIZE, AREA_READ | AREA_EXEC,
+                                backing_make(0, BACKING_VDSO, 1) | BACKING_READ_ONLY);
+    spin_unlock(&space->lock);
+    return error;
+}
+
+/* What is added to IMAGE's addresses. -ENOEXEC: it has no place below what every program has at its end. */
+static int place(const struct elf_image *image, uint64_t *bias)
+{
+    uint64_t start = image->position_independent ? PIE_BASE : image->low;
+
+    *bias = start - image->low;
+    return start > PROGRAM_END || image->high - image->low > PROGRAM_END - start ? -ENOEXEC : 0;
+}
+
+int program_load(struct space *space, const struct elf_file *file, const char *path, const struct exec_strings *strings,
+                 struct program_start *start)
+{
+    struct elf_image *image = heap_alloc(sizeof(*image));
+    uint64_t bias = 0, mapped_end = 0;
+    int error = -ENOMEM;
+
+    if (image == NULL)
+        return -ENOMEM;
+    error = elf_parse(file, image);
+    if (error == 0)
+        error = place(image, &bias);
+    for (uint32_t i = 0; i < image->segment_count && error == 0; i++)
+        error = load_segment(space, file, &image->segments[i], bias, &mapped_end);
+    if (error == 0) {
+        space_set_break(space, mapped_end);
+        error = build_stack(space, image, bias, path, strings, start);
+    }
+    if (error == 0)
+        error = map_vdso(space);
+    start->entry = image->entry + bias;
+    heap_free(image, sizeof(*image));
+    return error;
+}
+
+int program_check(const struct elf_file *file, const char *path, const struct exec_strings *strings)
+{
+    struct elf_image *image = heap_alloc(sizeof(*image));
+    int error = image != NULL ? elf_parse(file, image) : -ENOMEM;
+    uint64_t bias;
+
+    if (error == 0)
+        error = place(image, &bias);
+    heap_free(image, sizeof(*image));
+    if (error == 0 && strings->argv_size + strings->envp_size + strlen(path) + 1 > EXEC_STRINGS_MAX)
+        error = -E2BIG;
+    return error;
+}
+
+const char *program_name(const char *path)
+{
+    for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(path, '/'))
+        path = slash + 1;
+    return path;
+}

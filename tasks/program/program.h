@@ -1,0 +1,44 @@
+/* Loading a static executable into an address space that does not run yet, with its first stack. */
+#ifndef TASKS_PROGRAM_PROGRAM_H
+#define TASKS_PROGRAM_PROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/arch/x86_64/layout.h"
+#include "mm/space/space.h"
+#include "tasks/program/elf.h"
+#include "tasks/thread/credentials.h"
+
+#define EXEC_STRINGS_MAX 1048576u /* bytes of arguments and environment together */
+
+/* The first thread's stack, as an area. */
+#define PROGRAM_STACK_TOP VVAR_BASE
+#define PROGRAM_STACK_SIZE SPACE_STACK_MAX
+
+/* Arguments and environment, NUL-terminated one after another. */
+struct exec_strings {
+    const char *argv;
+    uint32_t argc;
+    const char *envp;
+    uint32_t envc;
+    size_t argv_size; /* bytes with the NULs */
+    size_t envp_size;
+    const struct credentials *user; /* who runs it */
+    bool secure;                    /* it runs as another than who started it: AT_SECURE */
+};
+
+struct program_start {
+    uint64_t entry, stack, environment; /* user addresses */
+};
+
+/* Fills SPACE, which is new and this kernel's alone, with the executable FILE, known as PATH. -ENOEXEC:
+ * not a static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
+int program_load(struct space *space, const struct elf_file *file, const char *path, const struct exec_strings *strings,
+                 struct program_start *start);
+/* 0 when program_load would not refuse FILE, PATH and STRINGS for what they are. */
+int program_check(const struct elf_file *file, const char *path, const struct exec_strings *strings);
+/* The last component of PATH. */
+const char *program_name(const char *path);
+
+#endif

@@ -1,0 +1,202 @@
+/* New processes and programs. See the header. */
+#include "tasks/program/spawn.h"
+#include "tasks/futex/futex.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "tasks/balance/balance.h"
+#include "tasks/exit/exit.h"
+#include "tasks/migrate/migrate.h"
+#include "tasks/process/internal.h"
+#include "tasks/process/wire.h"
+#include "tasks/sched/sched.h"
+#include "tasks/timer/process_timer.h"
+
+static void name_locked(struct process *process, struct thread *thread, const struct spawn_program *program,
+                        const struct program_start *start)
+{
+    const char *name = program_name(program->path);
+    size_t length = strnlen(name, THREAD_NAME_MAX - 1);
+
+    memset(thread->context.name, 0, THREAD_NAME_MAX);
+    memcpy(thread->context.name, name, length);
+    memcpy(process->name, thread->context.name, THREAD_NAME_MAX);
+    process->environment = start->environment;
+    process->environment_size = program->strings->envp_size;
+    process->arguments_size = program->strings->argv_size;
+}
+
+static void set_start(struct thread *thread, const struct program_start *start)
+{
+    struct trap_frame *frame = thread_frame(thread);
+
+    memset(frame, 0, sizeof(*frame));
+    frame->cs = SELECTOR_USER_CODE;
+    frame->ss = SELECTOR_USER_DATA;
+    frame->rflags = RFLAGS_USER_DEFAULT;
+    frame->vector = TRAP_SYSCALL;
+    frame->rip = start->entry;
+    frame->rsp = start->stack;
+}
+
+/* The process and its first thread, known to nobody yet. */
+static int make(uint32_t tid, uint32_t parent, const struct spawn_program *program, struct thread **out)
+{
+    struct msg_process_state *state = parent != 0 ? heap_alloc(sizeof(*state)) : NULL;
+    struct space *space = space_create(tid, instance.kernel);
+    struct group *group = space != NULL ? group_create(tid, instance.kernel, space) : NULL;
+    struct thread *thread = group != NULL ? thread_create_user(tid, group, NULL) : NULL;
+    struct program_start start;
+    bool begun = false;
+    int error = thread != NULL && (parent == 0 || state != NULL) ? 0 : -ENOMEM;
+
+    if (error == 0)
+        error = program_load(space, program->file, program->path, program->strings, &start);
+    if (error == 0 && parent != 0) {
+        error = process_begin_child(parent, tid, SIGCHLD, state);
+        begun = error == 0;
+    }
+    if (error == 0)
+        error = process_create(group, state);
+    heap_free(state, sizeof(*state));
+    if (error == 0) {
+        process_reset_actions(group->process);
+        process_attributes_exec(group->process->attributes);
+        if (program->strings->secure)
+            process_attributes_drop(group->process->attributes);
+        thread->context.credentials = *program->strings->user;
+        group->process->credentials = *program->strings->user;
+        group->process->first = parent == 0;
+        group->process->executed = true;
+        name_locked(group->process, thread, program, &start);
+        set_start(thread, &start);
+        *out = thread;
+        return 0;
+    }
+    if (begun)
+        process_cancel_child(parent, tid);
+    if (thread != NULL)
+        thread_abandon(thread); /* drops its reference to the group */
+    if (group != NULL)
+        group_abandon(group);
+    if (space != NULL)
+        space_destroy(space);
+    return error;
+}
+
+int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void *files,
+                      const struct spawn_attributes *attributes)
+{
+    uint32_t tid = thread_new_tid();
+    struct thread *thread;
+    struct group *group;
+    int error = make(tid, parent, program, &thread);
+
+    if (error != 0)
+        return error;
+    group = thread->group;
+    group->files = files;
+    if (attributes != NULL) {
+        memcpy(thread->context.affinity, attributes->affinity, sizeof(thread->context.affinity));
+        thread->context.signal_mask = attributes->signal_mask;
+        thread->context.nice = (int16_t)attributes->nice;
+        thread->context.flags |= attributes->flags & CONTEXT_NO_NEW_PRIVILEGES;
+    }
+    group->process->live = 1;
+    group_add_thread(group, thread);
+    process_limits_apply(group);
+    space_publish(group->space);
+    group_publish(group); /* from now on signals may find it */
+    if (group->process->first)
+        group_hooks.first_begins(tid);
+    sched_start(thread);
+    return tid;
+}
+
+/* The current thread's registers and what of its context does not outlive exec. */
+static void reset_thread(struct thread *thread, const struct program_start *start)
+{
+    struct thread_context *context = &thread->context;
+
+    set_start(thread, start);
+    context->fs_base = context->gs_base = 0;
+    context->stack_base = context->stack_size = context->stack_flags = 0;
+    context->clear_child_tid = context->robust_list = 0;
+    context->rseq = context->rseq_size = context->rseq_signature = 0;
+    context->interrupted = 0;
+    context->flags &= ~CONTEXT_KEEP_CAPABILITIES;
+    fpu_init_area(thread->fpu);
+    thread_reload(thread);
+}
+
+/* The thread came home to change its program. It has nothing here yet but the pages it was loaded into, and goes on
+ * where the balancer has it, among the kernels that its affinity lets it use. */
+static void place_executed(struct thread *thread)
+{
+    uint32_t kernel = balance_place(thread, thread->context.affinity, BALANCE_EXEC, NULL);
+
+    if (kernel == instance.kernel)
+        return;
+    spin_lock(&thread->group->lock);
+    migrate_order_locked(thread, kernel);
+    spin_unlock(&thread->group->lock);
+}
+
+int spawn_exec(const struct spawn_program *program)
+{
+    struct thread *thread = thread_current();
+    struct group *group = thread->group;
+    struct space *space = space_create(group->id, instance.kernel);
+    struct space *old;
+    struct program_start start;
+    bool lodged;
+    int error = space == NULL ? -ENOMEM : 0;
+
+    if (error == 0)
+        error = program_load(space, program->file, program->path, program->strings, &start);
+    if (error == 0)
+        error = exit_others();
+    if (error != 0) {
+        if (space != NULL)
+            space_destroy(space);
+        return error;
+    }
+    pi_close();
+    futex_release_thread(true); /* under its old id, in its old memory */
+    spin_lock(&group->lock);
+    old = group->space;
+    lodged = group->host != NULL;
+    group->space = space;
+    group->process->program_ns = clock_now();
+    name_locked(group->process, thread, program, &start);
+    process_reset_actions(group->process);
+    process_attributes_exec(group->process->attributes);
+    if (program->strings->secure)
+        process_attributes_drop(group->process->attributes);
+    group->process->executed = true;
+    thread->context.credentials = *program->strings->user;
+    group->process->credentials = *program->strings->user;
+    if (thread->tid != group->id)
+        thread_rename(thread, group->id);
+    thread->pi.closed = false;
+    spin_unlock(&group->lock);
+    space_load(space);
+    if (!lodged)
+        space_destroy(old);
+    space_publish(space);
+    spin_lock(&group->lock);
+    group->process->replacing = false;
+    spin_unlock(&group->lock);
+    exit_leave_host(group);
+    process_timers_end(group, false);
+    process_limits_apply(group);
+    reset_thread(thread, &start);
+    if (group->files != NULL && group_hooks.exec_files(group) != 0)
+        exit_group_other(group, EXIT_SIGNAL(SIGKILL)); /* there is no way back */
+    place_executed(thread);
+    return 0;
+}

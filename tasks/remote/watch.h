@@ -1,0 +1,51 @@
+/* Waiting for a change of something that may live on another kernel: a child's state, a pipe, a terminal, the place of
+ * a thread. A source counts its events; whoever waits says which count it has seen, so no event between looking and
+ * waiting is lost. Waiting changes nothing: it may be given up at any time, and whatever it was for is tried again.
+ * tasks/remote/watch.md has the protocol. */
+#ifndef TASKS_REMOTE_WATCH_H
+#define TASKS_REMOTE_WATCH_H
+
+#include <stdint.h>
+
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/lib/completion.h"
+#include "kernel/lib/list.h"
+#include "tasks/sched/waitq.h"
+
+/* Embedded in what is watched. */
+struct watch_source {
+    struct spinlock lock;
+    uint64_t events;      /* [k] */
+    struct waitq waiters; /* [k] threads here */
+    struct list watchers; /* [k] kept requests of other kernels */
+};
+
+/* What can be watched from another kernel: each registers how an id becomes a source. */
+enum watch_kind { WATCH_CHILDREN, WATCH_THREAD, WATCH_FILE, WATCH_SIGNALS, WATCH_STOP, WATCH_KINDS };
+
+struct watch_lookup {
+    /* The source of ID with a reference to what it is part of (*HELD), or NULL: there is none. Never waits. */
+    struct watch_source *(*find)(uint64_t id, void **held);
+    void (*put)(void *held); /* gives the reference back; never waits */
+};
+
+void watch_start(void);
+void watch_register(enum watch_kind kind, const struct watch_lookup *lookup);
+
+void watch_init(struct watch_source *source);
+/* Something has happened. Any context; the source's lock is not held. */
+void watch_event(struct watch_source *source);
+/* The count of events so far. */
+uint64_t watch_events(struct watch_source *source);
+
+/* Waits until SOURCE, of this kernel, has counted more than SEEN events. 0; -ETIMEDOUT after DEADLINE (clock_now ns, 0:
+ * none); -ERESTARTSYS: the current thread is interrupted or to die. The source must not go away meanwhile. */
+int watch_wait(struct watch_source *source, uint64_t seen, const struct wait_reason *reason, uint64_t deadline);
+/* The same for what KERNEL knows under KIND and ID; also 0 when it is not there (any more). Any other error: the kernel
+ * could not be asked. */
+int watch_wait_at(uint32_t kernel, enum watch_kind kind, uint64_t id, uint64_t seen, const char *why,
+                  uint64_t deadline);
+/* How many watchers of other kernels are here. */
+uint64_t watch_count(void);
+
+#endif

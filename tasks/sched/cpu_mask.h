@@ -1,0 +1,21 @@
+/* CPU masks and kernels: bit c of a mask is CPU c of the plan, which belongs to one kernel. */
+#ifndef TASKS_SCHED_CPU_MASK_H
+#define TASKS_SCHED_CPU_MASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+
+/* MASK becomes WANTED without CPUs that belong to no kernel. */
+void cpu_mask_known(uint64_t mask[CPUS_MAX / 64], const uint64_t wanted[CPUS_MAX / 64]);
+/* Every CPU of a kernel. */
+void cpu_mask_all(uint64_t mask[CPUS_MAX / 64]);
+/* KERNEL has a CPU of MASK. */
+bool cpu_mask_allows(const uint64_t mask[CPUS_MAX / 64], uint32_t kernel);
+/* The kernel with a CPU of MASK that programs may go to and that is nearest to this one, or -EINVAL: there is none. */
+int64_t cpu_mask_nearest(const uint64_t mask[CPUS_MAX / 64]);
+/* The same among the other kernels. */
+int64_t cpu_mask_nearest_other(const uint64_t mask[CPUS_MAX / 64]);
+
+#endif

@@ -1,0 +1,98 @@
+/* What a CPU does that has nothing to do: it looks for messages for a while, then halts. See tasks/sched/sched.h. */
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/instance/instance.h"
+#include "mm/space/space.h"
+#include "msg/call.h"
+#include "tasks/sched/internal.h"
+#include "tasks/sched/load.h"
+
+#define LOOKS_BETWEEN_INTERRUPTS 256u
+
+/* With poll=always there may never be a halt. */
+static __attribute__((noinline)) void idle_break(struct cpu_queue *queue)
+{
+    load_publish(queue);
+    interrupts_window();
+}
+
+/* Looks for messages for a while, once at least, and handles them. True: a thread is ready, or messages came: do not
+ * halt yet. */
+static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
+{
+    struct cpu *cpu = cpu_self();
+    uint32_t left = msg_idle_budget();
+
+    do {
+        cpu->idle_polls++;
+        if (idle_poll_look() && msg_poll())
+            return true;
+        cpu_pause();
+        /* As cpu_relax, without a call that is no idling. Whoever keeps us from the messages may wait for that. */
+        if (cpu->flush_pending)
+            space_flush_interrupt();
+        if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
+            idle_break(queue);
+    } while (left-- > 0 && queue->run.ready_count == 0);
+    return queue->run.ready_count > 0;
+}
+
+void (*volatile sched_halt)(void);
+
+/* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else.
+ */
+static void idle_wait(bool first)
+{
+    struct cpu_queue *queue = cpu_self()->scheduler;
+    uint64_t halted;
+
+    if (first && (idle_poll_work(queue) || !msg_doorbell_arm()))
+        return;
+    load_publish(queue);
+    halted = clock_now();
+    /* Interrupts are off: whatever makes a thread ready from now on also raises one, which ends the halt at once. */
+    if (queue->run.ready_count == 0 && sched_halt == NULL)
+        interrupts_wait();
+    load_publish(queue);
+    if (first) {
+        msg_doorbell_disarm();
+        msg_idle_gave_up(clock_now() - halted);
+    }
+}
+
+void sched_idle(void)
+{
+    struct cpu_queue *queue = cpu_self()->scheduler;
+    bool first = cpu_index() == 0;
+
+    space_load(NULL);
+    for (;;) {
+        spin_lock(&queue->lock);
+        if (queue->run.ready_count == 0) {
+            spin_unlock(&queue->lock);
+            if (sched_halt != NULL)
+                sched_halt();
+            if (cpu_several) /* said before we look: who wakes a thread from now on finds us */
+                place_idle(true);
+            if (!cpu_several || !place_steal())
+                idle_wait(first);
+            continue;
+        }
+        if (first) {
+            spin_unlock(&queue->lock);
+            while (!msg_doorbell_arm()) {
+                msg_poll();
+                cpu_relax();
+            }
+            spin_lock(&queue->lock);
+        }
+        if (cpu_several)
+            place_idle(false);
+        load_publish(queue); /* it may say that nothing runs here, and who runs alone has no interrupts to mend it */
+        if (queue->run.ready_count > 0)
+            sched_switch_locked(queue, clock_now());
+        else
+            spin_unlock(&queue->lock); /* another CPU has taken it */
+        if (first)
+            msg_doorbell_disarm();
+    }
+}

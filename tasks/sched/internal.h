@@ -1,0 +1,108 @@
+/* What the files of the scheduler know of each other: one CPU's queue, and threads between two of them. */
+#ifndef TASKS_SCHED_INTERNAL_H
+#define TASKS_SCHED_INTERNAL_H
+
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/spinlock.h"
+#include "tasks/sched/load_average.h"
+#include "tasks/sched/sched.h"
+
+/* Marks: [k] under lock, [i] set once, [o] used by its CPU only. No two of these locks are ever held at once. */
+struct cpu_queue {
+    struct spinlock lock;
+    uint32_t index;             /* [i] its CPU */
+    struct run_queue run;       /* [k] */
+    uint64_t since;             /* [k] ns: the running thread has been charged up to then */
+    uint64_t slice_end;         /* [k] ns: when the running thread has had its time */
+    uint64_t armed;             /* [o] ns: when the timer comes, not later than anybody needs; UINT64_MAX: never */
+    struct time_queue sleepers; /* [k] by wake_at */
+    struct thread *idle;        /* [i] */
+    bool left;                  /* [k] one of the two that follow is set */
+    struct thread *dead;        /* [o] the thread this CPU has just left for good */
+    struct thread *leaving;     /* [o] the thread this CPU has just left to another one, in transit */
+    struct list blocked;        /* [k] every blocked thread of this CPU, for the wait dump */
+    uint64_t pushed_at;         /* [o] ns: when it last looked whether it should give a thread away */
+    uint64_t published;         /* [o] load that the board has of this CPU: tasks/sched/load.c */
+    uint64_t busy;              /* [k] ns that threads have been charged here, ever */
+    uint64_t user_counts;       /* [k] counts of the time stamp counter that they have been in user mode */
+    uint64_t begun;             /* [i] ns: when the CPU began */
+    uint64_t switches;          /* [k] so far */
+    uint64_t wanted; /* [k] ns that program threads have run or been ready here, each for itself: not yet in */
+    struct load_average loads; /* [k] ...these */
+};
+
+static inline struct cpu_queue *queue_of(uint32_t index)
+{
+    return cpus[index]->scheduler;
+}
+
+static inline struct thread *thread_of(struct share *share)
+{
+    return container_of(share, struct thread, share);
+}
+
+/* Locks the queue of the CPU that THREAD belongs to. */
+static inline struct cpu_queue *sched_lock(const struct thread *thread)
+{
+    struct cpu_queue *queue = queue_of(thread->cpu);
+
+    spin_lock(&queue->lock);
+    while (cpu_several && queue != queue_of(thread->cpu)) { /* it has gone elsewhere meanwhile */
+        spin_unlock(&queue->lock);
+        queue = queue_of(thread->cpu);
+        spin_lock(&queue->lock);
+    }
+    return queue;
+}
+
+/* THREAD, which runs on the queue's CPU, has run until NOW. */
+static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
+{
+    if (now <= queue->since)
+        return; /* the clocks of two CPUs differ a little */
+    share_charge(&thread->share, now - queue->since);
+    queue->busy += now - queue->since;
+    queue->wanted += (now - queue->since) * load_count(queue->run.load);
+    run_queue_forgive(&queue->run, &thread->share);
+    queue->since = now;
+}
+
+/* THREAD, which has been charged, stops running on CPU: what it has used is its own from now on. */
+static inline void sched_take_user_time(struct cpu *cpu, struct thread *thread)
+{
+    thread->user_counts += (uint64_t)cpu->user_counts;
+    ((struct cpu_queue *)cpu->scheduler)->user_counts += (uint64_t)cpu->user_counts;
+    cpu->user_counts = 0;
+}
+
+/* QUEUE, whose running thread has been charged up to NOW, has its averages brought up to date. */
+static inline void sched_average_locked(struct cpu_queue *queue, uint64_t now)
+{
+    if (now > queue->loads.until + LOAD_PERIOD)
+        queue->wanted = load_average_fold(&queue->loads, now, queue->wanted);
+}
+
+/* The running thread has been charged up to NOW and does not go on: the next one does, or idle. */
+void sched_switch_locked(struct cpu_queue *queue, uint64_t now);
+
+/* THREAD, in transit, comes into the queue of a CPU that it may use. Any context without such a lock. */
+void sched_deliver(struct thread *thread, uint64_t credit);
+
+/* tasks/sched/place.c: which CPU. */
+
+/* The calling CPU belongs to the instance. */
+void place_add_cpu(void);
+/* THREAD may use the CPU with this index. One that may use none of ours may use all: it is about to leave. */
+bool place_allowed(const struct thread *thread, uint32_t index);
+/* The CPU for THREAD, which wakes or has to leave where it is. */
+uint32_t place_wake(const struct thread *thread);
+/* The CPU for THREAD, which is new here. */
+uint32_t place_new(const struct thread *thread);
+/* The calling CPU has nothing to do, or again something. */
+void place_idle(bool idle);
+/* The calling CPU has nothing to do: takes a thread from the busiest one. False: there is none it may take. */
+bool place_steal(void);
+/* The calling CPU has more than one thread: gives one away if another CPU has so much less that this helps. */
+void place_push(void);
+
+#endif

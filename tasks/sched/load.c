@@ -1,0 +1,59 @@
+/* The load board. See the header; msg/PROTOCOL.md says where it is. */
+#include "tasks/sched/load.h"
+
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/instance/instance.h"
+#include "mm/frame/frame.h"
+#include "msg/channel.h"
+#include "tasks/sched/internal.h"
+
+#define FREE_INTERVAL 20000000ull /* ns between two counts of the free frames */
+#define COUNT_MAX 0xffffull       /* threads that a kernel may claim */
+#define WEIGHT_MAX (COUNT_MAX * FAIR_WEIGHT_REAL)
+
+enum { BOARD_LOAD = MSG_BOARD_LOAD, BOARD_FREE, BOARD_TIME };
+
+static volatile uint64_t total;   /* [a] load of this kernel */
+static volatile uint64_t counted; /* [a] ns: when the free frames were counted */
+
+void load_publish(struct cpu_queue *queue)
+{
+    uint64_t load = queue->run.load;
+    volatile uint64_t *board;
+    uint64_t sum, now;
+
+    if (load == queue->published)
+        return;
+    sum = __atomic_add_fetch(&total, load - queue->published, __ATOMIC_RELAXED);
+    queue->published = load;
+    now = clock_now();
+    board = msg_board_own();
+    if (now - counted > FREE_INTERVAL) {
+        struct frame_stats frames;
+
+        counted = now;
+        frame_stats(&frames);
+        board[BOARD_FREE] = frames.free;
+    }
+    board[BOARD_LOAD] =
+        sum; /* of two CPUs at once the later may be overwritten by the earlier: until the next change */
+    __atomic_store_n(&board[BOARD_TIME], now, __ATOMIC_RELEASE);
+}
+
+void load_read(uint32_t kernel, struct load_view *view)
+{
+    const volatile uint64_t *board = msg_board_of(kernel);
+    uint64_t weight;
+
+    *view = (struct load_view){0};
+    if (board == NULL)
+        return;
+    view->time = __atomic_load_n(&board[BOARD_TIME], __ATOMIC_ACQUIRE);
+    view->load = board[BOARD_LOAD];
+    view->free = board[BOARD_FREE];
+    weight = load_weight(view->load);
+    if (weight > WEIGHT_MAX)
+        view->load = WEIGHT_MAX << LOAD_SHIFT | load_count(view->load);
+    if (view->free > instance.plan.kernels[kernel].memory / PAGE_SIZE)
+        view->free = instance.plan.kernels[kernel].memory / PAGE_SIZE;
+}

@@ -1,0 +1,39 @@
+/* How a thread is scheduled, as the calls on scheduling ask and tell it. tasks/sched/scheduling.md. */
+#ifndef TASKS_SCHED_POLICY_H
+#define TASKS_SCHED_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct thread;
+
+struct policy_wish {
+    uint32_t policy; /* POLICY_*, without flags */
+    uint32_t priority;
+    int32_t nice;
+    bool reset_on_fork;
+    bool keep_policy, keep_priority, keep_nice, keep_reset;
+    uint32_t user; /* who asks: effective */
+    /* what the thread may be given by who is not root: soft RLIMIT_NICE and RLIMIT_RTPRIO of its process */
+    uint32_t nice_limit, real_limit;
+};
+
+struct policy_facts {
+    uint32_t policy; /* POLICY_*, without flags */
+    uint16_t priority;
+    int8_t nice;
+    bool reset_on_fork;
+    uint64_t slice;  /* ns; UINT64_MAX: none */
+    uint64_t cpu_ns; /* CPU time so far */
+};
+
+/* THREAD is present here and its group's lock is held. -EINVAL: no such policy, or a priority that is not of it.
+ * -EPERM. */
+int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked);
+/* May who is not root give a thread NICE, if RLIMIT_NICE of its process is LIMIT? */
+bool policy_may_nice(int32_t nice, uint64_t limit);
+/* May who has the effective user USER schedule THREAD, which is present here? */
+bool policy_same_owner(const struct thread *thread, uint32_t user);
+void policy_get_locked(struct thread *thread, struct policy_facts *facts);
+
+#endif

@@ -1,0 +1,24 @@
+/* Waiting for a condition. See the header. */
+#include "tasks/sched/waitq.h"
+
+struct waiter {
+    struct list node;
+    struct thread *thread;
+};
+
+void waitq_wait(struct waitq *queue, struct spinlock *lock, const struct wait_reason *reason, enum wait_end end,
+                uint64_t deadline)
+{
+    struct waiter waiter = {.thread = thread_current()};
+
+    list_append(&queue->waiters, &waiter.node);
+    sched_block(lock, reason, end, deadline);
+    spin_lock(lock);
+    list_remove(&waiter.node);
+}
+
+void waitq_wake_all(struct waitq *queue)
+{
+    list_for_each(node, &queue->waiters)
+        sched_wake(container_of(node, struct waiter, node)->thread);
+}

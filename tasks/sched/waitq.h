@@ -1,0 +1,24 @@
+/* Threads that wait for a condition under somebody's lock. */
+#ifndef TASKS_SCHED_WAITQ_H
+#define TASKS_SCHED_WAITQ_H
+
+#include "tasks/sched/sched.h"
+
+struct waitq {
+    struct list waiters; /* [k] under the lock that guards the condition */
+};
+
+static inline void waitq_init(struct waitq *queue)
+{
+    list_init(&queue->waiters);
+}
+
+/* Waits until waitq_wake_all, what END names, or DEADLINE (clock_now nanoseconds, 0: none); LOCK, which guards the
+ * condition, is free meanwhile and held again on return. The caller looks at its condition again, and at wait_ops.ended
+ * (END): once that is true this returns at once, and a loop that waits on would never let another thread run. */
+void waitq_wait(struct waitq *queue, struct spinlock *lock, const struct wait_reason *reason, enum wait_end end,
+                uint64_t deadline);
+/* Wakes all; the lock is held. */
+void waitq_wake_all(struct waitq *queue);
+
+#endif

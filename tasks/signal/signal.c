@@ -1,0 +1,320 @@
+/* Sending signals, and taking them from their queues. See the header and tasks/signal/signal.md. */
+#include "tasks/signal/signal.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "msg/channel.h"
+#include "tasks/exit/exit.h"
+#include "tasks/process/internal.h"
+#include "tasks/process/wire.h"
+#include "tasks/remote/post.h"
+#include "tasks/sched/sched.h"
+
+enum signal_default signal_default(uint32_t signal)
+{
+    if (signal == SIGCONT)
+        return SIGNAL_CONTINUES;
+    if ((SIGNAL_BIT(signal) & SIGNAL_STOPPING) != 0)
+        return SIGNAL_STOPS;
+    return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH ? SIGNAL_IGNORED : SIGNAL_TERMINATES;
+}
+
+static bool ignored_locked(const struct process *process, uint32_t signal)
+{
+    const struct signal_action *action = &process->actions[signal - 1];
+    enum signal_default what = signal_default(signal);
+
+    return action->handler == SIG_IGN ||
+           (action->handler == SIG_DFL && (what == SIGNAL_IGNORED || what == SIGNAL_CONTINUES));
+}
+
+/* THREAD, on this kernel, takes a signal of BIT sooner or later by itself. */
+static bool wants(const struct thread *thread, uint64_t bit)
+{
+    return thread->presence == THREAD_PRESENT && ((bit & ~thread->context.signal_mask) | (bit & thread->awaited)) != 0;
+}
+
+static struct thread *eligible_locked(struct group *group, uint64_t bit)
+{
+    list_for_each(node, &group->threads) { /* the first thread is the first in the list while it lives */
+        struct thread *thread = container_of(node, struct thread, group_node);
+
+        if (wants(thread, bit))
+            return thread;
+    }
+    return NULL;
+}
+
+/* Every other member kernel shall look whether a thread there takes SIGNALS. */
+static void hint_others(struct group *group, kernel_set members, uint64_t signals, bool forget)
+{
+    struct msg_group_hint hint = {.signals = signals, .group = group->id, .forget = forget ? 1 : 0};
+
+    for (kernel_set rest = members & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1) {
+        if (post((uint32_t)__builtin_ctzll(rest), MSG_GROUP_HINT, &hint, sizeof(hint)) != 0)
+            panic("tasks: no memory to pass on a signal of group %u", group->id);
+    }
+}
+
+/* What a signal does at once, whether it is blocked or not. True: that was all. */
+static bool act_on_sending(struct group *group, uint32_t signal)
+{
+    if (signal == SIGKILL) {
+        exit_group_other(group, EXIT_SIGNAL(SIGKILL));
+        return true;
+    }
+    if (signal == SIGCONT)
+        stop_continue(group);
+    return false;
+}
+
+/* 1: the process ignores it. */
+static int send_group(struct group *group, const struct signal_info *info)
+{
+    struct process *process = group->process;
+    uint64_t bit = SIGNAL_BIT(info->signal);
+    struct thread *thread;
+    kernel_set members;
+    int error = 0;
+
+    assert(process != NULL && info->signal >= 1 && info->signal <= SIGNALS);
+    if (act_on_sending(group, info->signal))
+        return 0;
+    spin_lock(&group->lock);
+    if (group->exiting) {
+        spin_unlock(&group->lock);
+        return 0;
+    }
+    if ((bit & SIGNAL_STOPPING) != 0)
+        signal_queue_remove(&process->signals, SIGNAL_BIT(SIGCONT));
+    members = group_members_locked(group);
+    thread = eligible_locked(group, bit);
+    if (ignored_locked(process, info->signal) && thread != NULL && (thread->awaited & bit) == 0) {
+        spin_unlock(&group->lock); /* some thread would take it and do nothing */
+        return 1;
+    }
+    error = signal_queue_add(&process->signals, info);
+    group->signal_hint |= process->signals.pending;
+    if (error == 0 && thread != NULL)
+        thread_set_due(thread, THREAD_DUE_SIGNAL);
+    spin_unlock(&group->lock);
+    if (error == 0 && thread == NULL)
+        hint_others(group, members, bit, false);
+    return error;
+}
+
+int signal_send_group(struct group *group, const struct signal_info *info)
+{
+    int error = send_group(group, info);
+
+    return error > 0 ? 0 : error;
+}
+
+int signal_send_timer(struct group *group, const struct signal_info *info)
+{
+    return send_group(group, info);
+}
+
+int signal_send_thread_locked(struct thread *thread, const struct signal_info *info)
+{
+    int error = signal_queue_add(&thread->signals, info);
+
+    if (error == 0 && wants(thread, SIGNAL_BIT(info->signal)))
+        thread_set_due(thread, THREAD_DUE_SIGNAL);
+    return error;
+}
+
+void signal_sent_thread(struct group *group, uint32_t signal)
+{
+    struct msg_process_call call = {.id = group->id, .operation = PROCESS_CONTINUE};
+
+    if (signal == SIGKILL) {
+        call.operation = PROCESS_SIGNAL;
+        call.info = (struct signal_info){.signal = SIGKILL};
+    }
+    if (signal == SIGKILL || signal == SIGCONT)
+        process_tell(&call);
+}
+
+void signal_hint(struct group *group, uint64_t signals)
+{
+    struct thread *thread;
+
+    spin_lock(&group->lock);
+    group->signal_hint |= signals;
+    for (uint64_t rest = signals; rest != 0; rest &= rest - 1) {
+        thread = eligible_locked(group, rest & -rest);
+        if (thread != NULL)
+            thread_set_due(thread, THREAD_DUE_SIGNAL);
+    }
+    spin_unlock(&group->lock);
+}
+
+void signal_retarget(struct group *group, uint64_t signals)
+{
+    struct msg_process_call call = {.id = group->id, .operation = PROCESS_RETARGET};
+    kernel_set members;
+
+    spin_lock(&group->lock);
+    signals &= group->signal_hint;
+    for (uint64_t rest = signals; rest != 0; rest &= rest - 1) {
+        uint64_t bit = rest & -rest;
+        struct thread *thread = eligible_locked(group, bit);
+
+        if (thread != NULL) {
+            thread_set_due(thread, THREAD_DUE_SIGNAL);
+            signals &= ~bit;
+        }
+    }
+    members = group_members_locked(group);
+    spin_unlock(&group->lock);
+    if (signals == 0)
+        return;
+    call.a = signals;
+    if (group->process != NULL)
+        hint_others(group, members, signals, false);
+    else
+        process_tell(&call);
+}
+
+void signal_forget(struct group *group, uint64_t signals)
+{
+    spin_lock(&group->lock);
+    list_for_each(node, &group->threads)
+        signal_queue_remove(&container_of(node, struct thread, group_node)->signals, signals);
+    spin_unlock(&group->lock);
+}
+
+void signal_forget_elsewhere(struct group *group, uint64_t signals)
+{
+    kernel_set members;
+
+    spin_lock(&group->lock);
+    members = group_members_locked(group);
+    spin_unlock(&group->lock);
+    hint_others(group, members, signals, true);
+}
+
+static void handle_hint(const struct msg *m)
+{
+    const struct msg_group_hint *hint = m->data;
+    struct group *group = group_find(hint->group);
+
+    if (group != NULL) {
+        if (hint->forget != 0)
+            signal_forget(group, hint->signals);
+        else
+            signal_hint(group, hint->signals);
+        group_put(group);
+    }
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+static void look_locked(struct thread *thread)
+{
+    if (((thread->signals.pending | thread->group->signal_hint) & (~thread->context.signal_mask | thread->awaited)) !=
+        0)
+        __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);
+}
+
+void signal_mask_changed(struct thread *thread)
+{
+    struct group *group = thread->group;
+
+    spin_lock(&group->lock);
+    look_locked(thread);
+    spin_unlock(&group->lock);
+}
+
+/* Under the lock, so that a sender on another CPU either sees the new mask or has set the hint that is looked at. */
+void signal_set_mask(struct thread *thread, uint64_t mask)
+{
+    struct group *group = thread->group;
+    uint64_t blocked;
+
+    spin_lock(&group->lock);
+    blocked = mask & ~thread->context.signal_mask & group->signal_hint;
+    thread->context.signal_mask = mask;
+    look_locked(thread);
+    spin_unlock(&group->lock);
+    if (blocked != 0)
+        signal_retarget(group, blocked);
+}
+
+/* The timer whose signal the current thread has taken goes on, and says how often it has expired meanwhile. */
+static void timer_taken(struct group *group, struct signal_info *info)
+{
+    struct msg_process_call call = {
+        .id = group->id, .operation = PROCESS_TIMER_TAKEN, .a = info->pid, .b = info->extra};
+    struct msg_process_result result;
+    int64_t overrun = info->extra != 0 ? process_call_surely(&call, &result) : -1;
+
+    if (overrun >= 0)
+        info->uid = (uint32_t)overrun;
+}
+
+bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
+{
+    struct group *group = thread->group;
+    struct msg_process_call call = {.id = group->id, .operation = PROCESS_TAKE_SIGNAL, .a = set};
+    struct msg_process_result result;
+    bool taken;
+    uint64_t hint;
+
+    spin_lock(&group->lock);
+    taken = signal_queue_take(&thread->signals, set, info);
+    hint = group->signal_hint;
+    spin_unlock(&group->lock);
+    if (taken && info->code == SI_TIMER)
+        timer_taken(group, info);
+    if (taken || (hint & set) == 0)
+        return taken;
+    /* A signal sent after the home has answered sets the hint again: its message comes behind the answer. */
+    spin_lock(&group->lock);
+    group->signal_hint &= ~set;
+    spin_unlock(&group->lock);
+    taken = process_call_surely(&call, &result) == 1;
+    spin_lock(&group->lock);
+    group->signal_hint |= result.hint;
+    spin_unlock(&group->lock);
+    if (taken)
+        *info = result.info;
+    return taken;
+}
+
+uint64_t signal_pending(struct thread *thread)
+{
+    struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_PENDING};
+    struct msg_process_result result;
+    uint64_t pending;
+
+    spin_lock(&thread->group->lock);
+    pending = thread->signals.pending;
+    spin_unlock(&thread->group->lock);
+    return process_call(&call, &result) == 0 ? pending | result.hint : pending;
+}
+
+void signal_force(const struct signal_info *info)
+{
+    struct thread *thread = thread_current();
+    struct group *group = thread->group;
+    bool blocked = (thread->context.signal_mask & SIGNAL_BIT(info->signal)) != 0;
+
+    spin_lock(&group->lock);
+    if (!blocked && signal_queue_add(&thread->signals, info) != 0)
+        blocked = true; /* no room to say so: the program dies of it */
+    __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);
+    spin_unlock(&group->lock);
+    if (blocked) {
+        signal_log_death(thread, info);
+        exit_group(EXIT_SIGNAL(info->signal));
+    }
+}
+
+void signal_init(void)
+{
+    msg_register(MSG_GROUP_HINT, handle_hint, sizeof(struct msg_group_hint), 0);
+    stop_init();
+}

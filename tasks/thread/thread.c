@@ -1,0 +1,398 @@
+/* Threads: creation, table, kernel stacks. See the header. */
+#include "tasks/thread/thread.h"
+
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "tasks/exit/exit.h"
+#include "tasks/handover/freeze.h"
+#include "tasks/migrate/migrate.h"
+#include "tasks/process/group.h"
+#include "tasks/process/process.h"
+#include "tasks/remote/role.h"
+#include "tasks/sched/cpu_mask.h"
+#include "tasks/sched/sched.h"
+#include "tasks/thread/rseq.h"
+
+#define BUCKETS 256u
+#define STACK_STRIDE (2ull * STACK_SIZE) /* a stack and the unmapped pages below it */
+
+static struct spinlock lock;
+static struct list table[BUCKETS];       /* [k] lock */
+static uint32_t next_number = 1;         /* [k] lock */
+static uint64_t next_stack = STACK_BASE; /* [k] lock: address space never used yet */
+static struct free_stack {
+    struct free_stack *next;
+} * free_stacks;                    /* [k] lock: mapped stacks for reuse, linked through their first word */
+static struct thread_counts counts; /* [k] lock */
+
+static const struct policy *memory_policy(void)
+{
+    const struct thread *thread = thread_current();
+
+    return thread != NULL && thread->group != NULL ? &thread->context.memory_policy : NULL;
+}
+
+void thread_init(void)
+{
+    policy_of_task = memory_policy;
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&table[i]);
+}
+
+static struct list *bucket_of(uint32_t tid)
+{
+    return &table[(tid ^ tid >> TID_KERNEL_SHIFT) % BUCKETS];
+}
+
+static struct thread *find_locked(uint32_t tid)
+{
+    list_for_each(node, bucket_of(tid)) {
+        struct thread *thread = container_of(node, struct thread, table_node);
+
+        if (thread->tid == tid)
+            return thread;
+    }
+    return NULL;
+}
+
+uint32_t thread_new_tid(void)
+{
+    uint32_t tid;
+
+    spin_lock(&lock);
+    do {
+        tid = role_own() << TID_KERNEL_SHIFT | next_number;
+        next_number = next_number % 0xffff + 1;
+    } while (tid == PROCESS_INIT || find_locked(tid) != NULL || group_exists(tid));
+    counts.made++;
+    counts.last = tid;
+    counts.last_ns = clock_now();
+    spin_unlock(&lock);
+    return tid;
+}
+
+uint64_t thread_stack_alloc(void)
+{
+    uint64_t stack = 0;
+
+    spin_lock(&lock);
+    if (free_stacks != NULL) {
+        stack = (uint64_t)free_stacks;
+        free_stacks = free_stacks->next;
+    } else {
+        stack = next_stack + STACK_SIZE;
+        for (uint64_t page = 0; page < STACK_SIZE && stack != 0; page += PAGE_SIZE) {
+            uint64_t frame = frame_alloc(0);
+
+            /* On failure the pages mapped so far stay for the next try at the same address. */
+            if (frame == 0 || window_map(stack + page, frame, PAGE_SIZE, PAGING_WRITE) != 0)
+                stack = 0;
+        }
+        if (stack != 0) {
+            next_stack += STACK_STRIDE;
+            counts.stacks++;
+        }
+    }
+    spin_unlock(&lock);
+    return stack;
+}
+
+static struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument)
+{
+    struct thread *thread = heap_alloc(sizeof(*thread));
+    uint64_t *top;
+
+    if (thread == NULL)
+        return NULL;
+    thread->stack = thread_stack_alloc();
+    if (thread->stack == 0) {
+        heap_free(thread, sizeof(*thread));
+        return NULL;
+    }
+    thread->tid = tid;
+    thread->cpu = cpu_index();
+    thread->fpu_cpu = UINT32_MAX;
+    thread->state = THREAD_BLOCKED;
+    thread->visited = 1ull << instance.kernel;
+    memcpy(thread->context.name, name, strnlen(name, sizeof(thread->context.name) - 1));
+    list_init(&thread->table_node);
+    list_init(&thread->group_node);
+    list_init(&thread->queue_node);
+
+    /* what context_switch pops: r15 r14 r13 r12 rbx rbp, and where it returns to */
+    top = (uint64_t *)thread_frame(thread);
+    *--top = 0;
+    *--top = (uint64_t)context_start;
+    *--top = 0;
+    *--top = (uint64_t)function;
+    *--top = (uint64_t)argument;
+    for (int i = 0; i < 3; i++)
+        *--top = 0;
+    thread->saved_stack = (uint64_t)top;
+    return thread;
+}
+
+struct kernel_start {
+    void (*function)(void *);
+    void *argument;
+};
+
+static void run_kernel_thread(void *argument)
+{
+    struct kernel_start start = *(struct kernel_start *)argument;
+
+    sched_after_switch();
+    heap_free(argument, sizeof(start));
+    start.function(start.argument);
+    sched_die();
+}
+
+struct thread *thread_create_kernel(const char *name, void (*function)(void *), void *argument)
+{
+    struct kernel_start *start = heap_alloc(sizeof(*start));
+    struct thread *thread = start != NULL ? thread_create(0, name, run_kernel_thread, start) : NULL;
+
+    if (thread == NULL) {
+        heap_free(start, sizeof(*start));
+        return NULL;
+    }
+    *start = (struct kernel_start){function, argument};
+    return thread;
+}
+
+static void run_user_thread(void *unused)
+{
+    struct thread *thread = thread_current();
+
+    (void)unused;
+    sched_after_switch();
+    thread_reload(thread);
+    if (thread->child_tid != 0)
+        user_write(thread->child_tid, &thread->tid, sizeof(thread->tid)); /* the program's business if it cannot */
+    thread->child_tid = 0;
+    thread_enter_user();
+}
+
+struct thread *thread_create_user(uint32_t tid, struct group *group, const void *fpu_from)
+{
+    struct thread *thread = thread_create(tid, "", run_user_thread, NULL);
+    void *fpu = heap_alloc_unset(cpu_features.fpu_size);
+
+    if (thread == NULL || fpu == NULL) {
+        heap_free(fpu, cpu_features.fpu_size);
+        if (thread != NULL)
+            thread_free(thread);
+        return NULL;
+    }
+    if (fpu_from != NULL)
+        memcpy(fpu, fpu_from, cpu_features.fpu_size);
+    else
+        fpu_init_area(fpu);
+    thread->fpu = fpu;
+    memset(thread_frame(thread), 0, sizeof(struct trap_frame));
+    thread_frame(thread)->cs = SELECTOR_USER_CODE;
+    thread_frame(thread)->ss = SELECTOR_USER_DATA;
+    thread_frame(thread)->rflags = RFLAGS_USER_DEFAULT;
+    thread_frame(thread)->vector = TRAP_SYSCALL;
+    thread->context.start_ns = clock_now();
+    thread->context.timer_slack = TIMER_SLACK;
+    cpu_mask_all(thread->context.affinity);
+    signal_queue_init(&thread->signals);
+    thread->group = group;
+    group_get(group);
+    spin_lock(&lock);
+    list_append(bucket_of(tid), &thread->table_node);
+    counts.threads++;
+    spin_unlock(&lock);
+    return thread;
+}
+
+void thread_counts(struct thread_counts *out)
+{
+    spin_lock(&lock);
+    *out = counts;
+    spin_unlock(&lock);
+}
+
+void thread_free(struct thread *thread)
+{
+    struct free_stack *stack = (struct free_stack *)thread->stack;
+
+    spin_lock(&lock);
+    list_remove(&thread->table_node);
+    stack->next = free_stacks;
+    free_stacks = stack;
+    if (thread->group != NULL)
+        counts.threads--;
+    spin_unlock(&lock);
+    if (thread->fpu != NULL) { /* a program's */
+        signal_queue_remove(&thread->signals, ~0ull);
+        if (thread->pi.loans != NULL)
+            pi_loans_free(thread);
+        heap_free(thread->fpu, cpu_features.fpu_size);
+    }
+    if (thread->group != NULL)
+        group_put(thread->group);
+    heap_free(thread, sizeof(*thread));
+}
+
+void thread_abandon(struct thread *thread)
+{
+    struct group *group = thread->group;
+
+    spin_lock(&group->lock);
+    signal_queue_remove(&thread->signals, ~0ull);
+    thread_forget(thread);
+    spin_unlock(&group->lock);
+    thread_free(thread);
+}
+
+void thread_forget(struct thread *thread)
+{
+    spin_lock(&lock);
+    list_remove(&thread->table_node);
+    spin_unlock(&lock);
+}
+
+struct thread *thread_find(uint32_t tid)
+{
+    struct thread *found;
+
+    spin_lock(&lock);
+    found = find_locked(tid);
+    spin_unlock(&lock);
+    return found;
+}
+
+struct thread *thread_lock(uint32_t tid)
+{
+    struct thread *thread;
+    struct group *group = NULL;
+
+    spin_lock(&lock);
+    thread = find_locked(tid);
+    if (thread != NULL) {
+        group = thread->group;
+        group_get(group);
+    }
+    spin_unlock(&lock);
+    if (group == NULL)
+        return NULL;
+    spin_lock(&group->lock);
+    thread = thread_find(tid);
+    if (thread != NULL && thread->group == group && !list_empty(&thread->group_node)) /* else it is still being made */
+        return thread;
+    spin_unlock(&group->lock);
+    group_put(group);
+    return NULL;
+}
+
+void thread_unlock(struct thread *thread)
+{
+    struct group *group = thread->group;
+
+    spin_unlock(&group->lock);
+    group_put(group);
+}
+
+void thread_rename(struct thread *thread, uint32_t tid)
+{
+    spin_lock(&lock);
+    list_remove(&thread->table_node);
+    thread->tid = tid;
+    list_append(bucket_of(tid), &thread->table_node);
+    spin_unlock(&lock);
+}
+
+void thread_reload(struct thread *thread)
+{
+    struct cpu *cpu = cpu_self();
+
+    if (thread->context.rseq != 0)
+        __atomic_fetch_or(&thread->due, THREAD_DUE_RSEQ, __ATOMIC_SEQ_CST);
+    fpu_restore(thread->fpu);
+    cpu->fpu_owner = thread;
+    thread->fpu_cpu = cpu->index;
+    wrmsr(MSR_FS_BASE, thread->context.fs_base);
+    wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
+}
+
+bool thread_dying(const struct thread *thread)
+{
+    return thread->doomed || group_exiting(thread->group);
+}
+
+void thread_set_due(struct thread *thread, uint32_t flag)
+{
+    __atomic_fetch_or(&thread->due, flag, __ATOMIC_SEQ_CST);
+    sched_kick(thread);
+}
+
+#define SYSCALL_SIZE 2 /* bytes of the SYSCALL instruction */
+#define SYS_RESTART_SYSCALL 219
+
+void thread_restart_call(struct thread *thread)
+{
+    struct trap_frame *frame = thread_frame(thread);
+
+    frame->rax = thread->context.interrupted == ERESTART_RESTARTBLOCK ? SYS_RESTART_SYSCALL : frame->error;
+    frame->rip -= SYSCALL_SIZE;
+    thread->context.interrupted = 0;
+}
+
+/* What was due is to be looked at again: more may have come. */
+static bool do_due(struct thread *thread)
+{
+    uint32_t due = thread->due;
+
+    if ((due & THREAD_DUE_MOVE) != 0)
+        migrate_ordered(thread);
+    else if ((due & THREAD_DUE_STOP) != 0)
+        stop_stand(thread);
+    else if ((due & THREAD_DUE_FREEZE) != 0 || ((due & THREAD_DUE_PASSED) != 0 && thread->context.interrupted == 0))
+        freeze_stand(thread);
+    else if ((due & THREAD_DUE_SIGNAL) != 0)
+        signal_deliver(thread);
+    else if ((due & THREAD_DUE_RSEQ) != 0)
+        rseq_update(thread);
+    else
+        return false;
+    return true;
+}
+
+void thread_settle(void)
+{
+    struct thread *thread = thread_current();
+
+    for (;;) {
+        if (thread_dying(thread))
+            exit_killed();
+        if (thread->due != 0 && do_due(thread))
+            continue;
+        if (cpu_self()->resched) {
+            sched_reschedule();
+            continue;
+        }
+        if ((thread->context.flags & CONTEXT_RESTORE_MASK) != 0) { /* no handler has run that would do it */
+            thread->context.flags &= ~CONTEXT_RESTORE_MASK;
+            signal_set_mask(thread, thread->context.signal_saved_mask);
+            continue;
+        }
+        if (thread->context.interrupted != 0)
+            thread_restart_call(thread);
+        cpu_enter_user();
+        return;
+    }
+}
+
+void thread_enter_user(void)
+{
+    thread_settle();
+    trap_return(thread_frame(thread_current()));
+}

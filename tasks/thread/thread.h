@@ -1,0 +1,227 @@
+/* Threads. A program's thread exists on every kernel it has run on: on one it is present, on the others a shadow of it
+ * waits (Popcorn thesis 5.2). Kernel threads have no group and never move.
+ *
+ * Marks: [i] set once, [q] under the lock of the run queue of its CPU, [g] under group->lock, [o] the thread itself. */
+#ifndef TASKS_THREAD_THREAD_H
+#define TASKS_THREAD_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/lib/completion.h"
+#include "kernel/lib/list.h"
+#include "mm/policy/policy.h"
+#include "msg/call.h"
+#include "tasks/account/account.h"
+#include "tasks/futex/pi/pi.h"
+#include "tasks/sched/fair.h"
+#include "tasks/signal/signal.h"
+#include "tasks/thread/credentials.h"
+
+struct group;
+
+#define TID_KERNEL_SHIFT 16u /* a thread id is the role of its birth kernel << 16 | a number that is unique there */
+#define TIMER_SLACK 50000u   /* ns: what prctl(2) tells of a thread that has set none */
+#define THREAD_NAME_MAX 16
+
+enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_DEAD };
+
+/* Where the thread is, seen from this kernel; the states of tasks/migrate/migration.md. */
+enum thread_presence { THREAD_PRESENT, THREAD_LEAVING, THREAD_SHADOW };
+
+/* What a thread that sleeps in its migration does when it wakes (the thesis's return disposition). */
+enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT, DISPOSITION_FAIL };
+
+/* What is due for a thread before it goes back to user mode. */
+#define THREAD_DUE_SIGNAL 1u  /* there may be a signal to take: tasks/signal/signal.c */
+#define THREAD_DUE_MOVE 2u    /* it is to go on at thread->target: tasks/migrate/migrate.c */
+#define THREAD_DUE_STOP 4u    /* its group is stopped: tasks/signal/signal.c */
+#define THREAD_DUE_PASSED 32u /* a freeze has let its call begin again: tasks/handover/freeze.c */
+#define THREAD_DUE_FREEZE 16u /* all programs are to stand still: tasks/handover/freeze.c */
+
+#define THREAD_DUE_RSEQ 8u /* it was off its CPU, and has registered a restartable sequence: tasks/thread/rseq.c */
+
+#define THREAD_DUE_INTERRUPTS                                                                                          \
+    (THREAD_DUE_SIGNAL | THREAD_DUE_MOVE | THREAD_DUE_STOP | THREAD_DUE_FREEZE) /* these end waits */
+
+/* A system call that could not finish because its wait was interrupted, and has changed nothing, returns one of these
+ * in place of a negative errno; programs never see them. The number, the arguments and what the call keeps in
+ * context.restart_* move with the thread, so it may begin again on another kernel. Values as in Linux. */
+#define ERESTARTSYS 512    /* begins again, unless a handler without SA_RESTART runs: then EINTR */
+#define ERESTARTNOINTR 513 /* begins again in any case */
+#define ERESTARTNOHAND 514 /* begins again, unless a handler runs: then EINTR */
+#define ERESTART_RESTARTBLOCK                                                                                          \
+    516 /* goes on as restart_syscall(2), which calls context.restart_function; handler: EINTR */
+
+/* Index of what restart_syscall(2) goes on with; kernel/calls has the table. */
+enum thread_restart {
+    RESTART_NONE,
+    RESTART_NANOSLEEP,
+    RESTART_FUTEX,
+    RESTART_POLL,
+    RESTART_STOP,
+    RESTART_WRITE,
+    RESTART_SIGNAL,
+    RESTART_EPOLL
+};
+
+/* What moves with a thread, as it is, besides the frame on its kernel stack, its FPU state and its queued signals. What
+ * few threads use is at the end: zeros in a row cost a move least. */
+struct thread_context {
+    uint64_t fs_base, gs_base;
+    uint64_t clear_child_tid;    /* user address, or 0 */
+    uint64_t signal_mask;        /* bit s - 1 is signal s */
+    uint64_t user_ns, system_ns; /* CPU time used so far, on all kernels: sched_cpu_time has all of it */
+    uint64_t start_ns;           /* when it was made, clock_now */
+    uint64_t moves;              /* migrations so far */
+    uint64_t timer_slack;        /* ns: kept and told (prctl); timers here are not late on purpose */
+    char name[THREAD_NAME_MAX];
+    uint32_t stack_flags;      /* SS_* of sigaltstack */
+    uint32_t flags;            /* CONTEXT_* */
+    uint16_t interrupted;      /* 0, or the ERESTART* of the call that was interrupted */
+    uint16_t restart_function; /* enum thread_restart */
+    int16_t nice;              /* -20 to 19 */
+    uint16_t policy;           /* SCHED_*, and above POLICY_PRIORITY_SHIFT the real priority: see tasks/sched/fair.h */
+    uint64_t affinity[CPUS_MAX / 64]; /* CPUs of the machine, by plan index, that it may run on */
+    uint64_t robust_list;             /* user address, or 0 */
+    uint64_t signal_saved_mask;       /* with CONTEXT_RESTORE_MASK: what signal_mask is to be afterwards */
+    uint64_t stack_base, stack_size;  /* sigaltstack(2): bytes; size 0: none */
+    uint64_t rseq;                    /* user address of the registered area, or 0 */
+    uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
+    uint32_t rseq_size, rseq_signature;
+    struct credentials credentials;
+    struct policy memory_policy; /* where its pages are to be: set_mempolicy(2) */
+};
+#define CONTEXT_RESTORE_MASK 1u
+#define CONTEXT_NO_NEW_PRIVILEGES 2u /* of a program only what it is, not whose: prctl(2) */
+#define CONTEXT_KEEP_CAPABILITIES 4u /* kept and told, until exec */
+#define CONTEXT_INHERITED (CONTEXT_NO_NEW_PRIVILEGES | CONTEXT_KEEP_CAPABILITIES)
+
+struct thread {
+    struct list table_node; /* in the table of threads, by tid */
+    struct list group_node; /* [g] in group->threads */
+    struct list queue_node; /* [q] among the blocked threads of its CPU */
+    struct share share;     /* [q] its place among the ready or the sleeping threads of its CPU */
+    uint32_t tid;           /* [i] */
+    volatile uint32_t cpu;  /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
+                               sched_lock in tasks/sched/internal.h */
+    uint64_t user_counts;   /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
+    uint32_t fpu_cpu;       /* [o] index of the CPU whose registers last were given its FPU state */
+    bool lent;              /* [g] it runs as lent_policy and lent_nice say, if that is better than its own */
+    uint16_t lent_policy;   /* [g] of a thread that waits for a lock it has: tasks/futex/pi/pi.md */
+    int16_t lent_nice;      /* [g] */
+    bool transit;        /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
+    struct group *group; /* [i] NULL for a kernel thread */
+
+    enum thread_state state;   /* [q] */
+    enum wait_end wait_end;    /* [q] valid while BLOCKED: what may end the wait */
+    struct wait_reason reason; /* [q] valid while BLOCKED */
+    uint64_t wake_at;          /* [q] nanoseconds, 0: it does not sleep; valid while BLOCKED */
+    uint64_t saved_stack;      /* [q] stack pointer while not running */
+    uint64_t stack;            /* [i] lowest address of the kernel stack */
+    bool idle;                 /* [i] a CPU's idle thread */
+
+    enum thread_presence presence;       /* [g] */
+    enum thread_disposition disposition; /* [g] */
+    int fail_error;                      /* [g] with DISPOSITION_FAIL */
+    uint32_t move;                       /* [g] counts departures, so that a late answer is recognised */
+    uint32_t went_to;                    /* [g] unless PRESENT: kernel */
+    uint32_t counted_on;                 /* [g] number + 1 of the kernel where group->made counts it; 0: nowhere */
+    uint64_t fetched_before;             /* [o] space->stats.fetches when it came here */
+    kernel_set visited;                  /* [o] kernels that hold a shadow, or this one */
+
+    struct signal_queue signals; /* [g] sent to it alone */
+    volatile uint64_t awaited;   /* [o] blocked signals that it waits for in sigtimedwait(2) */
+    bool stands;                 /* [g] it stands still: its group is stopped */
+    volatile bool frozen;        /* [o] it stands still: see tasks/handover/freeze.h */
+    uint32_t target;             /* [g] with THREAD_DUE_MOVE: kernel */
+    uint64_t child_tid;          /* [o] a new thread of another process: where it writes its id first, or 0 */
+    union {
+        struct {
+            volatile uint32_t due;    /* [a] THREAD_DUE_*: to be looked at before it goes back to user mode */
+            volatile uint32_t doomed; /* [a] bool: it dies, though its group goes on (exec) */
+        };
+        volatile uint64_t due_or_doomed; /* [a] both at one look */
+    };
+
+    struct pi_thread pi;           /* [g] locks that lend priority: tasks/futex/pi/pi.h */
+    struct account account;        /* [o] of what it has done on this kernel: stays here when it moves */
+    void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
+    struct thread_context context; /* [o] */
+};
+
+/* Makes the tables. Once. */
+void thread_init(void);
+
+/* A kernel thread that runs FUNCTION(ARGUMENT); it ends when FUNCTION returns. Not yet started. NULL without memory. */
+struct thread *thread_create_kernel(const char *name, void (*function)(void *), void *argument);
+/* A program's thread TID of GROUP, with a zeroed frame and the FPU state at FPU_FROM, or a fresh one (NULL); not yet in
+ * the group, not yet started. Takes a reference to GROUP. NULL without memory. */
+struct thread *thread_create_user(uint32_t tid, struct group *group, const void *fpu_from);
+/* The lowest address of a kernel stack, STACK_SIZE bytes with unmapped memory below; 0 without memory. */
+uint64_t thread_stack_alloc(void);
+/* A thread id never used before on this kernel. */
+uint32_t thread_new_tid(void);
+/* Threads of programs here, present and shadows; and kernel stacks made so far, in use or not: they are kept for reuse,
+ * STACK_SIZE bytes each. */
+struct thread_counts {
+    uint64_t threads, stacks;
+    uint64_t made;    /* threads that began here, ever */
+    uint64_t last_ns; /* clock_now: when the last of them did */
+    uint32_t last;    /* its id */
+    uint32_t pad;
+};
+void thread_counts(struct thread_counts *out);
+/* Frees a thread that no CPU runs and no list holds. */
+void thread_free(struct thread *thread);
+
+/* Frees THREAD, a program's, which was made and never put into its group: whoever knows its id may have found it. */
+void thread_abandon(struct thread *thread);
+
+/* Makes thread_find pass over THREAD, which is about to be freed; under its group's lock. */
+void thread_forget(struct thread *thread);
+/* The thread TID on this kernel, present or shadow, or NULL. Stays valid while the caller holds its group's lock or
+ * is the thread itself. */
+struct thread *thread_find(uint32_t tid);
+/* The same with its group's lock taken and a reference to the group, for a caller that does not know the group. */
+struct thread *thread_lock(uint32_t tid);
+void thread_unlock(struct thread *thread);
+/* The current thread, alone in its group, is TID from now on. */
+void thread_rename(struct thread *thread, uint32_t tid);
+
+/* The running thread. */
+static inline struct thread *thread_current(void)
+{
+    return cpu_self()->thread;
+}
+
+/* The user registers of a program's thread while it is in the kernel. */
+static inline struct trap_frame *thread_frame(const struct thread *thread)
+{
+    return (struct trap_frame *)(thread->stack + STACK_SIZE - sizeof(struct trap_frame));
+}
+
+/* Goes to user mode with the state in the current thread's frame, after what is due before that. */
+_Noreturn void thread_enter_user(void);
+/* Sets FLAG (THREAD_DUE_*) for THREAD, which the caller keeps from going away, and makes it look. Any context. */
+void thread_set_due(struct thread *thread, uint32_t flag);
+static inline void thread_clear_due(struct thread *thread, uint32_t flag)
+{
+    __atomic_fetch_and(&thread->due, ~flag, __ATOMIC_SEQ_CST);
+}
+/* It is to die: its group exits, or it alone. */
+bool thread_dying(const struct thread *thread);
+
+/* The interrupted system call of THREAD begins again when it goes back to user mode. */
+void thread_restart_call(struct thread *thread);
+/* Does what is due before the current thread returns to user mode: dying, moving, stopping, signals, rescheduling.
+ * tasks/thread/before_user.h is for those who return. */
+void thread_settle(void);
+/* Registers and FPU of the current thread are to be taken from its structure: after it was refilled. */
+void thread_reload(struct thread *thread);
+
+#endif

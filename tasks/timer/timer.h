@@ -1,0 +1,26 @@
+/* Timers of this kernel: a function called in a task at a time, or soon after. One kernel thread sleeps for all. */
+#ifndef TASKS_TIMER_TIMER_H
+#define TASKS_TIMER_TIMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/lib/list.h"
+
+/* Embedded in what it is for, which stays while the timer is armed or its function runs. */
+struct timer {
+    struct list node;                  /* [k] the lock of timers: ascending by time */
+    uint64_t at;                       /* [k] clock_now ns; 0: not armed */
+    void (*fire)(struct timer *timer); /* [i] may wait, may arm it again */
+};
+
+void timer_start(void);
+void timer_init(struct timer *timer, void (*fire)(struct timer *timer));
+/* Fires at AT (clock_now ns, not 0), whatever was set before. True: it was armed before. Any context; never waits. */
+bool timer_arm(struct timer *timer, uint64_t at);
+/* True: it was armed, and does not fire. False: it was not, or its function may be running. Any context. */
+bool timer_disarm(struct timer *timer);
+/* How many are armed. */
+uint64_t timer_count(void);
+
+#endif

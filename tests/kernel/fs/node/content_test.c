@@ -1,0 +1,354 @@
+/* Bytes of files, on frames that the test counts, against a plain array of bytes.
+ * sources: kernel/fs/node/content.c kernel/fs/node/page_tree.c */
+#include "kernel/fs/node/content.h"
+
+#include <stdlib.h>
+
+#include "kernel/abi/errno.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "tests/test.h"
+
+#define FRAMES 96u
+#define ARCHIVE (5 * PAGE_SIZE + 100)
+#define SPAN (64 * PAGE_SIZE) /* bytes that the model has */
+
+static uint8_t memory[FRAMES][PAGE_SIZE];
+static uint32_t spaces[FRAMES]; /* UINT32_MAX: free */
+static uint32_t objects, heap_left;
+static uint8_t archive[ARCHIVE];
+
+static uint32_t number_of(uint64_t frame)
+{
+    CHECK(frame >= PAGE_SIZE && frame < (FRAMES + 1) * PAGE_SIZE && frame % PAGE_SIZE == 0);
+    return (uint32_t)(frame / PAGE_SIZE) - 1;
+}
+
+void *heap_alloc(size_t size)
+{
+    if (heap_left == 0)
+        return NULL;
+    heap_left--;
+    objects++;
+    return calloc(1, size);
+}
+
+void heap_free(void *object, size_t size)
+{
+    (void)size;
+    if (object != NULL)
+        objects--;
+    free(object);
+}
+
+void *window_direct(uint64_t pa)
+{
+    return memory[number_of(pa)];
+}
+
+uint64_t frame_alloc_page(bool zeroed)
+{
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        if (spaces[i] == UINT32_MAX) {
+            spaces[i] = 0;
+            memset(memory[i], zeroed ? 0 : 0xee, PAGE_SIZE);
+            return (i + 1) * PAGE_SIZE;
+        }
+    }
+    return 0;
+}
+
+void frame_share(uint64_t frame)
+{
+    CHECK(spaces[number_of(frame)] != UINT32_MAX);
+    spaces[number_of(frame)]++;
+}
+
+void frame_release(uint64_t frame)
+{
+    CHECK(spaces[number_of(frame)] != UINT32_MAX && spaces[number_of(frame)] > 0);
+    if (--spaces[number_of(frame)] == 0)
+        spaces[number_of(frame)] = UINT32_MAX;
+}
+
+uint32_t frame_spaces(uint64_t frame)
+{
+    return spaces[number_of(frame)];
+}
+
+static uint32_t frames_used(void)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < FRAMES; i++)
+        used += spaces[i] != UINT32_MAX;
+    return used;
+}
+
+static void begin(void)
+{
+    memset(spaces, 0xff, sizeof(spaces));
+    objects = 0;
+    heap_left = UINT32_MAX;
+    for (size_t i = 0; i < sizeof(archive); i++)
+        archive[i] = (uint8_t)(1 + i % 251);
+}
+
+/* All that the file had is given back. */
+static void end(struct content *content)
+{
+    content_free(&content->tree);
+    CHECK_EQ(frames_used(), 0);
+    CHECK_EQ(objects, 0);
+}
+
+static void resize(struct content *content, uint64_t size)
+{
+    struct page_tree cut = {0};
+
+    CHECK_EQ(content_resize(content, size, &cut), 0);
+    content_free(&cut);
+}
+
+TEST(content_archive,
+     "a file of the boot image is read from there, and its frames are made when it is written or mapped")
+{
+    struct content content;
+    uint8_t bytes[300];
+    uint64_t frame = 0;
+
+    begin();
+    content_init(&content, archive, sizeof(archive));
+    CHECK_EQ(content_read(&content, PAGE_SIZE - 100, bytes, 300), 300);
+    CHECK(memcmp(bytes, archive + PAGE_SIZE - 100, 300) == 0);
+    CHECK_EQ(content_read(&content, ARCHIVE - 10, bytes, 300), 10);
+    CHECK_EQ(frames_used(), 0);
+    CHECK_EQ(content.pages, 6);
+    CHECK_EQ(content_page(&content, 5, false, &frame), 0);
+    CHECK_EQ(memory[number_of(frame)][99], archive[ARCHIVE - 1]);
+    CHECK_EQ(memory[number_of(frame)][100], 0);
+    CHECK_EQ(frame_spaces(frame), 2);
+    CHECK_EQ(content_page(&content, 6, false, &frame), -ENXIO);
+    CHECK(!content_drop_idle(&content));
+    frame_release(frame);
+    CHECK(content_drop_idle(&content));
+    CHECK_EQ(frames_used(), 0);
+    CHECK_EQ(content_write(&content, 10, "x", 1), 1);
+    CHECK_EQ(content_read(&content, 9, bytes, 3), 3);
+    CHECK_EQ(bytes[0], archive[9]);
+    CHECK_EQ(bytes[1], 'x');
+    CHECK_EQ(bytes[2], archive[11]);
+    CHECK(!content_drop_idle(&content));
+    CHECK_EQ(content.pages, 6);
+    end(&content);
+}
+
+TEST(content_mapped_written, "a frame that was given for writing stays, whoever lets go of it")
+{
+    struct content content;
+    uint64_t frame = 0;
+
+    begin();
+    content_init(&content, archive, sizeof(archive));
+    CHECK_EQ(content_page(&content, 1, false, &frame), 0);
+    frame_release(frame);
+    CHECK_EQ(content_page(&content, 1, true, &frame), 0);
+    frame_release(frame);
+    CHECK(!content_drop_idle(&content));
+    end(&content);
+}
+
+TEST(content_sparse, "a file of many TiB costs the pages that it has, and no hole")
+{
+    struct content content = {0};
+    uint8_t byte = 1;
+
+    begin();
+    CHECK_EQ(content_write(&content, 1ull << 49, "a", 1), 1);
+    CHECK_EQ(content_write(&content, 5, "b", 1), 1);
+    CHECK_EQ(content.pages, 2);
+    CHECK_EQ(frames_used(), 2);
+    CHECK_EQ(content_read(&content, 1ull << 40, &byte, 1), 1);
+    CHECK_EQ(byte, 0);
+    CHECK_EQ(content_seek_data(&content, PAGE_SIZE), 1ll << 49);
+    CHECK_EQ(content_seek_hole(&content, 0), PAGE_SIZE);
+    CHECK_EQ(content_seek_hole(&content, 1ull << 49), (1ll << 49) + 1);
+    CHECK_EQ(content_seek_data(&content, (1ull << 49) + 1), -ENXIO);
+    CHECK_EQ(content_write(&content, CONTENT_MAX, "c", 1), -EFBIG);
+    CHECK_EQ(content_write(&content, CONTENT_MAX - 1, "cd", 2), 1);
+    resize(&content, 6);
+    CHECK_EQ(content.pages, 1);
+    end(&content);
+}
+
+TEST(content_tail, "bytes that a mapping wrote behind the end are zeros when the file gets longer")
+{
+    struct content content = {0};
+    uint64_t frame = 0;
+    uint8_t byte = 1;
+
+    begin();
+    CHECK_EQ(content_write(&content, 0, "abc", 3), 3);
+    CHECK_EQ(content_page(&content, 0, true, &frame), 0);
+    memory[number_of(frame)][3] = 'd';
+    resize(&content, 10);
+    CHECK_EQ(content_read(&content, 3, &byte, 1), 1);
+    CHECK_EQ(byte, 0);
+    memory[number_of(frame)][10] = 'd';
+    CHECK_EQ(content_write(&content, 20, "e", 1), 1);
+    CHECK_EQ(content_read(&content, 10, &byte, 1), 1);
+    CHECK_EQ(byte, 0);
+    frame_release(frame);
+    end(&content);
+}
+
+TEST(content_cut_stays, "a frame that is cut off stays the caller's until it gives it back")
+{
+    struct content content = {0};
+    struct page_tree cut = {0};
+    uint64_t frame = 0;
+
+    begin();
+    CHECK_EQ(content_write(&content, 3 * PAGE_SIZE, "abc", 3), 3);
+    CHECK_EQ(content_page(&content, 3, true, &frame), 0);
+    CHECK_EQ(content_resize(&content, 0, &cut), 0);
+    CHECK_EQ(frame_spaces(frame), 2);
+    frame_release(frame);
+    CHECK_EQ(frame_spaces(frame), 1);
+    content_free(&cut);
+    end(&content);
+}
+
+/* --- random operations --- */
+
+static uint8_t model[SPAN];
+static uint64_t model_size;
+
+static void check_same(struct content *content)
+{
+    static uint8_t bytes[SPAN];
+
+    CHECK_EQ(content->size, model_size);
+    CHECK_EQ(content_read(content, 0, bytes, SPAN), model_size);
+    CHECK(memcmp(bytes, model, model_size) == 0);
+}
+
+/* Holes of the file are zeros, and its data is where it says. */
+static void check_seek(const struct content *content, uint64_t at)
+{
+    int64_t data = content_seek_data(content, at), hole = content_seek_hole(content, at);
+
+    if (at >= model_size) {
+        CHECK_EQ(data, -ENXIO);
+        CHECK_EQ(hole, -ENXIO);
+        return;
+    }
+    for (uint64_t i = at; i < (data < 0 ? model_size : (uint64_t)data); i++)
+        CHECK_EQ(model[i], 0);
+    CHECK(hole >= (int64_t)at && hole <= (int64_t)model_size);
+    CHECK(data == (int64_t)at || hole == (int64_t)at);
+}
+
+/* One operation on both. ALLOWED: -ENOMEM is no mistake. */
+static void step(struct content *content, uint64_t *random, bool allowed)
+{
+    static uint8_t bytes[3 * PAGE_SIZE];
+    struct page_tree cut = {0};
+    uint64_t at = test_below(random, SPAN - sizeof(bytes)), size = test_below(random, sizeof(bytes));
+    uint64_t frame;
+    int64_t result;
+
+    switch (test_below(random, 8)) {
+    case 0:
+    case 1:
+    case 2:
+        if (test_below(random, 2) == 0)
+            at &= ~(PAGE_SIZE - 1);
+        memset(bytes, (int)(1 + test_below(random, 255)), size);
+        result = content_write(content, at, bytes, size);
+        CHECK(result == (int64_t)size || allowed);
+        if (result > 0)
+            memcpy(model + at, bytes, (size_t)result);
+        if (result > 0 && at + (uint64_t)result > model_size)
+            model_size = at + (uint64_t)result;
+        break;
+    case 3:
+        result = content_resize(content, at, &cut);
+        CHECK(result == 0 || allowed);
+        if (result == 0 && at < model_size)
+            memset(model + at, 0, model_size - at);
+        if (result == 0)
+            model_size = at;
+        break;
+    case 4:
+        result = content_punch(content, at, at + size, &cut);
+        CHECK(result == 0 || allowed);
+        if (result == 0)
+            memset(model + at, 0, size);
+        break;
+    case 5:
+        result = content_fill(content, at, at + size);
+        CHECK(result == 0 || allowed);
+        break;
+    case 6:
+        result = content_page(content, at / PAGE_SIZE, test_below(random, 2) == 0, &frame);
+        CHECK(result == 0 || (result == -ENXIO && at / PAGE_SIZE * PAGE_SIZE >= model_size) || allowed);
+        if (result == 0)
+            frame_release(frame);
+        break;
+    default:
+        content_drop_idle(content);
+        check_seek(content, at);
+    }
+    content_free(&cut);
+}
+
+static uint64_t counted;
+
+static void count_frame(uint64_t frame, void *context)
+{
+    (void)context;
+    CHECK_EQ(frame_spaces(frame), 1);
+    counted++;
+}
+
+static void run(uint64_t seed, bool from_archive, bool short_of_memory)
+{
+    struct content content = {0};
+    uint64_t random = seed;
+
+    begin();
+    memset(model, 0, sizeof(model));
+    model_size = 0;
+    if (from_archive) {
+        content_init(&content, archive, sizeof(archive));
+        memcpy(model, archive, sizeof(archive));
+        model_size = sizeof(archive);
+    }
+    for (uint32_t i = 0; i < 400; i++) {
+        if (short_of_memory)
+            heap_left = (uint32_t)test_below(&random, 12);
+        step(&content, &random, short_of_memory);
+        check_same(&content);
+    }
+    counted = 0;
+    content_each(&content, count_frame, NULL);
+    CHECK_EQ(counted, frames_used());
+    CHECK(content.pages >= counted);
+    end(&content);
+}
+
+TEST(content_random,
+     "a thousand histories of writes, truncations, holes and mappings leave the bytes that an array has")
+{
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        run(seed, false, false);
+        run(seed, true, false);
+    }
+}
+
+TEST(content_random_short, "the same when memory runs out anywhere: what was refused has changed nothing")
+{
+    for (uint64_t seed = 1; seed <= 500; seed++)
+        run(seed, seed % 2 == 0, true);
+}

@@ -1,0 +1,132 @@
+/* Locks on ranges, against an array that says for each byte who has what.
+ * sources: kernel/fs/node/range_lock.c */
+#include "kernel/fs/node/range_lock.h"
+
+#include <stdlib.h>
+
+#include "kernel/abi/errno.h"
+#include "tests/test.h"
+
+#define BYTES 40u
+#define OWNERS 4u
+
+static struct list locks;
+static uint32_t objects;
+static bool heap_empty;
+static uint8_t model[2][OWNERS][BYTES]; /* of kinds PROCESS and WHOLE; 0: nothing, else 1 + type */
+
+void *heap_alloc(size_t size)
+{
+    if (heap_empty)
+        return NULL;
+    objects++;
+    return calloc(1, size);
+}
+
+void heap_free(void *object, size_t size)
+{
+    (void)size;
+    objects -= object != NULL;
+    free(object);
+}
+
+static bool always(const struct range_lock *lock, const void *context)
+{
+    (void)lock;
+    (void)context;
+    return true;
+}
+
+static void begin(void)
+{
+    list_init(&locks);
+    heap_empty = false;
+    objects = 0;
+    memset(model, 0, sizeof(model));
+}
+
+static struct range_lock wanted(uint32_t kind, uint64_t owner, uint32_t type, uint64_t start, uint64_t last)
+{
+    return (struct range_lock){.kind = kind, .owner = owner, .type = type, .start = start, .last = last};
+}
+
+static bool model_conflict(const struct range_lock *lock)
+{
+    for (uint32_t owner = 0; owner < OWNERS; owner++) {
+        for (uint64_t i = lock->start; i <= lock->last; i++) {
+            uint8_t has = model[lock->kind == LOCK_WHOLE][owner][i];
+
+            if (owner != lock->owner && has != 0 && (has == 1 + LOCK_WRITE || lock->type == LOCK_WRITE))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The list says of each byte what the model says, and of each owner and byte once. */
+static void check_same(void)
+{
+    static uint8_t said[2][OWNERS][BYTES];
+
+    memset(said, 0, sizeof(said));
+    list_for_each(node, &locks) {
+        const struct range_lock *lock = container_of(node, const struct range_lock, node);
+
+        CHECK(lock->start <= lock->last && lock->last < BYTES && lock->type != LOCK_NONE);
+        for (uint64_t i = lock->start; i <= lock->last; i++) {
+            CHECK_EQ(said[lock->kind == LOCK_WHOLE][lock->owner][i], 0);
+            said[lock->kind == LOCK_WHOLE][lock->owner][i] = (uint8_t)(1 + lock->type);
+        }
+    }
+    CHECK(memcmp(said, model, sizeof(said)) == 0);
+}
+
+TEST(lock_random, "after any locks each byte is locked by whom the last ones said, and conflicts are found")
+{
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t random = seed;
+
+        begin();
+        for (uint32_t i = 0; i < 200; i++) {
+            uint64_t start = test_below(&random, BYTES), last = start + test_below(&random, BYTES - start);
+            struct range_lock lock = wanted(test_below(&random, 2) == 0 ? LOCK_PROCESS : LOCK_WHOLE,
+                                            test_below(&random, OWNERS), (uint32_t)test_below(&random, 3), start, last);
+            bool conflict = lock.type != LOCK_NONE && range_lock_conflict(&locks, &lock) != NULL, less;
+
+            CHECK_EQ(conflict, lock.type != LOCK_NONE && model_conflict(&lock));
+            if (conflict)
+                continue;
+            heap_empty = test_below(&random, 8) == 0;
+            if (range_lock_set(&locks, &lock, &less) == 0)
+                memset(&model[lock.kind == LOCK_WHOLE][lock.owner][start],
+                       lock.type == LOCK_NONE ? 0 : 1 + (int)lock.type, last - start + 1);
+            else
+                CHECK(heap_empty);
+            heap_empty = false;
+            check_same();
+        }
+        range_lock_drop(&locks, always, NULL);
+        CHECK_EQ(objects, 0);
+    }
+}
+
+TEST(lock_less, "that others may get a lock is said when a lock is given back or becomes one for reading, else not")
+{
+    struct range_lock write = wanted(LOCK_PROCESS, 1, LOCK_WRITE, 0, LOCK_LAST),
+                      read = wanted(LOCK_PROCESS, 1, LOCK_READ, 5, 9),
+                      none = wanted(LOCK_PROCESS, 1, LOCK_NONE, 20, 29);
+    bool less;
+
+    begin();
+    CHECK_EQ(range_lock_set(&locks, &write, &less), 0);
+    CHECK(!less);
+    CHECK_EQ(range_lock_set(&locks, &read, &less), 0);
+    CHECK(less);
+    CHECK_EQ(range_lock_set(&locks, &none, &less), 0);
+    CHECK(less);
+    CHECK_EQ(range_lock_set(&locks, &none, &less), 0);
+    CHECK(!less);
+    CHECK(range_lock_drop(&locks, always, NULL));
+    CHECK(!range_lock_drop(&locks, always, NULL));
+    CHECK_EQ(objects, 0);
+}

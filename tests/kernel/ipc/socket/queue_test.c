@@ -1,0 +1,368 @@
+/* What is on its way to a socket, and names.
+ * sources: kernel/ipc/socket/queue.c kernel/ipc/socket/name.c */
+#include "kernel/ipc/socket/internal.h"
+
+#include <stdlib.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/fs/node/node.h"
+#include "kernel/instance/instance.h"
+#include "tests/stand_in/panic.h"
+#include "tests/test.h"
+
+#define HERE 1u
+#define ELSEWHERE 2u
+
+struct instance instance = {.kernel = HERE, .kernels = 4};
+
+static struct node named = {.number = 7}; /* the one node */
+
+struct node *node_find(uint64_t number)
+{
+    return number == named.number ? &named : NULL;
+}
+
+static int objects; /* of the heap */
+static int proxies; /* that stand for files of other kernels */
+static bool no_memory;
+static uint64_t last_closed;
+static struct file *local; /* the one file of this kernel */
+
+void *heap_alloc(size_t size)
+{
+    if (no_memory)
+        return NULL;
+    objects++;
+    return calloc(1, size);
+}
+
+void *heap_alloc_unset(size_t size)
+{
+    return heap_alloc(size);
+}
+
+void heap_free(void *object, size_t size)
+{
+    (void)size;
+    objects -= object != NULL;
+    free(object);
+}
+
+struct file *file_find(uint64_t id)
+{
+    if (local == NULL || local->id != id)
+        return NULL;
+    file_pin(local);
+    return local;
+}
+
+struct file *file_create_proxy(uint32_t kernel, uint64_t id)
+{
+    struct file *file = heap_alloc(sizeof(*file));
+
+    if (file == NULL)
+        return NULL;
+    proxies++;
+    *file = (struct file){.kernel = kernel, .id = id, .opens = 1, .pins = 1};
+    return file;
+}
+
+void file_free(struct file *file)
+{
+    proxies--;
+    heap_free(file, sizeof(*file));
+}
+
+void file_close(struct file *file)
+{
+    CHECK(file->opens > 0);
+    file->opens--;
+    last_closed = file->id;
+    if (file->kernel != HERE)
+        file_unpin(file);
+}
+
+void file_event(struct file_events *events)
+{
+    watch_event(&events->source);
+}
+
+void watch_event(struct watch_source *source)
+{
+    source->events++;
+}
+
+static struct file files[2];
+static struct socket ends[2];
+
+static void begin(uint32_t type)
+{
+    objects = proxies = 0;
+    no_memory = false;
+    local = NULL;
+    for (int i = 0; i < 2; i++) {
+        struct socket *socket = &ends[i];
+
+        files[i] = (struct file){.id = (uint64_t)i + 1, .pins = 1, .opens = 1, .events = &files[i].own_events};
+        list_init(&files[i].own_events.polls);
+        *socket = (struct socket){.file = &files[i],
+                                  .type = type,
+                                  .state = SOCKET_CONNECTED,
+                                  .peer = &ends[1 - i],
+                                  .send_room = SOCKET_BUFFER};
+        list_init(&socket->queue);
+        list_init(&socket->told);
+        list_init(&socket->senders);
+        list_init(&socket->name_node);
+    }
+    for (int i = 0; i < 2; i++)
+        list_append(&ends[1 - i].senders, &ends[i].peer_node);
+}
+
+static void end(void)
+{
+    for (int i = 0; i < 2; i++) {
+        socket_drop_queue_locked(&ends[i]);
+        list_remove(&ends[i].name_node);
+    }
+    socket_sweep();
+    CHECK_EQ(objects, 0);
+    CHECK_EQ(proxies, 0);
+}
+
+static int64_t send_with(const void *data, uint32_t size, const struct file_place *places, uint32_t count, uint32_t pid)
+{
+    struct socket_call call = {.files = count, .user = {.pid = pid, .uid = pid + 1, .gid = pid + 2}};
+    struct socket *full = NULL;
+    struct list told;
+    int64_t result;
+
+    list_init(&told);
+    result = socket_send_locked(&ends[0], &call, places, data, size, &full, &told);
+    CHECK(result != -EAGAIN || full == &ends[1]);
+    socket_tell(&told);
+    return result;
+}
+
+static int64_t send(const void *data, uint32_t size)
+{
+    return send_with(data, size, NULL, 0, 7);
+}
+
+static struct socket_result got;
+static struct file_place places[4];
+
+static int64_t receive_from(const struct socket_user *from, void *data, uint32_t size, uint32_t room, uint32_t flags)
+{
+    struct list told;
+    int64_t result;
+
+    list_init(&told);
+    got = (struct socket_result){.flags = 0};
+    result = socket_receive_locked(&ends[1], flags, from, data, size, places, room, &got, &told);
+    socket_tell(&told);
+    socket_sweep();
+    return result;
+}
+
+static int64_t receive(void *data, uint32_t size, uint32_t room, uint32_t flags)
+{
+    return receive_from(NULL, data, size, room, flags);
+}
+
+TEST(stream_random, "a stream gives what was sent in order, whatever the sizes")
+{
+    static uint8_t bytes[70000], back[70000];
+    uint64_t sent = 0, received = 0;
+
+    begin(SOCKET_STREAM);
+    srand(1);
+    for (int round = 0; round < 20000; round++) {
+        uint32_t size = 1 + (uint32_t)rand() % (round % 7 == 0 ? 70000 : 300);
+
+        if (rand() % 2 == 0) {
+            int64_t count;
+
+            for (uint32_t i = 0; i < size; i++)
+                bytes[i] = (uint8_t)((sent + i) * 7);
+            count = send(bytes, size);
+            CHECK(count == -EAGAIN || (count > 0 && count <= size));
+            sent += count > 0 ? (uint64_t)count : 0;
+        } else {
+            bool peek = rand() % 4 == 0;
+            int64_t count = receive(back, size, 0, peek ? MESSAGE_PEEK : 0);
+
+            CHECK((count == -EAGAIN) == (sent == received));
+            for (int64_t i = 0; i < count; i++)
+                CHECK_EQ(back[i], (uint8_t)((received + (uint64_t)i) * 7));
+            if (count > 0)
+                CHECK(count == size || (uint64_t)count == sent - received);
+            received += count > 0 && !peek ? (uint64_t)count : 0;
+        }
+        CHECK_EQ(socket_readable_locked(&ends[1]), sent - received);
+    }
+    CHECK(sent > 1000000);
+    end();
+}
+
+TEST(stream_full, "a full stream takes no more until some is taken, and its sender is told")
+{
+    static uint8_t block[50000];
+    int64_t sent = 0, count;
+
+    begin(SOCKET_STREAM);
+    while ((count = send(block, sizeof(block))) > 0)
+        sent += count;
+    CHECK_EQ(count, -EAGAIN);
+    CHECK(sent > SOCKET_BUFFER * 9 / 10 && sent <= SOCKET_BUFFER);
+    CHECK(files[0].wanted && !socket_writable_locked(&ends[0], &ends[1]));
+    CHECK_EQ(receive(block, sizeof(block), 0, 0), sizeof(block));
+    CHECK_EQ(files[0].own_events.source.events, 1);
+    CHECK(send(block, sizeof(block)) > 0);
+    end();
+}
+
+TEST(packet_bounds, "packets keep their bounds, and what has no room is cut off and told")
+{
+    static uint8_t big[SOCKET_BUFFER + 1];
+    char text[16];
+
+    begin(SOCKET_PACKET);
+    CHECK_EQ(send("one", 3), 3);
+    CHECK_EQ(send("", 0), 0);
+    CHECK_EQ(send("sixsix", 6), 6);
+    CHECK_EQ(receive(text, 2, 0, MESSAGE_PEEK), 2);
+    CHECK_EQ(receive(text, 2, 0, 0), 2);
+    CHECK(got.length == 3 && (got.flags & MESSAGE_CUT) != 0 && got.user.pid == 7);
+    CHECK_EQ(receive(text, 16, 0, 0), 0);
+    CHECK_EQ(receive(text, 16, 0, 0), 6);
+    CHECK(got.length == 6 && (got.flags & MESSAGE_CUT) == 0);
+    CHECK_EQ(receive(text, 16, 0, 0), -EAGAIN);
+    CHECK_EQ(send(big, sizeof(big)), -EMSGSIZE);
+    end();
+}
+
+TEST(files_given, "files come with the first byte of what they were sent with, each once, and nothing comes behind it")
+{
+    struct file_place two[2] = {{.id = 50, .kernel = ELSEWHERE}, {.id = 60, .kernel = ELSEWHERE}};
+    char text[16];
+
+    begin(SOCKET_STREAM);
+    CHECK_EQ(send("before", 6), 6);
+    CHECK_EQ(send_with("with", 4, two, 2, 7), 4);
+    CHECK_EQ(send("after", 5), 5);
+    CHECK_EQ(proxies, 2);
+    CHECK_EQ(receive(text, 4, 4, 0), 4);
+    CHECK_EQ(got.files, 0);
+    CHECK_EQ(receive(text, 16, 4, MESSAGE_PEEK), 6);
+    CHECK_EQ(receive(text, 4, 4, 0), 4); /* the last two of the first, and of what has them */
+    CHECK(got.files == 2 && places[0].id == 50 && places[1].id == 60 && places[1].kernel == ELSEWHERE);
+    CHECK_EQ(proxies, 0); /* their opens are the receiver's */
+    CHECK_EQ(receive(text, 16, 4, 0), 7);
+    CHECK_EQ(got.files, 0);
+    end();
+}
+
+TEST(files_left, "files that there is no room for are closed, and so are those that nobody receives")
+{
+    struct file mine = {.id = 40, .kernel = HERE, .pins = 1, .opens = 3};
+    struct file_place some[3] = {
+        {.id = 40, .kernel = HERE}, {.id = 50, .kernel = ELSEWHERE}, {.id = 40, .kernel = HERE}};
+    char text[16];
+
+    begin(SOCKET_DATAGRAM);
+    local = &mine;
+    CHECK_EQ(send_with("a", 1, some, 3, 7), 1);
+    CHECK_EQ(receive(text, 16, 1, 0), 1);
+    CHECK(got.files == 1 && (got.flags & MESSAGE_CONTROL_CUT) != 0);
+    CHECK_EQ(mine.opens, 2); /* one is the receiver's, one was somebody's before */
+    CHECK_EQ(proxies, 0);
+    CHECK_EQ(send_with("b", 1, some, 1, 7), 1);
+    CHECK_EQ(receive(text, 16, 0, MESSAGE_PEEK), 1);
+    CHECK_EQ(mine.opens, 2);
+    end(); /* dropped with the queue */
+    CHECK_EQ(mine.opens, 1);
+    CHECK_EQ(mine.pins, 1);
+}
+
+TEST(files_refused, "a send that fails leaves the opens to the sender")
+{
+    struct file mine = {.id = 40, .kernel = HERE, .pins = 1, .opens = 2};
+    struct file_place some[2] = {{.id = 50, .kernel = ELSEWHERE}, {.id = 41, .kernel = HERE}};
+
+    begin(SOCKET_STREAM);
+    local = &mine;
+    CHECK_EQ(send_with("a", 1, some, 2, 7), -EBADF);
+    CHECK_EQ(proxies, 0);
+    no_memory = true;
+    CHECK_EQ(send_with("a", 1, some, 1, 7), -ENOMEM);
+    no_memory = false;
+    ends[0].no_write = true;
+    some[0] = (struct file_place){.id = 40, .kernel = HERE};
+    CHECK_EQ(send_with("a", 1, some, 1, 7), -EPIPE);
+    CHECK_EQ(mine.opens, 2);
+    CHECK_EQ(last_closed == 41, false);
+    end();
+}
+
+TEST(credentials, "who asks for credentials gets bytes of one sender at a time")
+{
+    char text[16];
+
+    begin(SOCKET_STREAM);
+    ends[1].credentials = true;
+    CHECK_EQ(send_with("aa", 2, NULL, 0, 7), 2);
+    CHECK_EQ(send_with("bb", 2, NULL, 0, 8), 2);
+    CHECK_EQ(receive(text, 16, 0, 0), 2);
+    CHECK(got.user.pid == 7 && got.user.uid == 8 && got.user.gid == 9 && (got.flags & MESSAGE_CREDENTIALS) != 0);
+    CHECK_EQ(receive_from(&(struct socket_user){7, 8, 9}, text, 16, 0, 0), 0);
+    CHECK_EQ(receive_from(&(struct socket_user){8, 9, 10}, text, 1, 0, 0), 1);
+    CHECK_EQ(receive(text, 16, 0, 0), 1);
+    CHECK_EQ(got.user.pid, 8);
+    end();
+}
+
+TEST(datagrams_most, "a queue takes eleven datagrams")
+{
+    char text[4];
+    int sent = 0;
+
+    begin(SOCKET_DATAGRAM);
+    while (send("x", 1) == 1)
+        sent++;
+    CHECK_EQ(sent, 11);
+    CHECK(!socket_writable_locked(&ends[0], &ends[1]));
+    CHECK_EQ(receive(text, 4, 0, 0), 1);
+    CHECK_EQ(send("x", 1), 1);
+    end();
+}
+
+TEST(names, "a name is one socket's of its type, until that goes")
+{
+    static const uint8_t name[] = "\0name", path[] = "/tmp/x";
+    struct socket *found = NULL;
+
+    begin(SOCKET_DATAGRAM);
+    CHECK_EQ(socket_name_find(SOCKET_DATAGRAM, name, 5, 0, &found), -ECONNREFUSED);
+    CHECK_EQ(socket_name_bind(&ends[0], name, 5, 0), 0);
+    CHECK_EQ(socket_name_bind(&ends[1], name, 5, 0), -EADDRINUSE);
+    CHECK_EQ(socket_name_bind(&ends[1], name, 4, 0), 0);
+    CHECK_EQ(socket_name_find(SOCKET_DATAGRAM, name, 5, 0, &found), 0);
+    CHECK(found == &ends[0]);
+    CHECK_EQ(socket_name_find(SOCKET_STREAM, name, 5, 0, &found), -ECONNREFUSED);
+    end();
+    begin(SOCKET_DATAGRAM);
+    CHECK_EQ(socket_name_find(SOCKET_DATAGRAM, path, 6, 7, &found), -ECONNREFUSED);
+    CHECK_EQ(socket_name_bind(&ends[0], path, 6, 8), -ENOENT); /* that node is gone */
+    CHECK_EQ(socket_name_bind(&ends[0], path, 6, 7), 0);
+    CHECK_EQ(socket_name_bind(&ends[1], path, 6, 7), -EADDRINUSE);
+    CHECK_EQ(socket_name_find(SOCKET_DATAGRAM, (const uint8_t *)"other", 5, 7, &found), 0);
+    CHECK(found == &ends[0]);
+    CHECK_EQ(socket_name_find(SOCKET_STREAM, path, 6, 7, &found), -EPROTOTYPE);
+    end();
+    begin(SOCKET_DATAGRAM);
+    CHECK_EQ(socket_name_bind(&ends[0], NULL, 0, 0), 0);
+    CHECK_EQ(socket_name_bind(&ends[1], NULL, 0, 0), 0);
+    CHECK(ends[0].name_size == 6 && ends[1].name_size == 6 && memcmp(ends[0].name, ends[1].name, 6) != 0);
+    end();
+}

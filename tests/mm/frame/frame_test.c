@@ -1,0 +1,493 @@
+/* The buddy allocator on pretended physical memory. The source is included, so that each test begins with none. */
+#include "mm/frame/frame.c"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "tests/stand_in/panic.h"
+#include "tests/test.h"
+
+#define ARENA (64ull << 20) /* bytes of host memory that plays physical memory */
+#define BASE 0x40000000ull  /* where it pretends to begin */
+#define FRAMES (ARENA / PAGE_SIZE)
+
+static uint8_t *arena;
+static uint8_t owner[FRAMES]; /* the reference: 0 not ours or free, else 1 + order of the block the page is in */
+
+static void begin(void)
+{
+    if (arena == NULL)
+        arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(arena != MAP_FAILED);
+    memset(&lock, 0, sizeof(lock));
+    memset(ranges, 0, sizeof(ranges));
+    memset(free_lists, 0, sizeof(free_lists));
+    memset(&counts, 0, sizeof(counts));
+    range_count = 0;
+    nodes = 0;
+    zeroed_count = 0;
+    memset(owner, 0, sizeof(owner));
+}
+
+static uint64_t delta(void)
+{
+    return (uint64_t)arena - BASE;
+}
+
+static int add(uint64_t offset, uint64_t size)
+{
+    return frame_add_range(BASE + offset, size, delta(), 0);
+}
+
+static void blocks(uint32_t per_order[FRAME_ORDER_MAX + 1])
+{
+    for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
+        per_order[order] = 0;
+        list_for_each(node, &free_lists[0][order])
+            per_order[order]++;
+    }
+}
+
+/* The block is aligned, ours, and free by the reference; marks it. */
+static void check_block(uint64_t frame, uint32_t order)
+{
+    uint64_t first = (frame - BASE) / PAGE_SIZE;
+
+    CHECK(frame >= BASE && frame - BASE < ARENA);
+    CHECK_EQ(frame & ((PAGE_SIZE << order) - 1), 0);
+    for (uint64_t i = first; i < first + (1ull << order); i++) {
+        CHECK_EQ(owner[i], 0);
+        owner[i] = (uint8_t)(1 + order);
+    }
+    memset(arena + (frame - BASE), 0x5a, PAGE_SIZE << order);
+}
+
+static void release(uint64_t frame, uint32_t order)
+{
+    uint64_t first = (frame - BASE) / PAGE_SIZE;
+
+    memset(owner + first, 0, 1ull << order);
+    frame_free(frame, order);
+}
+
+static uint64_t free_pages(void)
+{
+    struct frame_stats stats;
+
+    frame_stats(&stats);
+    return stats.free;
+}
+
+/* Allocates blocks of ORDER until there are none; returns how many, at most MOST in TAKEN. */
+static size_t exhaust(uint32_t order, uint64_t *taken, size_t most)
+{
+    size_t count = 0;
+    uint64_t frame;
+
+    while ((frame = frame_alloc(order)) != 0) {
+        CHECK(count < most);
+        check_block(frame, order);
+        taken[count++] = frame;
+    }
+    return count;
+}
+
+static uint64_t taken[FRAMES];
+
+TEST(frame_orders,
+     "a block of every order is aligned to its size, and freeing it restores the free blocks as they were")
+{
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
+        uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+        uint64_t pages = free_pages();
+        uint64_t frame;
+
+        blocks(before);
+        frame = frame_alloc(order);
+        CHECK(frame != 0);
+        check_block(frame, order);
+        CHECK_EQ(free_pages(), pages - (1ull << order));
+        release(frame, order);
+        blocks(after);
+        CHECK_EQ(free_pages(), pages);
+        CHECK(memcmp(before, after, sizeof(before)) == 0);
+    }
+}
+
+TEST(frame_too_large, "an order that does not exist gets nothing")
+{
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    CHECK_EQ(frame_alloc(FRAME_ORDER_MAX + 1), 0);
+    CHECK_EQ(frame_alloc(40), 0);
+}
+
+TEST(frame_exhaust, "every page but the bookkeeping is handed out once, then none, and freeing all merges to the start")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t state = 1, pages;
+    size_t count;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    blocks(before);
+    pages = free_pages();
+    CHECK(pages >= FRAMES - FRAMES * sizeof(struct frame) / PAGE_SIZE - 1);
+    count = exhaust(0, taken, FRAMES);
+    CHECK_EQ(count, pages);
+    CHECK_EQ(free_pages(), 0);
+    CHECK_EQ(frame_alloc_zeroed(), 0);
+    for (size_t i = count; i > 1; i--) { /* in random order */
+        size_t other = (size_t)test_below(&state, i);
+        uint64_t swap = taken[i - 1];
+
+        taken[i - 1] = taken[other];
+        taken[other] = swap;
+    }
+    for (size_t i = 0; i < count; i++)
+        release(taken[i], 0);
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+    CHECK_EQ(free_pages(), pages);
+}
+
+TEST(frame_odd_sizes, "a range of any number of pages, at any page, is used to its last page and not beyond")
+{
+    uint64_t state = 2;
+
+    for (int round = 0; round < 200; round++) {
+        uint64_t start = test_below(&state, 2000);
+        uint64_t pages = 2 + test_below(&state, 3000);
+        uint64_t used = (pages * sizeof(struct frame) + PAGE_SIZE - 1) / PAGE_SIZE;
+        uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+        size_t count;
+
+        begin();
+        memset(arena, 0xcc, 6000 * PAGE_SIZE);
+        CHECK_EQ(add(start * PAGE_SIZE, pages * PAGE_SIZE), 0);
+        blocks(before);
+        count = exhaust(0, taken, FRAMES);
+        CHECK_EQ(count, pages - used);
+        for (uint64_t i = 0; i < 6000; i++) {
+            CHECK_EQ(owner[i] != 0, i >= start + used && i < start + pages);
+            CHECK(i >= start && i < start + pages ? true : arena[i * PAGE_SIZE] == 0xcc);
+        }
+        for (size_t i = 0; i < count; i++)
+            release(taken[i], 0);
+        blocks(after);
+        CHECK(memcmp(before, after, sizeof(before)) == 0);
+    }
+}
+
+TEST(frame_too_small, "a range that its own bookkeeping fills is refused and changes nothing")
+{
+    begin();
+    CHECK_EQ(add(0, 0), -ENOMEM);
+    CHECK_EQ(add(0, PAGE_SIZE - 1), -ENOMEM);
+    CHECK_EQ(add(0, PAGE_SIZE), -ENOMEM);
+    CHECK_EQ(free_pages(), 0);
+    CHECK_EQ(add(0, 2 * PAGE_SIZE), 0);
+    CHECK_EQ(free_pages(), 1);
+}
+
+TEST(frame_many_ranges, "blocks never cross from one range into its neighbour, and ranges beyond the limit are refused")
+{
+    uint64_t frame;
+
+    begin();
+    for (uint64_t i = 0; i < RANGES_MAX; i++)
+        CHECK_EQ(add(i * 64 * PAGE_SIZE, 64 * PAGE_SIZE), 0);
+    CHECK_EQ(add(RANGES_MAX * 64 * PAGE_SIZE, 64 * PAGE_SIZE), -E2BIG);
+    CHECK_EQ(free_pages(), RANGES_MAX * 63);
+    CHECK_EQ(frame_alloc(6), 0); /* 64 pages: each range has lost one */
+    for (uint64_t i = 0; i < RANGES_MAX; i++) {
+        frame = frame_alloc(5);
+        CHECK(frame != 0);
+        check_block(frame, 5);
+    }
+    CHECK_EQ(frame_alloc(5), 0);
+    CHECK_EQ(exhaust(0, taken, FRAMES), RANGES_MAX * 31);
+}
+
+TEST(frame_zeroed, "a zeroed frame is zero, whatever was in it")
+{
+    uint64_t frame;
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    while ((frame = frame_alloc(0)) != 0)
+        taken[0] = frame, memset(arena + (frame - BASE), 0xff, PAGE_SIZE);
+    frame_free(taken[0], 0);
+    frame = frame_alloc_zeroed();
+    CHECK_EQ(frame, taken[0]);
+    for (uint64_t i = 0; i < PAGE_SIZE; i++)
+        CHECK_EQ(arena[frame - BASE + i], 0);
+}
+
+TEST(frame_zeroed_back,
+     "a zeroed frame that is given back counts as free, comes again first, and is there for others in need")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t pages;
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    blocks(before);
+    pages = free_pages();
+    for (uint64_t i = 0; i < ZEROED_MAX + 4; i++)
+        taken[i] = frame_alloc_zeroed();
+    for (uint64_t i = 0; i < ZEROED_MAX + 4; i++)
+        frame_free_zeroed(taken[i]);
+    CHECK_EQ(free_pages(), pages);
+    CHECK_EQ(frame_alloc_zeroed(), taken[ZEROED_MAX - 1]);
+    CHECK_EQ(free_pages(), pages - 1);
+    frame_free_zeroed(taken[ZEROED_MAX - 1]);
+    CHECK_EQ(exhaust(0, taken, FRAMES), pages); /* all of them, whatever they were kept for */
+    CHECK_EQ(frame_alloc_zeroed(), 0);
+    for (uint64_t i = 0; i < pages; i++)
+        frame_free(taken[i], 0);
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+}
+
+TEST(frame_lent, "a frame that is lent is counted, and a frame elsewhere cannot be")
+{
+    struct frame_stats stats;
+    uint64_t frame;
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    frame = frame_alloc(0);
+    frame_lend(frame);
+    frame_lend(frame);
+    frame_stats(&stats);
+    CHECK_EQ(stats.lent, 2);
+    CHECK_EQ(stats.total, 63);
+    CHECK_PANIC(frame_lend(BASE + ARENA));
+}
+
+TEST(frame_spaces_count, "a frame of spaces is freed when the last one releases it, and by nobody before")
+{
+    uint64_t state = 5, taken[40], free;
+    uint32_t spaces[40] = {0};
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    free = free_pages();
+    for (int i = 0; i < 40; i++) {
+        taken[i] = frame_alloc(0);
+        CHECK_EQ(frame_spaces(taken[i]), 0);
+        frame_share(taken[i]);
+        spaces[i] = 1;
+    }
+    for (int step = 0; step < 2000; step++) {
+        uint64_t i = test_below(&state, 40);
+
+        CHECK_EQ(frame_spaces(taken[i]), spaces[i]);
+        if (spaces[i] == 0)
+            continue;
+        if (test_below(&state, 2) == 0 && step < 1500) {
+            frame_share(taken[i]);
+            spaces[i]++;
+        } else {
+            frame_release(taken[i]);
+            spaces[i]--;
+        }
+    }
+    for (int i = 0; i < 40; i++) {
+        for (; spaces[i] > 0; spaces[i]--)
+            frame_release(taken[i]);
+    }
+    CHECK_EQ(free_pages(), free);
+}
+
+TEST(frame_spaces_wrong, "a release too many, a free while a space has the frame and a share of a free one panic")
+{
+    uint64_t frame, block;
+
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    frame = frame_alloc(0);
+    block = frame_alloc(1);
+    CHECK_PANIC(frame_release(frame));
+    memset(&lock, 0, sizeof(lock));
+    frame_share(frame);
+    CHECK_PANIC(frame_free(frame, 0));
+    memset(&lock, 0, sizeof(lock));
+    CHECK_PANIC(frame_share(block));
+    memset(&lock, 0, sizeof(lock));
+    frame_release(frame);
+    CHECK_PANIC(frame_share(frame));
+    memset(&lock, 0, sizeof(lock));
+    CHECK_PANIC(frame_share(BASE + ARENA));
+    memset(&lock, 0, sizeof(lock));
+    CHECK_EQ(frame_spaces(frame), 0);
+    CHECK_EQ(frame_spaces(frame + 1), 0);
+    CHECK(!frame_is_free(BASE + ARENA));
+    CHECK_EQ(frame_spaces(BASE + ARENA), 0);
+}
+
+TEST(frame_wrong_free, "freeing twice, with another order, inside a block, off a page or elsewhere panics")
+{
+    uint64_t block;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    block = frame_alloc(3);
+    CHECK_PANIC(frame_free(block, 2));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(block, 4));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(block + PAGE_SIZE, 0));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(block + 8, 3));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(BASE + ARENA, 0));
+    lock.held = 0;
+    CHECK_PANIC(frame_free(BASE, 0)); /* the bookkeeping */
+    lock.held = 0;
+    frame_free(block, 3);
+    CHECK_PANIC(frame_free(block, 3));
+}
+
+TEST(frame_reserve, "pages of programs leave frames to their tables, and both to the kernel's own objects")
+{
+    uint64_t pages = 0, tables = 0, others = 0;
+
+    begin();
+    CHECK_EQ(add(0, 32 << 20), 0);
+    while (frame_alloc_page(pages % 2 == 0) != 0)
+        pages++;
+    while (frame_alloc_table() != 0)
+        tables++;
+    CHECK_EQ(frame_alloc_page(true), 0);
+    while (frame_alloc_zeroed() != 0)
+        others++;
+    CHECK_EQ(pages + tables + others, counts.total);
+    CHECK_EQ(tables + others, reserve());
+    CHECK(reserve() >= counts.total / 64 && tables >= reserve() / 2 && others > 0);
+    CHECK_EQ(frame_alloc_table(), 0);
+}
+
+TEST(frame_random, "random blocks over three ranges agree with a map of pages, and all freed they merge to the start")
+{
+    static struct {
+        uint64_t frame;
+        uint32_t order;
+    } held[4096];
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t state = 3, pages;
+    size_t count = 0;
+
+    begin();
+    CHECK_EQ(add(PAGE_SIZE, 5 << 20), 0);
+    CHECK_EQ(add(8 << 20, (9 << 20) + 3 * PAGE_SIZE), 0);
+    CHECK_EQ(add((32 << 20) + 7 * PAGE_SIZE, 20 << 20), 0);
+    blocks(before);
+    pages = free_pages();
+    for (int step = 0; step < 100000; step++) {
+        uint32_t order = (uint32_t)test_below(&state, 11);
+
+        if (test_below(&state, 3) != 0 && count < 4096) {
+            uint64_t frame = frame_alloc(test_below(&state, 2) != 0 ? order : order / 4);
+
+            order = frame == 0 ? 0 : range_of(frame)->frames[(frame - range_of(frame)->base) / PAGE_SIZE].order;
+            if (frame != 0) {
+                check_block(frame, order);
+                held[count].frame = frame;
+                held[count++].order = order;
+            }
+        } else if (count > 0) {
+            size_t which = (size_t)test_below(&state, count);
+
+            release(held[which].frame, held[which].order);
+            held[which] = held[--count];
+        }
+        if (step % 1000 == 0) {
+            uint64_t used = 0;
+
+            for (uint64_t i = 0; i < FRAMES; i++) {
+                const struct range *range = range_of(BASE + i * PAGE_SIZE);
+
+                used += owner[i] != 0;
+                CHECK_EQ(frame_is_free(BASE + i * PAGE_SIZE), range != NULL && owner[i] == 0);
+            }
+            CHECK_EQ(free_pages(), pages - used);
+        }
+    }
+    while (count > 0) {
+        count--;
+        release(held[count].frame, held[count].order);
+    }
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+}
+
+TEST(frame_pages, "a block for pages falls apart into frames that each are counted, and comes together again")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t pages, block;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    blocks(before);
+    pages = free_pages();
+    block = frame_alloc_pages(9);
+    check_block(block, 9);
+    CHECK_EQ(free_pages(), pages - 512);
+    for (uint32_t i = 0; i < 512; i++)
+        CHECK_EQ(frame_spaces(block + i * PAGE_SIZE), 1);
+    CHECK_EQ(frame_spaces(block + 512 * PAGE_SIZE), 0);
+    frame_share(block + 7 * PAGE_SIZE);
+    for (uint32_t i = 0; i < 512; i++) {
+        frame_release(block + (i * 37 % 512) * PAGE_SIZE);
+        CHECK_EQ(free_pages(), pages - 511 + i - (i * 37 % 512 == 7 || frame_spaces(block + 7 * PAGE_SIZE) == 1));
+    }
+    CHECK_EQ(frame_spaces(block + 7 * PAGE_SIZE), 1);
+    CHECK(!frame_is_free(block + 7 * PAGE_SIZE) && frame_is_free(block + 8 * PAGE_SIZE));
+    frame_release(block + 7 * PAGE_SIZE);
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+    CHECK_EQ(free_pages(), pages);
+}
+
+TEST(frame_pages_reserve, "the last frames are not for pages of programs, in blocks neither")
+{
+    uint64_t pages, taken_pages = 0;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    pages = free_pages();
+    while (frame_alloc_pages(4) != 0)
+        taken_pages += 16;
+    CHECK_EQ(free_pages(), pages - taken_pages);
+    CHECK(free_pages() >= pages / RESERVE_PART && free_pages() <= pages / RESERVE_PART + 17);
+    CHECK_EQ(frame_alloc_pages(9), 0);
+}
+
+TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of it when that is used up")
+{
+    uint64_t count = 0, frame;
+
+    begin();
+    CHECK_EQ(frame_add_range(BASE, ARENA / 4, delta(), 3), 0);
+    CHECK_EQ(frame_add_range(BASE + ARENA / 2, ARENA / 4, delta(), 5), 0);
+    CHECK_EQ(frame_nodes(), 1ull << 3 | 1ull << 5);
+    CHECK_EQ(frame_alloc_page_on(1ull << 4, false), 0);
+    while ((frame = frame_alloc_page_on(1ull << 5, count % 2 == 0)) != 0) {
+        CHECK(frame >= BASE + ARENA / 2 && frame < BASE + ARENA / 4 * 3);
+        CHECK(count % 2 != 0 || *(const uint64_t *)(const void *)(arena + (frame - BASE)) == 0);
+        memset(arena + (frame - BASE), 0x5a, PAGE_SIZE);
+        taken[count++] = frame;
+    }
+    CHECK(count > ARENA / 4 / PAGE_SIZE - 64);
+    frame = frame_alloc_page_on(1ull << 5 | 1ull << 3, true);
+    CHECK(frame >= BASE && frame < BASE + ARENA / 4);
+    frame_free_zeroed(frame); /* what is kept zeroed is not given for another node */
+    CHECK_EQ(frame_alloc_page_on(1ull << 5, true), 0);
+    while (count > 0)
+        frame_free(taken[--count], 0);
+    CHECK_EQ(free_pages(), counts.total);
+}

@@ -30,8 +30,8 @@ struct request {
     struct msg_asking *asking; /* while WAITING */
     uint8_t state;             /* enum request_state */
     uint8_t kernel;            /* who was asked */
-    uint8_t type;
-    bool credit; /* not yet given back */
+    bool credit;               /* not yet given back */
+    uint16_t type;
     uint16_t generation;
     uint16_t next_free; /* index, or NO_SLOT */
 };
@@ -75,7 +75,7 @@ static __attribute__((noinline)) bool add_block_locked(void)
 }
 
 /* A slot for a request to KERNEL, its id in *ID. False: no memory. */
-static inline bool slot_take_locked(struct msg_asking *asking, uint32_t kernel, uint8_t type, bool credit, uint16_t *id)
+static inline bool slot_take_locked(struct msg_asking *asking, uint32_t kernel, uint16_t type, bool credit, uint16_t *id)
 {
     struct request *request;
 
@@ -93,7 +93,7 @@ static inline bool slot_take_locked(struct msg_asking *asking, uint32_t kernel, 
 }
 
 /* The request that a reply names, or NULL: nobody asked that. */
-static inline struct request *slot_find_locked(uint32_t kernel, uint8_t type, uint16_t id)
+static inline struct request *slot_find_locked(uint32_t kernel, uint16_t type, uint16_t id)
 {
     uint32_t index = id & ((1u << INDEX_BITS) - 1);
     struct request *request;
@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) bool start_locked(struct msg_asking
     uint64_t header = asking->header;
     uint16_t id;
 
-    if (!slot_take_locked(asking, asking->kernel, (uint8_t)header & 0x7f, true, &id))
+    if (!slot_take_locked(asking, asking->kernel, header & MSG_TYPE_BITS, true, &id))
         return false;
     c->used++;
     header |= (uint64_t)id << MSG_REQUEST_SHIFT;
@@ -243,7 +243,7 @@ static inline bool not_yet_sent(const struct request *request)
 /* Ends the request that M answers, with LENGTH or an errno for the asker. */
 static void take(const struct msg *m, int length)
 {
-    uint8_t type = m->ticket.type & 0x7f;
+    uint16_t type = m->ticket.type & MSG_TYPE_BITS;
     uint32_t kernel = m->ticket.kernel;
     struct msg_asking *failed = NULL;
     struct msg_asking *asking;
@@ -279,7 +279,7 @@ void msg_take_reply_error(const struct msg *m, int error)
 }
 
 /* Best effort: what the peer does with the word is its own affair, so one that finds no room is left out. */
-static void tell_cancelled(uint32_t kernel, uint8_t type, uint16_t id)
+static void tell_cancelled(uint32_t kernel, uint16_t type, uint16_t id)
 {
     struct msg_cancel message = {.request = id, .type = type};
     uint64_t header = MSG_CANCEL | (uint64_t)sizeof(message) << MSG_LENGTH_SHIFT;
@@ -289,7 +289,7 @@ static void tell_cancelled(uint32_t kernel, uint8_t type, uint16_t id)
 
 void msg_take_kept(const struct msg *m)
 {
-    uint8_t type = m->ticket.type & 0x7f;
+    uint16_t type = m->ticket.type & MSG_TYPE_BITS;
     struct msg_asking *failed = NULL;
     struct request *request;
     bool abandoned = false;
@@ -316,7 +316,7 @@ void msg_dump_asked(void)
     for (uint32_t i = 0; i < block_count * BLOCK && left > 0; i++) {
         const struct request *request = request_at(i);
 
-        if (request->state == REQUEST_FREE || request->type >= MSG_QUIET_FIRST)
+        if (request->state == REQUEST_FREE || msg_is_quiet(request->type))
             continue;
         log_event("wait kernel %u has asked kernel %u %s%s", instance.kernel, request->kernel,
                   msg_type_name(request->type), request->credit ? "" : ", which is kept there");
@@ -339,7 +339,7 @@ uint32_t msg_unanswered(void)
     for (uint32_t i = 0; i < block_count * BLOCK; i++) {
         const struct request *request = request_at(i);
 
-        if (request->state == REQUEST_FREE || request->type >= MSG_QUIET_FIRST)
+        if (request->state == REQUEST_FREE || msg_is_quiet(request->type))
             continue;
         count++;
         if (request->state == REQUEST_ABANDONED && !request->credit && request->kernel != instance.kernel)
@@ -353,7 +353,7 @@ uint32_t msg_unanswered(void)
     return count;
 }
 
-bool msg_own_request(struct msg_asking *asking, uint8_t type, msg_answer answer, void *context, uint16_t *id)
+bool msg_own_request(struct msg_asking *asking, uint16_t type, msg_answer answer, void *context, uint16_t *id)
 {
     bool taken;
 
@@ -426,7 +426,7 @@ void msg_wait(struct completion *done, const struct wait_reason *reason)
 static bool abandon(struct waiting_call *call)
 {
     struct msg_asking *asking = &call->asking;
-    uint8_t type = (uint8_t)asking->header & 0x7f;
+    uint16_t type = asking->header & MSG_TYPE_BITS;
     bool slow, unsent, found, kept = false;
     struct msg_asking *failed = NULL;
     struct request *request;

@@ -141,8 +141,8 @@ static inline __attribute__((always_inline)) bool msg_put_fast(struct sender_cla
     ring_put(&out->ring, header | out->source, msg_clock_tick_one(), data, length >> 3);
     *out->hint = out->peer->hint += HINT_SLOT;
     memory_fence(); /* as announce_locked in msg/send.c */
-    msg_sent[(uint8_t)header].count++;
-    msg_sent[(uint8_t)header].bytes += length;
+    msg_sent[header & MSG_ROW_BITS].count++;
+    msg_sent[header & MSG_ROW_BITS].bytes += length;
     word = *out->bell;
     if (__builtin_expect((word & 1) != 0, 0))
         msg_ring_doorbell(out->peer, word);
@@ -176,7 +176,7 @@ void msg_take_kept(const struct msg *m);
 
 /* A slot of the request table for a request to ourselves, made by a relay. False: no memory. */
 struct msg_asking;
-bool msg_own_request(struct msg_asking *asking, uint8_t type,
+bool msg_own_request(struct msg_asking *asking, uint16_t type,
                      void (*answer)(void *context, uint32_t kernel, const void *reply, int length), void *context,
                      uint16_t *id);
 

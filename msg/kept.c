@@ -154,7 +154,7 @@ void msg_dump_kept(void)
     list_for_each(node, &kept_requests) {
         const struct msg_kept *kept = container_of(node, const struct msg_kept, node);
 
-        if (kept->ticket.type < MSG_QUIET_FIRST)
+        if (!msg_is_quiet(kept->ticket.type))
             log_event("wait kernel %u keeps %s of kernel %u", instance.kernel, msg_type_name(kept->ticket.type),
                       kept->ticket.kernel);
         if (--left == 0)

@@ -11,7 +11,7 @@
 
 /* A set of kernels: bit k is kernel k. */
 typedef uint64_t kernel_set;
-_Static_assert(KERNELS_MAX <= 64, "kernel_set has a bit for each kernel");
+_Static_assert(KERNELS_MAX == 64, "kernel_set has a bit for each kernel, and a header six bits for its number");
 
 static inline uint32_t kernel_set_count(kernel_set set)
 {
@@ -24,8 +24,8 @@ static inline uint32_t kernel_set_count(kernel_set set)
 
 #define MSG_SHORT 48u  /* bytes of payload in one slot */
 #define MSG_MAX 65536u /* bytes of payload of a fragmented message */
-#define MSG_TYPES 128u
-#define MSG_ROWS (2 * MSG_TYPES) /* a type, and its reply: the first byte of a header */
+#define MSG_TYPES 512u
+#define MSG_ROWS (2 * MSG_TYPES) /* a type, and its reply: the lowest bits of a header */
 
 enum msg_type {
 #define REQUEST(number, name, request, reply, class, size, reply_size, meaning) MSG_##name = (number),
@@ -51,10 +51,10 @@ struct msg_kind {
 
 extern const struct msg_kind msg_kinds[MSG_TYPES];
 
-/* The word that opens every slot, from bit 0: type 7, reply 1, source 8, request 16, length 17, fragment 11, error 1,
+/* The word that opens every slot, from bit 0: type 9, reply 1, source 6, request 16, length 17, fragment 11, error 1,
  * kept 1, zero 2. */
 struct msg_header {
-    uint8_t type;      /* enum msg_type */
+    uint16_t type;     /* enum msg_type */
     bool reply;        /* this answers a request */
     uint8_t source;    /* sending instance */
     uint16_t request;  /* request id, chosen by the asking instance; repeated in the reply; 0 in a notice */
@@ -64,8 +64,11 @@ struct msg_header {
     bool kept;         /* a reply that says: the answer comes later */
 };
 
-#define MSG_REPLY_BIT 0x80ull
-#define MSG_SOURCE_SHIFT 8
+#define MSG_TYPE_BITS (MSG_TYPES - 1ull)
+#define MSG_REPLY_BIT ((uint64_t)MSG_TYPES)
+#define MSG_ROW_BITS (MSG_ROWS - 1ull)
+#define MSG_SOURCE_SHIFT 10
+#define MSG_SOURCE_BITS (KERNELS_MAX - 1ull) /* shifted down */
 #define MSG_REQUEST_SHIFT 16
 #define MSG_REQUEST_BITS (0xffffull << MSG_REQUEST_SHIFT)
 #define MSG_LENGTH_SHIFT 32
@@ -77,17 +80,23 @@ struct msg_header {
 
 static inline uint64_t msg_header_pack(const struct msg_header *h)
 {
-    return (uint64_t)(h->type & 0x7f) | (h->reply ? MSG_REPLY_BIT : 0) | (uint64_t)h->source << MSG_SOURCE_SHIFT |
+    return (h->type & MSG_TYPE_BITS) | (h->reply ? MSG_REPLY_BIT : 0) |
+           (h->source & MSG_SOURCE_BITS) << MSG_SOURCE_SHIFT |
            (uint64_t)h->request << MSG_REQUEST_SHIFT | (uint64_t)(h->length & 0x1ffff) << MSG_LENGTH_SHIFT |
            (uint64_t)(h->fragment & 0x7ff) << MSG_FRAGMENT_SHIFT | (h->error ? MSG_ERROR_BIT : 0) |
            (h->kept ? MSG_KEPT_BIT : 0);
 }
 
+static inline uint8_t msg_header_source(uint64_t word)
+{
+    return (uint8_t)(word >> MSG_SOURCE_SHIFT & MSG_SOURCE_BITS);
+}
+
 static inline void msg_header_unpack(uint64_t word, struct msg_header *h)
 {
-    h->type = (uint8_t)(word & 0x7f);
+    h->type = (uint16_t)(word & MSG_TYPE_BITS);
     h->reply = (word & MSG_REPLY_BIT) != 0;
-    h->source = (uint8_t)(word >> MSG_SOURCE_SHIFT);
+    h->source = msg_header_source(word);
     h->request = (uint16_t)(word >> MSG_REQUEST_SHIFT);
     h->length = (uint32_t)(word >> MSG_LENGTH_SHIFT & 0x1ffff);
     h->fragment = (uint16_t)(word >> MSG_FRAGMENT_SHIFT & 0x7ff);
@@ -102,8 +111,8 @@ static inline uint64_t msg_header_length(uint64_t word)
 
 /* What identifies a request to be answered: the low half of its header. */
 struct msg_ticket {
-    uint8_t type;   /* with the reply bit, where it came with a reply */
-    uint8_t kernel; /* who asked */
+    uint16_t type : 10;  /* with the reply bit, where it came with a reply */
+    uint16_t kernel : 6; /* who asked */
     uint16_t request;
 };
 

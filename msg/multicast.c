@@ -219,7 +219,7 @@ static void ask_parts(struct round *round, kernel_set set, enum msg_type type, c
         } else {
             struct msg_relay *relay = (struct msg_relay *)(void *)((uint8_t *)(round + 1) + i * relay_size(length));
 
-            *relay = (struct msg_relay){.kernels = part->set, .type = (uint8_t)type};
+            *relay = (struct msg_relay){.kernels = part->set, .type = (uint16_t)type};
             memcpy(relay + 1, data, length);
             msg_ask(&part->asking, first, urgent ? MSG_RELAY_URGENT : MSG_RELAY, relay,
                     (uint32_t)sizeof(*relay) + length, part_answer, part);
@@ -338,12 +338,12 @@ static void own_answer(void *context, uint32_t kernel, const void *reply, int le
  */
 static void handle_own(struct relaying *relaying)
 {
-    struct msg m = {.ticket = {.type = (uint8_t)relaying->type, .kernel = (uint8_t)instance.kernel},
+    struct msg m = {.ticket = {.type = relaying->type & MSG_ROW_BITS, .kernel = instance.kernel & MSG_SOURCE_BITS},
                     .time = msg_clock_tick(),
                     .length = relaying->data_length,
                     .data = relaying->data};
 
-    if (msg_own_request(&relaying->own, (uint8_t)relaying->type, own_answer, relaying, &m.ticket.request))
+    if (msg_own_request(&relaying->own, (uint16_t)relaying->type, own_answer, relaying, &m.ticket.request))
         msg_rows[relaying->type].handler(&m);
     else
         own_answer(relaying, instance.kernel, NULL, RELAY_NOT_ASKED);

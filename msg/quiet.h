@@ -1,11 +1,18 @@
 /* Is anything under way? For whoever brings all kernels to rest. The messages by which that is done do not count: they
- * have the types from MSG_QUIET_FIRST on. */
+ * have the types from MSG_QUIET_FIRST up to MSG_QUIET_END. */
 #ifndef MSG_QUIET_H
 #define MSG_QUIET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MSG_QUIET_FIRST 80u
+#define MSG_QUIET_END 112u
+
+static inline bool msg_is_quiet(uint32_t type)
+{
+    return type >= MSG_QUIET_FIRST && type < MSG_QUIET_END;
+}
 
 /* Requests of this kernel that are not yet answered; peers are told again of those that nobody waits for. Any context.
  */

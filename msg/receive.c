@@ -169,7 +169,7 @@ static __attribute__((noinline)) bool take_long(struct peer *peer, enum msg_clas
     struct reassembly *partial = &peer->partial[class][(header & MSG_REPLY_BIT) != 0];
 
     if (header != partial->next) {
-        const struct msg_row *row = &msg_rows[(uint8_t)header];
+        const struct msg_row *row = &msg_rows[header & MSG_ROW_BITS];
         uint64_t length = msg_header_length(header);
         uint64_t first = row->first + ((uint64_t)peer->kernel << MSG_SOURCE_SHIFT);
 
@@ -239,7 +239,7 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
             msg_clock_behind(taken.m.time, now);
             queued = (int64_t)queued < 0 ? 0 : queued;
         }
-        row = &msg_rows[(uint8_t)header];
+        row = &msg_rows[header & MSG_ROW_BITS];
         if (__builtin_expect((header & ~MSG_REQUEST_BITS) != row->expect + source, 0) &&
             !is_short(row, header, source)) {
             if (!take_long(peer, class, header, &taken, queued))
@@ -383,7 +383,7 @@ void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued)
 
 static void deliver(uint64_t word, uint64_t time, const void *data, uint64_t queued)
 {
-    struct msg_row *row = &msg_rows[(uint8_t)word];
+    struct msg_row *row = &msg_rows[word & MSG_ROW_BITS];
     struct msg m = {.length = (uint32_t)msg_header_length(word), .time = time, .data = data};
     uint64_t start = msg_ticks();
 
@@ -464,7 +464,7 @@ static bool length_right(const struct msg_header *header, const struct msg_row *
 
 void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued)
 {
-    const struct msg_row *row = &msg_rows[(uint8_t)slot->header];
+    const struct msg_row *row = &msg_rows[slot->header & MSG_ROW_BITS];
     struct msg_header header;
 
     msg_header_unpack(slot->header, &header);
@@ -498,8 +498,10 @@ uint64_t msg_taken(void)
 {
     uint64_t taken = 0;
 
-    for (uint32_t type = 0; type < MSG_QUIET_FIRST; type++)
-        taken += msg_rows[type].received + msg_rows[type | MSG_REPLY_BIT].received;
+    for (uint32_t type = 0; type < MSG_TYPES; type++) {
+        if (!msg_is_quiet(type))
+            taken += msg_rows[type].received + msg_rows[type | MSG_REPLY_BIT].received;
+    }
     return taken;
 }
 

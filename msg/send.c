@@ -96,7 +96,7 @@ static __attribute__((noinline)) bool put_blocked_locked(struct peer *peer, enum
         return false;
     if (!put_locked(peer, class, header, data, length, reply))
         return false;
-    msg_count_sent((uint8_t)header, length);
+    msg_count_sent(header & MSG_ROW_BITS, length);
     if ((peer->blocked & BLOCKED_TRACE) != 0)
         trace_sent(peer->kernel, header);
     return true;
@@ -113,7 +113,7 @@ bool msg_put(struct peer *peer, enum msg_class class, uint64_t header, const voi
     } else {
         put = put_locked(peer, class, header, data, length, reply);
         if (put)
-            msg_count_sent((uint8_t)header, length);
+            msg_count_sent(header & MSG_ROW_BITS, length);
     }
     spin_unlock(&peer->tx_lock);
     return put;
@@ -159,7 +159,7 @@ static bool put_fragments_locked(struct peer *peer, struct msg_outgoing *outgoin
     }
     if (outgoing->fragment < fragments)
         return false;
-    msg_count_sent((uint8_t)outgoing->header, length);
+    msg_count_sent(outgoing->header & MSG_ROW_BITS, length);
     if ((peer->blocked & BLOCKED_TRACE) != 0)
         trace_sent(peer->kernel, outgoing->header);
     return true;

@@ -35,7 +35,7 @@ void msg_clock_behind(uint64_t time, uint64_t now)
     }
 }
 
-void msg_sent_several(uint8_t row, uint64_t bytes)
+void msg_sent_several(uint16_t row, uint64_t bytes)
 {
     __atomic_fetch_add(&msg_sent[row].count, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&msg_sent[row].bytes, bytes, __ATOMIC_RELAXED);

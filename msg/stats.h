@@ -40,11 +40,11 @@ struct msg_sent {
 };
 
 extern struct msg_stats msg_stats;
-extern struct msg_sent msg_sent[MSG_ROWS]; /* by the first byte of the header */
+extern struct msg_sent msg_sent[MSG_ROWS]; /* by type and reply bit */
 extern volatile uint64_t msg_clock;        /* [a] the last time that was sent or seen ahead of the counter */
 
 uint64_t msg_clock_tick_several(void);
-void msg_sent_several(uint8_t row, uint64_t bytes);
+void msg_sent_several(uint16_t row, uint64_t bytes);
 
 /* The counter part alone. */
 static inline uint64_t msg_ticks(void)
@@ -77,7 +77,7 @@ static inline uint64_t msg_time_since(uint64_t time, uint64_t now)
     return (uint64_t)((int64_t)((now - time) << 16) >> 16);
 }
 
-static inline void msg_count_sent(uint8_t row, uint64_t bytes)
+static inline void msg_count_sent(uint16_t row, uint64_t bytes)
 {
     if (cpu_several) {
         msg_sent_several(row, bytes);

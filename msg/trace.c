@@ -97,7 +97,7 @@ void trace_taken(uint64_t header, uint64_t time, uint64_t queued, uint64_t handl
                             .header = header,
                             .queued = bounded(queued),
                             .handled = bounded(handled),
-                            .peer = (uint8_t)(header >> MSG_SOURCE_SHIFT),
+                            .peer = msg_header_source(header),
                             .taken = true};
 
     add(&record);

@@ -6,15 +6,15 @@
 
 struct msg_cancel { /* CANCEL */
     uint16_t request;
-    uint8_t type;
-    uint8_t pad[5];
+    uint16_t type;
+    uint32_t pad;
 };
 
 /* RELAY, RELAY_URGENT; the request's own payload follows. */
 struct msg_relay {
     uint64_t kernels; /* to be asked, the receiver among them */
-    uint8_t type;
-    uint8_t pad[7];
+    uint16_t type;
+    uint16_t pad[3];
 };
 
 /* The answer to a relay: this, then a record for each kernel whose answer was not empty. */

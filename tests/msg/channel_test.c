@@ -178,16 +178,16 @@ static void check_bad(uint64_t header, uint64_t *counter)
 
 static void check_all_bad(void)
 {
-    static const uint32_t unused[] = {0, 3, 9, 15, 25, 38, 49, 64, 127};
+    static const uint32_t unused[] = {0, 3, 9, 15, 25, 38, 49, 64, 127, 128, 511};
 
     for (uint64_t bits = 1; bits < 4; bits++) {
         check_bad(peers_header(PEER, MSG_TELL, 0, 48) | bits << 62, &msg_stats.bad_header);
         check_bad(peers_header(PEER, 0, 0, 0) | bits << 62, &msg_stats.bad_header);
         check_bad(peers_header(PEER, 0, 7, 0) | bits << 62, &msg_stats.bad_header);
-        check_bad(peers_header(PEER, 255, 0, 0) | bits << 62, &msg_stats.bad_header);
+        check_bad(peers_header(PEER, 1023, 0, 0) | bits << 62, &msg_stats.bad_header);
     }
     check_bad(peers_header(PEER, MSG_ASK, 0, 8) | PEERS_REPLY | PEERS_ERROR | PEERS_KEPT, &msg_stats.bad_header);
-    for (uint32_t source = 0; source < 256; source++) {
+    for (uint32_t source = 0; source < KERNELS_MAX; source++) {
         if (source != PEER)
             check_bad(peers_header(source, MSG_TELL, 0, 48), &msg_stats.bad_source);
     }

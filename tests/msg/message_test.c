@@ -27,8 +27,8 @@ static void check_round(const struct msg_header *in)
 TEST(header_each_field, "each field alone, over all its values, comes back and touches no other")
 {
     for (uint32_t i = 0; i < MSG_TYPES; i++)
-        check_round(&(struct msg_header){.type = (uint8_t)i});
-    for (uint32_t i = 0; i <= UINT8_MAX; i++)
+        check_round(&(struct msg_header){.type = (uint16_t)i});
+    for (uint32_t i = 0; i < KERNELS_MAX; i++)
         check_round(&(struct msg_header){.source = (uint8_t)i});
     for (uint32_t i = 0; i <= UINT16_MAX; i++)
         check_round(&(struct msg_header){.request = (uint16_t)i});
@@ -43,9 +43,9 @@ TEST(header_each_field, "each field alone, over all its values, comes back and t
 
 TEST(header_places, "the fields lie where msg/PROTOCOL.md says")
 {
-    CHECK_EQ(msg_header_pack(&(struct msg_header){.type = 127}), 0x7f);
-    CHECK_EQ(msg_header_pack(&(struct msg_header){.reply = true}), 1ull << 7);
-    CHECK_EQ(msg_header_pack(&(struct msg_header){.source = 255}), 0xffull << 8);
+    CHECK_EQ(msg_header_pack(&(struct msg_header){.type = 511}), 0x1ff);
+    CHECK_EQ(msg_header_pack(&(struct msg_header){.reply = true}), 1ull << 9);
+    CHECK_EQ(msg_header_pack(&(struct msg_header){.source = 63}), 0x3full << 10);
     CHECK_EQ(msg_header_pack(&(struct msg_header){.request = UINT16_MAX}), 0xffffull << 16);
     CHECK_EQ(msg_header_pack(&(struct msg_header){.length = MSG_MAX}), (uint64_t)MSG_MAX << 32);
     CHECK_EQ(msg_header_pack(&(struct msg_header){.fragment = 0x7ff}), 0x7ffull << 49);
@@ -56,7 +56,7 @@ TEST(header_places, "the fields lie where msg/PROTOCOL.md says")
 TEST(header_all_ones, "all fields at their greatest at once come back")
 {
     check_round(&(struct msg_header){.type = MSG_TYPES - 1,
-                                     .source = UINT8_MAX,
+                                     .source = KERNELS_MAX - 1,
                                      .request = UINT16_MAX,
                                      .length = 0x1ffff,
                                      .fragment = 0x7ff,
@@ -70,8 +70,8 @@ TEST(header_random, "random headers come back")
     uint64_t state = 1;
 
     for (int i = 0; i < 100000; i++)
-        check_round(&(struct msg_header){.type = (uint8_t)test_below(&state, MSG_TYPES),
-                                         .source = (uint8_t)test_random(&state),
+        check_round(&(struct msg_header){.type = (uint16_t)test_below(&state, MSG_TYPES),
+                                         .source = (uint8_t)test_below(&state, KERNELS_MAX),
                                          .request = (uint16_t)test_random(&state),
                                          .length = (uint32_t)test_below(&state, 0x20000),
                                          .fragment = (uint16_t)test_below(&state, 0x800),

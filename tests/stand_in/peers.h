@@ -38,7 +38,7 @@ struct peers_slot {
 };
 
 struct peers_message {
-    uint8_t type;
+    uint16_t type;
     bool reply, error, kept;
     uint8_t source;
     uint16_t request;
@@ -335,10 +335,10 @@ static inline void peers_reach_all(void)
 /* What a peer does. */
 static inline uint64_t peers_header(uint32_t source, uint32_t type, uint32_t request, uint64_t length)
 {
-    return type | (uint64_t)source << 8 | (uint64_t)request << 16 | length << 32;
+    return type | (uint64_t)source << 10 | (uint64_t)request << 16 | length << 32;
 }
 
-#define PEERS_REPLY (1ull << 7)
+#define PEERS_REPLY (1ull << 9)
 #define PEERS_ERROR (1ull << 60)
 #define PEERS_KEPT (1ull << 61)
 #define PEERS_FRAGMENT(n) ((uint64_t)(n) << 49)
@@ -427,9 +427,9 @@ static inline bool peers_has_message(uint32_t kernel, enum msg_class class)
 
 static inline void peers_decode(uint64_t header, struct peers_message *m)
 {
-    m->type = header & 0x7f;
-    m->reply = header >> 7 & 1;
-    m->source = (uint8_t)(header >> 8);
+    m->type = header & 0x1ff;
+    m->reply = header >> 9 & 1;
+    m->source = header >> 10 & 0x3f;
     m->request = (uint16_t)(header >> 16);
     m->length = header >> 32 & 0x1ffff;
     m->fragment = header >> 49 & 0x7ff;

@@ -75,7 +75,8 @@ static __attribute__((noinline)) bool add_block_locked(void)
 }
 
 /* A slot for a request to KERNEL, its id in *ID. False: no memory. */
-static inline bool slot_take_locked(struct msg_asking *asking, uint32_t kernel, uint16_t type, bool credit, uint16_t *id)
+static inline bool slot_take_locked(struct msg_asking *asking, uint32_t kernel, uint16_t type, bool credit,
+                                    uint16_t *id)
 {
     struct request *request;
 

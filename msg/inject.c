@@ -68,7 +68,8 @@ static uint64_t decide(uint32_t kernel, struct held_ring *ring, uint64_t header,
 {
     uint64_t time = rule.slow;
 
-    if ((rule.peer >= 0 && rule.peer != (int32_t)kernel) || (rule.type >= 0 && rule.type != (int32_t)(header & MSG_TYPE_BITS)) ||
+    if ((rule.peer >= 0 && rule.peer != (int32_t)kernel) ||
+        (rule.type >= 0 && rule.type != (int32_t)(header & MSG_TYPE_BITS)) ||
         (header >> MSG_FRAGMENT_SHIFT & 0x7ff) != 0)
         return 0;
     if (rule.hold > now - started)

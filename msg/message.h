@@ -40,6 +40,11 @@ enum msg_type {
 /* Each class has a ring of its own between every two instances, and URGENT ones are taken first. */
 enum msg_class { MSG_ORDINARY, MSG_URGENT, MSG_CLASSES };
 
+/* Who does what an OPERATION asks; MSG_RUNS_OTHER: it is none. */
+enum msg_runs { MSG_RUNS_OTHER, MSG_RUNS_HANDLER, MSG_RUNS_TASK };
+/* Which kernels may ask it, and which do it: any, only kernel 0 asks, or only kernel 0 does it. */
+enum msg_asks { MSG_ASKS_ANY, MSG_ASKS_FIRST, MSG_TO_FIRST };
+
 /* A row of messages.def. */
 struct msg_kind {
     const char *name; /* NULL: a number that is not in use */
@@ -47,6 +52,9 @@ struct msg_kind {
     bool notice;      /* never answered */
     bool bytes;       /* more bytes may follow the payload struct */
     bool reply_bytes; /* the same for the reply */
+    uint8_t runs;     /* enum msg_runs */
+    uint8_t asks;     /* enum msg_asks */
+    uint8_t lost;     /* an errno: what the asker gets when the kernel does not run */
 };
 
 extern const struct msg_kind msg_kinds[MSG_TYPES];
@@ -81,10 +89,9 @@ struct msg_header {
 static inline uint64_t msg_header_pack(const struct msg_header *h)
 {
     return (h->type & MSG_TYPE_BITS) | (h->reply ? MSG_REPLY_BIT : 0) |
-           (h->source & MSG_SOURCE_BITS) << MSG_SOURCE_SHIFT |
-           (uint64_t)h->request << MSG_REQUEST_SHIFT | (uint64_t)(h->length & 0x1ffff) << MSG_LENGTH_SHIFT |
-           (uint64_t)(h->fragment & 0x7ff) << MSG_FRAGMENT_SHIFT | (h->error ? MSG_ERROR_BIT : 0) |
-           (h->kept ? MSG_KEPT_BIT : 0);
+           (h->source & MSG_SOURCE_BITS) << MSG_SOURCE_SHIFT | (uint64_t)h->request << MSG_REQUEST_SHIFT |
+           (uint64_t)(h->length & 0x1ffff) << MSG_LENGTH_SHIFT | (uint64_t)(h->fragment & 0x7ff) << MSG_FRAGMENT_SHIFT |
+           (h->error ? MSG_ERROR_BIT : 0) | (h->kept ? MSG_KEPT_BIT : 0);
 }
 
 static inline uint8_t msg_header_source(uint64_t word)

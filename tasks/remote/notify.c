@@ -1,0 +1,79 @@
+/* The wakeup between kernels. See the header. */
+#include "tasks/remote/notify.h"
+
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+
+#define BUCKETS 256u
+
+static struct spinlock lock;
+static struct list waits[BUCKETS]; /* [k] lock: by token */
+static uint64_t last_token;        /* [k] lock */
+
+void remote_wait_begin(struct remote_wait *wait, uint32_t kernel,
+                       void (*notified)(struct remote_wait *wait, const uint64_t *words))
+{
+    wait->kernel = kernel;
+    wait->notified = notified;
+    spin_lock(&lock);
+    wait->token = ++last_token;
+    list_append(&waits[wait->token % BUCKETS], &wait->node);
+    spin_unlock(&lock);
+}
+
+void remote_wait_end(struct remote_wait *wait)
+{
+    spin_lock(&lock);
+    list_remove(&wait->node);
+    spin_unlock(&lock);
+}
+
+static void take(uint32_t kernel, const struct msg_notify *message)
+{
+    spin_lock(&lock);
+    list_for_each(node, &waits[message->token % BUCKETS]) {
+        struct remote_wait *wait = container_of(node, struct remote_wait, node);
+
+        if (wait->token == message->token && wait->kernel == kernel) {
+            wait->notified(wait, message->words);
+            break;
+        }
+    }
+    spin_unlock(&lock);
+}
+
+static void sent(struct msg_outgoing *outgoing)
+{
+    struct remote_notice *notice = container_of(outgoing, struct remote_notice, outgoing);
+
+    notice->done(notice);
+}
+
+void remote_notify(struct remote_notice *notice, uint32_t kernel, uint64_t token, const void *data, uint32_t size,
+                   void (*done)(struct remote_notice *notice))
+{
+    assert(size <= sizeof(notice->message.words));
+    notice->message = (struct msg_notify){.token = token};
+    memcpy(notice->message.words, data, size);
+    notice->done = done;
+    if (kernel != instance.kernel) {
+        msg_post(&notice->outgoing, kernel, MSG_NOTIFY, &notice->message, sizeof(notice->message), sent);
+        return;
+    }
+    take(kernel, &notice->message);
+    done(notice);
+}
+
+static void handle(const struct msg *m)
+{
+    take(m->ticket.kernel, m->data);
+}
+
+void remote_notify_init(void)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        list_init(&waits[i]);
+    msg_register(MSG_NOTIFY, handle, sizeof(struct msg_notify), 0);
+}

@@ -1,0 +1,54 @@
+/* One task waits, and another kernel tells its kernel, once, that what it waits for has happened: the one wakeup
+ * between kernels. A wait has a token, which is never used again; whoever is to tell it keeps the token and the
+ * waiter's kernel, and sends a notice with some words for the waiter. A notice of a wait that is over is dropped.
+ * tasks/remote/remote.md has the protocol.
+ *
+ * Lock order: the table of waits, then what NOTIFIED takes. Marks: [i] set once, [k] the table's lock. */
+#ifndef TASKS_REMOTE_NOTIFY_H
+#define TASKS_REMOTE_NOTIFY_H
+
+#include <stdint.h>
+
+#include "kernel/lib/list.h"
+#include "msg/channel.h"
+
+#define REMOTE_WORDS 5u /* that a notice carries for the waiter */
+
+struct msg_notify { /* NOTIFY */
+    uint64_t token;
+    uint64_t words[REMOTE_WORDS];
+};
+
+/* A wait of this kernel's, in the waiter's memory. */
+struct remote_wait {
+    struct list node; /* [k] */
+    uint64_t token;   /* [i] */
+    uint32_t kernel;  /* [i] who may tell it */
+    /* It has happened, and these are REMOTE_WORDS words about it. In a handler, under the table's lock: must not wait.
+     * WAIT is in the table until remote_wait_end. */
+    void (*notified)(struct remote_wait *wait, const uint64_t *words); /* [i] */
+};
+
+/* WAIT, for what KERNEL (perhaps this one) will tell, is in the table, under a new token. Any context. */
+void remote_wait_begin(struct remote_wait *wait, uint32_t kernel,
+                       void (*notified)(struct remote_wait *wait, const uint64_t *words));
+/* From now on WAIT is not told any more. Any context without the table's lock. */
+void remote_wait_end(struct remote_wait *wait);
+
+/* A notice on its way, in the memory of whoever tells. */
+struct remote_notice {
+    struct msg_outgoing outgoing;
+    struct msg_notify message;
+    void (*done)(struct remote_notice *notice);
+};
+
+/* Tells the wait TOKEN of KERNEL, perhaps this one, with SIZE bytes at DATA (at most 8 * REMOTE_WORDS; the rest is
+ * zero). NOTICE stays until DONE, which must not wait and may be called before this returns. Any context without the
+ * locks that the waiter's NOTIFIED takes; never waits. */
+void remote_notify(struct remote_notice *notice, uint32_t kernel, uint64_t token, const void *data, uint32_t size,
+                   void (*done)(struct remote_notice *notice));
+
+/* Registers the message. Once. */
+void remote_notify_init(void);
+
+#endif

@@ -1,0 +1,58 @@
+/* Operations that one kernel does for another: the one way to ask. A row OPERATION of msg/messages.def says of each
+ * its payloads, whether a handler or a task does it, which kernels may ask it and which do it, and what the asker gets
+ * when that kernel does not run. Who serves it registers one function, which does it for this kernel's own tasks too:
+ * so an operation has one implementation, wherever it is asked from. tasks/remote/remote.md has the protocol.
+ *
+ * Ownership marks: [i] set once. */
+#ifndef TASKS_REMOTE_OPERATION_H
+#define TASKS_REMOTE_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/lib/completion.h"
+#include "msg/message.h"
+
+/* What is asked, as the function that does it sees it. It stays until that returns. */
+struct remote_request {
+    enum msg_type type; /* of an OPERATION */
+    uint32_t kernel;    /* who asks: perhaps this kernel */
+    uint32_t length;    /* bytes at DATA: the payload struct, and what follows it where the table says BYTES */
+    const void *data;   /* 8-byte aligned, in this kernel's memory: nobody changes it */
+};
+
+/* Does what is asked, and writes the result to RESULT (8-byte aligned; as much room as there is for this request).
+ * Returns the result's length, or a negative errno. Of an operation that a handler does: must not wait. */
+typedef int (*remote_run)(const struct remote_request *request, void *result);
+/* How much room the result of REQUEST takes at most, or a negative errno: it is refused, and nothing has been done. In
+ * a handler: must not wait. */
+typedef int (*remote_room)(const struct remote_request *request);
+
+/* From now on RUN does operation TYPE. SIZE and RESULT_SIZE are those of the payload structs; ROOM may be NULL: a
+ * result is RESULT_SIZE bytes at most. Once for each type, at start. */
+void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size);
+/* REMOTE_SERVE(GROUP_TIME, run, NULL, struct msg_group, struct msg_group_killed) */
+#define REMOTE_SERVE(name, run, room, request, result)                                                                 \
+    remote_serve(MSG_##name, run, room, sizeof(request), sizeof(result))
+
+/* How a task asks. WHY and KEY name its wait in a dump. */
+struct remote_how {
+    const char *why;
+    uint64_t key;
+    enum wait_end end; /* what ends the wait before the answer; WAIT_FIRM: nothing */
+    uint64_t timeout;  /* ns, 0: as long as it takes */
+    bool sure;         /* it is not to be lost for want of memory: see remote_call */
+};
+
+/* Has KERNEL, perhaps this one, do operation TYPE, and waits for the result: its length, at most ROOM bytes of which
+ * are at RESULT; or a negative errno: what the operation says, or the row's LOST: KERNEL does not run, or does not
+ * exist; -EINTR: HOW->end ended the wait; -ETIMEDOUT; then it may have been done all the same; -ENOMEM: there was none,
+ * here or there, and nothing has been done. With HOW->sure it is tried again, with pauses, up to REMOTE_TRIES times and
+ * until HOW->end ends that. Tasks only. */
+int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
+                const struct remote_how *how);
+
+#define REMOTE_TRIES 10000u  /* then there is no hope of memory */
+#define REMOTE_PAUSE 1000000 /* ns between two tries */
+
+#endif

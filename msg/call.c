@@ -21,6 +21,7 @@
 #define BLOCK 64u /* slots that are allocated at a time */
 #define BLOCKS ((1u << INDEX_BITS) / BLOCK)
 #define NO_SLOT UINT16_MAX
+#define SLOTS_RESERVED (1u << (INDEX_BITS - 3)) /* for requests that are sure */
 
 #define LOOKS_MAX 10000u /* by a waiting task: interrupts are off meanwhile */
 
@@ -46,10 +47,13 @@ static struct spinlock
 static struct request *blocks[BLOCKS];                   /* [k] table_lock */
 static uint32_t block_count;                             /* [k] table_lock */
 static uint16_t first_free = NO_SLOT;                    /* [k] table_lock */
+static uint32_t slots_used;                              /* [k] table_lock */
+static struct list slot_waiting;                         /* [k] table_lock: struct msg_asking that are sure */
 static struct credits credits[KERNELS_MAX][MSG_CLASSES]; /* [k] table_lock */
 
 void msg_call_init(void)
 {
+    list_init(&slot_waiting);
     for (uint32_t k = 0; k < KERNELS_MAX; k++) {
         for (uint32_t class = 0; class < MSG_CLASSES; class ++)
             list_init(&credits[k][class].waiting);
@@ -74,14 +78,16 @@ static __attribute__((noinline)) bool add_block_locked(void)
     return true;
 }
 
-/* A slot for a request to KERNEL, its id in *ID. False: no memory. */
+/* A slot for a request to KERNEL, its id in *ID. False: there is none, or what there is is reserved. */
 static inline bool slot_take_locked(struct msg_asking *asking, uint32_t kernel, uint16_t type, bool credit,
                                     uint16_t *id)
 {
     struct request *request;
 
-    if (first_free == NO_SLOT && !add_block_locked())
+    if ((first_free == NO_SLOT && !add_block_locked()) ||
+        __builtin_expect(slots_used >= (1u << INDEX_BITS) - SLOTS_RESERVED && !asking->sure, 0))
         return false;
+    slots_used++;
     request = request_at(first_free);
     *id = (uint16_t)(first_free | request->generation << INDEX_BITS);
     first_free = request->next_free;
@@ -110,6 +116,7 @@ static inline struct request *slot_find_locked(uint32_t kernel, uint16_t type, u
 
 static inline void slot_free_locked(struct request *request, uint16_t id)
 {
+    slots_used--;
     request->state = REQUEST_FREE;
     request->generation = (uint16_t)((request->generation + 1) % GENERATIONS);
     request->next_free = first_free;
@@ -127,7 +134,17 @@ static __attribute__((noinline)) void send_slowly_locked(struct msg_asking *aski
     msg_queue(peer, &asking->outgoing);
 }
 
-/* Gives a request its slot and sends it. False: no memory. */
+/* False: ASKING is not sure, and fails. */
+static __attribute__((noinline)) bool wait_for_slot_locked(struct msg_asking *asking)
+{
+    if (!asking->sure || slots_used == 0) /* nobody would give one back */
+        return false;
+    asking->waits = true;
+    list_append(&slot_waiting, &asking->node);
+    return true;
+}
+
+/* Gives a request its slot and sends it; without a slot one that is sure waits for it. False: there is no slot. */
 static inline __attribute__((always_inline)) bool start_locked(struct msg_asking *asking, struct credits *c,
                                                                struct peer *peer, enum msg_class class)
 {
@@ -135,7 +152,7 @@ static inline __attribute__((always_inline)) bool start_locked(struct msg_asking
     uint16_t id;
 
     if (!slot_take_locked(asking, asking->kernel, header & MSG_TYPE_BITS, true, &id))
-        return false;
+        return wait_for_slot_locked(asking);
     c->used++;
     header |= (uint64_t)id << MSG_REQUEST_SHIFT;
     asking->header = header;
@@ -161,6 +178,28 @@ static inline struct msg_asking *credit_back_locked(uint32_t kernel, enum msg_cl
 
     c->used--;
     return list_empty(&c->waiting) ? NULL : start_next_locked(c);
+}
+
+/* A slot is free again: the first that waits for one takes it, or waits for a credit now. */
+static __attribute__((noinline)) void slot_pass_on_locked(void)
+{
+    struct msg_asking *next = container_of(slot_waiting.next, struct msg_asking, node);
+    struct credits *c = &credits[next->kernel][next->outgoing.class];
+
+    list_remove(&next->node);
+    if (c->used >= msg_reserve) {
+        list_append(&c->waiting, &next->node);
+        return;
+    }
+    next->waits = false;
+    start_locked(next, c, msg_peer(next->kernel), next->outgoing.class);
+}
+
+static inline void slot_back_locked(struct request *request, uint16_t id)
+{
+    slot_free_locked(request, id);
+    if (__builtin_expect(!list_empty(&slot_waiting), 0))
+        slot_pass_on_locked();
 }
 
 /* FAILED is what credit_back_locked returned; without locks. */
@@ -232,6 +271,7 @@ bool msg_call_reset(uint32_t kernel)
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context)
 {
+    asking->sure = true;
     ask(asking, kernel, type, data, length, answer, context, NULL);
 }
 
@@ -249,6 +289,7 @@ static void take(const struct msg *m, int length)
     struct msg_asking *failed = NULL;
     struct msg_asking *asking;
     struct request *request;
+    bool credit;
 
     spin_lock(&table_lock);
     request = slot_find_locked(kernel, type, m->ticket.request);
@@ -258,8 +299,9 @@ static void take(const struct msg *m, int length)
         return;
     }
     asking = request->state == REQUEST_WAITING ? request->asking : NULL;
-    slot_free_locked(request, m->ticket.request);
-    if (request->credit)
+    credit = request->credit;
+    slot_back_locked(request, m->ticket.request);
+    if (credit)
         failed = credit_back_locked(kernel, msg_kinds[type].class);
     spin_unlock(&table_lock);
     answer_failed(failed);
@@ -360,6 +402,7 @@ bool msg_own_request(struct msg_asking *asking, uint16_t type, msg_answer answer
 
     asking->answer = answer;
     asking->context = context;
+    asking->sure = true;
     asking->outgoing.queued = false;
     spin_lock(&table_lock);
     taken = slot_take_locked(asking, instance.kernel, type, false, id);
@@ -452,7 +495,7 @@ static bool abandon(struct waiting_call *call)
     request = slot_find_locked(asking->kernel, type, id);
     found = request != NULL && request->state == REQUEST_WAITING && request->asking == asking;
     if (found && unsent) {
-        slot_free_locked(request, id);
+        slot_back_locked(request, id);
         failed = credit_back_locked(asking->kernel, msg_kinds[type].class);
     } else if (found) {
         request->state = REQUEST_ABANDONED;
@@ -487,6 +530,7 @@ int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t len
 
     call.reply = reply;
     call.room = room;
+    call.asking.sure = false;
     reason = (struct wait_reason){.what = why, .kernel = (int32_t)kernel, .key = key};
     call_start(&call, kernel, type, data, length);
     msg_wait(&call.done, &reason);
@@ -497,7 +541,7 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key)
 {
     struct wait_reason reason = {.what = why, .kernel = (int32_t)kernel, .key = key};
-    struct waiting_call call = {.reply = reply, .room = room};
+    struct waiting_call call = {.reply = reply, .room = room, .asking.sure = policy->sure};
     uint64_t deadline = policy->timeout == 0 ? 0 : clock_now() + policy->timeout;
 
     call_start(&call, kernel, type, data, length);

@@ -21,7 +21,8 @@ struct msg_asking {
     const void *data; /* [i] */
     uint64_t header;  /* without source */
     uint32_t kernel;  /* [i] */
-    bool waits;       /* [k] table_lock: for a credit */
+    bool sure;        /* [i] it waits where others fail for want of a slot */
+    bool waits;       /* [k] table_lock: for a credit, or a slot */
     bool slow;        /* [k] table_lock: it went to the queue, so OUTGOING.done is called */
     msg_answer answer;
     void *context;
@@ -31,7 +32,7 @@ struct msg_asking {
 void msg_call_init(void);
 
 /* Asks KERNEL and returns at once; ANSWER is called with the answer, exactly once, perhaps before this returns, also
- * when the request could not be sent. ASKING and DATA stay as they are until then. Any context; never waits. */
+ * when the request could not be sent; when there is no slot for it, it waits for one. ASKING and DATA stay as they are until then. Any context; never waits. */
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context);
 
@@ -42,11 +43,13 @@ void msg_wait(struct completion *done, const struct wait_reason *reason);
 struct msg_policy {
     uint64_t timeout;  /* ns; 0: as long as it takes */
     enum wait_end end; /* what else makes it give up */
+    bool sure;         /* it waits for a slot of the request table if there is none, and may use the reserved ones: for
+                          requests that are answered without another request of this kernel's */
 };
 
 /* Asks KERNEL and waits for the answer, which is copied to REPLY (at most ROOM bytes; a longer one is -EMSGSIZE).
  * Returns the reply's length, or a negative errno: the peer's, -EAGAIN when it cannot be reached yet, -EINVAL when
- * there is no such kernel. WHY names the wait in a dump. Tasks only. */
+ * there is no such kernel, -ENOMEM when there is no slot for it in the request table. WHY names the wait in a dump. Tasks only. */
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key);
 /* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR (interrupted or to die): the answer, if it comes, is

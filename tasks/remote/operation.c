@@ -161,14 +161,14 @@ static bool pause(const struct remote_how *how, uint32_t kernel)
 int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
                 const struct remote_how *how)
 {
-    struct msg_policy policy = {.timeout = how->timeout, .end = how->end};
+    struct msg_policy policy = {.timeout = how->timeout, .end = how->end, .sure = how->sure};
     uint32_t tries = 0;
     int answer;
 
     do {
         if (kernel == instance.kernel)
             answer = run_here(type, data, length, result, room);
-        else if (how->end == WAIT_FIRM && how->timeout == 0)
+        else if (how->end == WAIT_FIRM && how->timeout == 0 && !how->sure)
             answer = msg_call(kernel, type, data, length, result, room, how->why, how->key);
         else
             answer = msg_call_within(&policy, kernel, type, data, length, result, room, how->why, how->key);

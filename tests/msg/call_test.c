@@ -588,7 +588,7 @@ ALONE(no_memory_request, "without memory for its slot in the request table a cal
     CHECK_EQ(call(MSG_ASK, words, 48, long_bytes, 48), 48);
 }
 
-ALONE(no_memory_waiting, "a request that gets a credit and then no slot fails with -ENOMEM, and the credit stays free")
+ALONE(no_memory_waiting, "a request that gets a credit and then no slot waits for one, and the credit stays free")
 {
     struct msg_asking askings[2];
     struct answer answers[2] = {{0}};
@@ -610,14 +610,41 @@ ALONE(no_memory_waiting, "a request that gets a credit and then no slot fails wi
     peers_fail_next(1);
     peers_send(PEER, MSG_ASK, PEERS_REPLY | PEERS_KEPT, id, NULL, 0); /* its slot stays in use */
     msg_poll();
-    CHECK(answers[0].count == 1 && answers[0].length == -ENOMEM && answers[1].count == 0);
+    CHECK(answers[0].count == 0 && answers[1].count == 0);
     for (uint32_t i = 0; i < 15; i++)
         expect_request(MSG_ASK);
     expect_nothing();
-    reply_now(id); /* its credit has gone back before */
+    reply_now(id); /* its credit has gone back before; its slot is for the one that waits */
+    id = expect_request(MSG_ASK);
     expect_nothing();
+    reply_now(id);
+    CHECK(answers[0].count == 1 && answers[0].length == 48 && answers[1].count == 0);
+    expect_request(MSG_ASK); /* the other one */
     free(many);
     free(many_answers);
+}
+
+ALONE(slots_reserved, "when most slots are taken calls are -ENOMEM, and requests that are sure go out")
+{
+    uint32_t most = 4096 - 512;
+    struct msg_asking *many = malloc((most + 1) * sizeof(*many));
+    struct answer *answers = calloc(most + 1, sizeof(*answers));
+    uint16_t id;
+
+    begin(3, 1, "");
+    for (uint32_t i = 0; i < most; i++) { /* the peer keeps them all, so they hold no credit */
+        msg_ask(&many[i], PEER, MSG_ASK, words, 48, note_answer, &answers[i]);
+        peers_send(PEER, MSG_ASK, PEERS_REPLY | PEERS_KEPT, expect_request(MSG_ASK), NULL, 0);
+        msg_poll();
+    }
+    CHECK_EQ(call(MSG_ASK, words, 48, NULL, 0), -ENOMEM);
+    expect_nothing();
+    msg_ask(&many[most], PEER, MSG_ASK, words, 48, note_answer, &answers[most]);
+    id = expect_request(MSG_ASK);
+    reply_now(id);
+    CHECK(answers[most].count == 1 && answers[most].length == 48);
+    free(many);
+    free(answers);
 }
 
 static uint64_t failing;

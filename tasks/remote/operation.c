@@ -74,9 +74,9 @@ static void run_job(struct work *work)
 }
 
 /* The request is kept; NULL: there was no memory, and M is answered. */
-static struct job *keep(const struct msg *m, const struct remote_request *request, uint32_t room, bool copies)
+static struct job *keep(const struct msg *m, const struct remote_request *request, uint32_t room)
 {
-    uint32_t before = (uint32_t)sizeof(struct job) + (copies ? words(request->length) : 0);
+    uint32_t before = (uint32_t)sizeof(struct job) + words(request->length);
     struct job *job = heap_alloc_unset(before + room);
 
     if (job == NULL) {
@@ -87,28 +87,53 @@ static struct job *keep(const struct msg *m, const struct remote_request *reques
     job->request = *request;
     job->size = before + room;
     job->result = (uint8_t *)job + before;
-    if (copies) {
-        memcpy(job->payload, request->data, request->length);
-        job->request.data = job->payload;
-    }
+    memcpy(job->payload, request->data, request->length);
+    job->request.data = job->payload;
     msg_keep(m, &job->kept, NULL);
     return job;
 }
 
-static __attribute__((noinline)) void serve_long(const struct msg *m, const struct remote_request *request,
-                                                 uint32_t room)
+/* A task does it. */
+static __attribute__((noinline)) void serve_by_task(const struct msg *m, const struct remote_request *request,
+                                                    uint32_t room)
 {
-    bool task = msg_kinds[request->type].runs == MSG_RUNS_TASK;
-    struct job *job = keep(m, request, room, task);
+    struct job *job = keep(m, request, room);
 
     if (job == NULL)
         return;
-    if (task) {
-        job->work.run = run_job;
-        work_submit(&job->work);
-    } else {
-        job_answer(job, services[request->type].run(request, job->result));
+    job->request.task = true;
+    job->work.run = run_job;
+    work_submit(&job->work);
+}
+
+/* The handler does it, and the result may be longer than a slot. */
+static __attribute__((noinline)) void serve_long(const struct msg *m, const struct remote_request *request,
+                                                 uint32_t room)
+{
+    uint8_t *result = heap_alloc_unset(sizeof(struct job) + room);
+    struct job *job = (struct job *)(void *)result;
+    int length;
+
+    if (job == NULL) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
     }
+    memset(job, 0, sizeof(*job));
+    job->size = (uint32_t)sizeof(*job) + room;
+    job->result = result + sizeof(*job);
+    length = services[request->type].run(request, job->result);
+    if (length > (int)MSG_SHORT && length != REMOTE_TASK) {
+        msg_keep(m, &job->kept, NULL);
+        job_answer(job, length);
+        return;
+    }
+    if (length == REMOTE_TASK)
+        serve_by_task(m, request, room);
+    else if (length < 0)
+        msg_reply_error(&m->ticket, length);
+    else
+        msg_reply(&m->ticket, job->result, (uint32_t)length);
+    heap_free(job, job->size);
 }
 
 static void handle(const struct msg *m)
@@ -116,15 +141,21 @@ static void handle(const struct msg *m)
     const struct remote_request request = {
         .type = m->ticket.type, .kernel = m->ticket.kernel, .length = m->length, .data = m->data};
     uint64_t result[MSG_SHORT / 8];
-    int length = room_for(&request);
+    int room = room_for(&request), length = room;
 
-    if (length >= 0 && (length > (int)MSG_SHORT || msg_kinds[request.type].runs == MSG_RUNS_TASK)) {
-        serve_long(m, &request, (uint32_t)length);
+    if (room >= 0 && msg_kinds[request.type].runs == MSG_RUNS_TASK) {
+        serve_by_task(m, &request, (uint32_t)room);
         return;
     }
-    if (length >= 0)
+    if (room > (int)MSG_SHORT) {
+        serve_long(m, &request, (uint32_t)room);
+        return;
+    }
+    if (room >= 0)
         length = services[request.type].run(&request, result);
-    if (length < 0)
+    if (length == REMOTE_TASK)
+        serve_by_task(m, &request, (uint32_t)room);
+    else if (length < 0)
         msg_reply_error(&m->ticket, length);
     else
         msg_reply(&m->ticket, result, (uint32_t)length);
@@ -140,7 +171,8 @@ void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t
 /* For a task of this kernel. */
 static int run_here(enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room)
 {
-    const struct remote_request request = {.type = type, .kernel = instance.kernel, .length = length, .data = data};
+    const struct remote_request request = {
+        .type = type, .kernel = instance.kernel, .task = true, .length = length, .data = data};
     int needed = room_for(&request);
 
     if (needed < 0)

@@ -17,12 +17,15 @@
 struct remote_request {
     enum msg_type type; /* of an OPERATION */
     uint32_t kernel;    /* who asks: perhaps this kernel */
+    bool task;          /* a task does it, and it may wait; else a handler */
     uint32_t length;    /* bytes at DATA: the payload struct, and what follows it where the table says BYTES */
     const void *data;   /* 8-byte aligned, in this kernel's memory: nobody changes it */
 };
 
 /* Does what is asked, and writes the result to RESULT (8-byte aligned; as much room as there is for this request).
- * Returns the result's length, or a negative errno. Of an operation that a handler does: must not wait. */
+ * Returns the result's length, or a negative errno. Unless REQUEST->task it must not wait, and of an operation that may
+ * go either way may return REMOTE_TASK: nothing was done, and a task does it, with the same request. */
+#define REMOTE_TASK INT32_MAX
 typedef int (*remote_run)(const struct remote_request *request, void *result);
 /* How much room the result of REQUEST takes at most, or a negative errno: it is refused, and nothing has been done. In
  * a handler: must not wait. */

@@ -4,6 +4,7 @@
 #include "kernel/abi/signal.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/dev/serial.h"
 #include "kernel/dev/virtio_9p.h"
@@ -197,7 +198,7 @@ static void interrupt(const struct trap_frame *frame)
         sched_wake_interrupt();
         break;
     case VECTOR_FLUSH:
-        space_flush_interrupt();
+        tlb_interrupt();
         break;
     case VECTOR_SERIAL:
         serial_interrupt();

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 
 /* The pages of [start, end). Who has a range asks for no second one: a fork that waits in between would wait for the
  * first, and hold up the second. */

@@ -3,7 +3,7 @@
 #include "mm/audit/audit.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/audit/internal.h"

@@ -1,7 +1,7 @@
 /* The audit of one kernel: its page tables, and its frames as its own bookkeeping and all page tables of the machine
  * see them. Programs stand still. See mm/audit/audit.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/string.h"

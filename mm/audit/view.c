@@ -4,7 +4,7 @@
  * The option audit= makes a kernel tell something wrong of the first page that it tells of, so that a test sees the
  * audit find it. Nothing but what is told is wrong then. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/lib/string.h"
 #include "mm/audit/internal.h"
 #include "mm/fault/get.h"

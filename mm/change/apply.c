@@ -1,7 +1,7 @@
 /* What a kernel does with a change of an address space: to its areas, its entries and its TLBs. See
  * mm/retrieve/retrieval.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "mm/file/hold.h"
 #include "mm/frame/reference.h"

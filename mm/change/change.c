@@ -6,7 +6,7 @@
  * has a second round: a frame is freed by its owner only when no kernel maps it any more. What a kernel does with a
  * change is in mm/change/apply.c, what comes from others in mm/change/message.c. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "mm/fault/get.h"
 #include "mm/lease/lease.h"

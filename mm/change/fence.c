@@ -8,13 +8,14 @@
  * And a fence on every CPU of the machine, whatever it runs: MEMBARRIER_CMD_GLOBAL. A kernel that starts meanwhile runs
  * no program yet. */
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "kernel/instance/instance.h"
 #include "mm/space/internal.h"
 #include "msg/channel.h"
 
 static void handle_fence(const struct msg *m)
 {
-    space_flush_all();
+    tlb_flush_all();
     msg_reply(&m->ticket, NULL, 0);
 }
 
@@ -22,7 +23,7 @@ int space_fence_all(void)
 {
     int error = 0;
 
-    space_flush_all();
+    tlb_flush_all();
     msg_multicast(msg_peers_reachable(), MSG_FENCE, NULL, 0, msg_note_error, &error, "memory barrier", 0);
     return error == -ENOMEM ? -ENOMEM : 0; /* any other: it does not run */
 }

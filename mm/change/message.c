@@ -1,7 +1,7 @@
 /* Changes that come from other kernels: checked, put off while answers to faults or recalls of leases are under way,
  * applied and answered. See mm/retrieve/retrieval.md and mm/lease/lease.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "mm/fault/get.h"
 #include "mm/frame/heap.h"

@@ -3,8 +3,8 @@
  * What a mapping is now is looked up at its home without a lock, then all that may change is locked as one range, and
  * the question is put again: if the answer does not do any more, all begins again. */
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/instructions.h"
 #include "kernel/instance/instance.h"
 #include "mm/space/internal.h"
 #include "mm/space/space.h"

@@ -3,7 +3,7 @@
 #include "mm/evacuate/evacuate.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"

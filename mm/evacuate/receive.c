@@ -1,7 +1,7 @@
 /* Evacuation of a kernel's memory, the other side: the successor, which copies frames and lays out spaces, and every
  * kernel, which maps what it is told. See mm/evacuate/evacuate.h. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"

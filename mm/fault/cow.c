@@ -3,8 +3,8 @@
  * it is made writable; else this kernel copies it, every other kernel of the space lets go of the old frame, and only
  * then is the copy mapped anywhere. See mm/fork/fork.md. */
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"

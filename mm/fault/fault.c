@@ -6,8 +6,8 @@
  * The rest take the page's distributed lock, which orders us against every other kernel, and the retrieval strategy
  * asks them. */
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"

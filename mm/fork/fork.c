@@ -5,7 +5,7 @@
  * changes but that a map may add one. The child is nobody else's yet. A long file: the steps on the parent's kernel and
  * those of the other members belong together, as in the protocol. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"

@@ -2,7 +2,7 @@
  * mm/lease/recall.c. */
 #include "mm/lease/lease.h"
 
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "msg/channel.h"

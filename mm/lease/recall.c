@@ -1,7 +1,7 @@
 /* How leases end: the home recalls what somebody else wants, one lease after the other, and the holder tells what it
  * has there. See mm/lease/lease.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "mm/frame/frame.h"

@@ -4,8 +4,8 @@
  * the state table. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/completion.h"
 #include "kernel/lib/panic.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
 #include "mm/lease/lease.h"
 #include "mm/space/space.h"

@@ -6,8 +6,8 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/completion.h"
 #include "kernel/lib/panic.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "msg/channel.h"

@@ -2,7 +2,7 @@
  * gets all its areas and pages at once, before a thread goes on there. What comes later is asked of the home as with
  * the strategy home, whose page tables are the directory. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "mm/fault/get.h"

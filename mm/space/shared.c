@@ -1,6 +1,6 @@
 /* Which frame is behind memory that a space shares with others: what names a word there for all of them. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "mm/space/internal.h"
 #include "mm/space/space.h"
 

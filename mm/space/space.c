@@ -1,12 +1,11 @@
-/* Address spaces: the table of spaces, creation and end, page table loading and TLB shootdown. Faults are in
+/* Address spaces: the table of spaces, creation and end, and the distributed lock of a range. Faults are in
  * mm/fault/fault.c, changes in mm/change/change.c. */
 #include "mm/space/space.h"
 
 #include "boot/options/options.h"
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/apic.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/arch/x86_64/traps.h"
+#include "kernel/arch/x86_64/base/layout.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
@@ -24,7 +23,6 @@
 #include "mm/space/internal.h"
 
 #define BUCKETS 64u
-#define FLUSH_ONE_BY_ONE 32u /* pages; more are flushed by loading CR3 */
 #define TOP_LEVEL_SLOT (1ull << 39)
 #define OPTION_MAX 64u /* bytes of a value */
 
@@ -203,97 +201,6 @@ void space_put(struct space *space)
     spin_unlock(&table_lock);
 }
 
-void space_load(struct space *space)
-{
-    struct cpu *cpu = cpu_self();
-    uint64_t root = space != NULL ? space->tables.root : window_tables.root;
-
-    cpu->root_kept = false;
-    if (cpu->root == root)
-        return;
-    cpu->root_left = cpu->root; /* whose last user may be gone: as long as they are loaded they must not be freed */
-    cpu->root = root;
-    memory_fence(); /* say which tables we use, then load them: a shootdown looks after it changed them */
-    write_cr3(root);
-    cpu->root_left = 0;
-}
-
-void space_keep(void)
-{
-    cpu_self()->root_kept = true;
-}
-
-void space_flush_interrupt(void)
-{
-    struct cpu *cpu = cpu_self();
-
-    if (cpu->flush_pending) {
-        if (cpu->root_kept)
-            space_load(NULL); /* so the next shootdown does not come here */
-        else
-            write_cr3(read_cr3());
-        __atomic_store_n(&cpu->flush_pending, false, __ATOMIC_RELEASE);
-    }
-}
-
-void cpu_relax(void)
-{
-    cpu_pause();
-    space_flush_interrupt();
-}
-
-/* Shootdowns of the instance are one at a time: flush_pending is a single word per CPU. */
-static struct spinlock flush_lock;
-
-/* In this order: ROOT goes from the one place to the other. */
-static bool has_loaded(const struct cpu *cpu, uint64_t root)
-{
-    return cpu->root == root || cpu->root_left == root;
-}
-
-/* The other CPUs that have ROOT loaded, 0: any, flush their TLBs, or let go of the tables if they only keep them. */
-static void flush_others(uint64_t root)
-{
-    uint32_t self = cpu_index();
-
-    if (cpu_total == 1)
-        return;
-    spin_lock(&flush_lock);
-    memory_fence(); /* the entries have changed: now who uses them? */
-    for (uint32_t i = 0; i < cpu_total; i++) {
-        struct cpu *cpu = cpus[i];
-
-        if (i != self && cpu->online && (root == 0 || has_loaded(cpu, root))) {
-            __atomic_store_n(&cpu->flush_pending, true, __ATOMIC_RELEASE);
-            apic_send(cpu->apic_id, VECTOR_FLUSH);
-        }
-    }
-    for (uint32_t i = 0; i < cpu_total; i++) {
-        while (i != self && __atomic_load_n(&cpus[i]->flush_pending, __ATOMIC_ACQUIRE))
-            cpu_relax();
-    }
-    spin_unlock(&flush_lock);
-}
-
-void space_flush(struct space *space, uint64_t start, uint64_t end)
-{
-    if (cpu_self()->root == space->tables.root) {
-        if ((end - start) / PAGE_SIZE <= FLUSH_ONE_BY_ONE) {
-            for (uint64_t va = start; va < end; va += PAGE_SIZE)
-                invlpg(va);
-        } else {
-            write_cr3(read_cr3());
-        }
-    }
-    flush_others(space->tables.root);
-}
-
-void space_flush_all(void)
-{
-    write_cr3(read_cr3());
-    flush_others(0);
-}
-
 /* Lets go of what the entries of a table hold. A peer that hears of many frames hears of them in few messages; without
  * memory for those, of one after the other. */
 static void release_leaf(void *context, uint64_t *leaf)
@@ -366,9 +273,7 @@ void space_destroy(struct space *space)
     assert(list_empty(&space->gets) && list_empty(&space->deferred));
     space_locking->end(space);
     space_events_tell(space);
-    if (cpu_self()->root == space->tables.root)
-        space_load(NULL);
-    flush_others(space->tables.root); /* all that have it loaded only keep it, and let go */
+    tlb_forget(space->tables.root);
     release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);

@@ -8,11 +8,13 @@
 #define MM_SPACE_SPACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/paging.h"
 #include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "mm/area/area.h"
 #include "mm/area/range.h"
 #include "mm/lock/lamport_queue.h"
@@ -275,18 +277,19 @@ uint64_t space_count(void);
 uint64_t space_lock_count(void);
 
 /* Flushes [START, END) of SPACE from the TLBs of this instance's CPUs; returns when all have. */
-void space_flush(struct space *space, uint64_t start, uint64_t end);
-/* Every CPU of this instance flushes its TLB; returns when all have. */
-void space_flush_all(void);
-/* The shootdown interrupt, and what a spinning CPU does meanwhile. */
-void space_flush_interrupt(void);
+static inline void space_flush(const struct space *space, uint64_t start, uint64_t end)
+{
+    tlb_flush(space->tables.root, start, end);
+}
 
 /* Loads SPACE's page tables on this CPU; NULL: the kernel's own. */
-void space_load(struct space *space);
-/* What runs on this CPU from now on has no program: the tables that are loaded stay, until space_load, a shootdown on
- * another CPU, or the end of the space. Idling and going on with the same program costs no TLB entry (lazy TLB, as in
- * Linux). */
-void space_keep(void);
+static inline void space_load(const struct space *space)
+{
+    if (space != NULL)
+        tlb_load(space->tables.root);
+    else
+        tlb_load_own();
+}
 
 /* Between the files of mm/: apply a change to this kernel's copy alone; free what a settled unmap left (-ENOMEM: part
  * of it, try again). */

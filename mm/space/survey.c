@@ -1,6 +1,6 @@
 /* What an address space has, for those who look from outside (/proc). */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "mm/lease/lease.h"
 #include "mm/space/internal.h"

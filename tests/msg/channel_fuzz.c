@@ -7,7 +7,7 @@
  *
  * sources: msg/kept.c msg/multicast.c msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c
  *
- * sources: tests/stand_in/state/last.c boot/options/options.c kernel/lib/completion.c
+ * sources: tests/stand_in/state/last.c boot/options/options.c kernel/wait/completion.c
  *
  * runs: 20000
  *

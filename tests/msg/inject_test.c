@@ -4,7 +4,7 @@
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/options.c
  *
- * sources: kernel/lib/completion.c */
+ * sources: kernel/wait/completion.c */
 #include "msg/inject.h"
 
 #include "tests/msg/layer.h"

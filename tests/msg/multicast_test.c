@@ -5,7 +5,7 @@
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/options.c
  *
- * sources: kernel/lib/completion.c */
+ * sources: kernel/wait/completion.c */
 #include "tests/msg/layer.h"
 
 static uint64_t change[4] = {1, 2, 3, 4}; /* SPACE_CHANGE: 32 bytes, answered with 16 */

@@ -6,7 +6,7 @@
  *
  * sources: msg/reset.c
  *
- * sources: kernel/lib/completion.c */
+ * sources: kernel/wait/completion.c */
 #include "msg/reset.h"
 #include "tests/msg/layer.h"
 

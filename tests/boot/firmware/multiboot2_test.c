@@ -1,6 +1,6 @@
 /* The multiboot2 information structure, as GRUB lays it out and damaged.
- * sources: boot/multiboot2.c boot/bootinfo.c */
-#include "boot/multiboot2.h"
+ * sources: boot/firmware/multiboot2.c boot/firmware/bootinfo.c */
+#include "boot/firmware/multiboot2.h"
 #include "kernel/abi/errno.h"
 #include "tests/boot/physical.h"
 #include "tests/test.h"

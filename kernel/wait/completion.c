@@ -1,5 +1,5 @@
 /* Waiting for one event. See the header. */
-#include "kernel/lib/completion.h"
+#include "kernel/wait/completion.h"
 
 #include <stddef.h>
 

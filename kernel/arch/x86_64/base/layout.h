@@ -1,8 +1,8 @@
 /* Where things lie in an instance's address space, and the selectors, for C and assembly alike.
  *
  * Every instance uses the same virtual addresses; each backs them with its own memory. */
-#ifndef KERNEL_ARCH_LAYOUT_H
-#define KERNEL_ARCH_LAYOUT_H
+#ifndef KERNEL_ARCH_X86_64_BASE_LAYOUT_H
+#define KERNEL_ARCH_X86_64_BASE_LAYOUT_H
 
 #define KERNEL_BASE 0xffffffff80000000 /* image is linked at KERNEL_BASE + its load address */
 #define IMAGE_LOAD 0x100000            /* physical address the firmware loads the template to */

@@ -1,7 +1,7 @@
 /* Inline wrappers for the instructions C cannot express: the only inline assembly of the kernel.
  * Intel SDM volumes 2 and 3 say what each does. */
-#ifndef KERNEL_ARCH_INSTRUCTIONS_H
-#define KERNEL_ARCH_INSTRUCTIONS_H
+#ifndef KERNEL_ARCH_X86_64_BASE_INSTRUCTIONS_H
+#define KERNEL_ARCH_X86_64_BASE_INSTRUCTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -153,13 +153,13 @@ static inline void interrupts_on(void)
     __asm__ volatile("sti" : : : "memory");
 }
 
-/* Enables interrupts and halts with no window between: STI takes effect after the next instruction. */
 /* Takes the interrupts that wait. */
 static inline void interrupts_window(void)
 {
     __asm__ volatile("sti; nop; cli" : : : "memory");
 }
 
+/* Enables interrupts and halts with no window between: STI takes effect after the next instruction. */
 static inline void interrupts_wait(void)
 {
     __asm__ volatile("sti; hlt; cli" : : : "memory");

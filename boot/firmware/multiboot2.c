@@ -1,6 +1,6 @@
 /* Decoder for the multiboot2 information structure: a total size and a list of tags, each aligned to eight bytes. The
  * tags that tell of memory, modules, the command line and ACPI are read, the others skipped. */
-#include "boot/multiboot2.h"
+#include "boot/firmware/multiboot2.h"
 
 #include <stdbool.h>
 

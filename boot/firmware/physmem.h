@@ -2,8 +2,8 @@
  *
  * The kernel passes a window over the boot mapping, a host test passes a captured image, a
  * fuzzer passes its input: the parsers never form a pointer from a physical address themselves. */
-#ifndef BOOT_PHYSMEM_H
-#define BOOT_PHYSMEM_H
+#ifndef BOOT_FIRMWARE_PHYSMEM_H
+#define BOOT_FIRMWARE_PHYSMEM_H
 
 #include <stddef.h>
 #include <stdint.h>

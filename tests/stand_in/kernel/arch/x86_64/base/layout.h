@@ -2,7 +2,7 @@
 #ifndef TESTS_STAND_IN_LAYOUT_H
 #define TESTS_STAND_IN_LAYOUT_H
 
-#include_next "kernel/arch/x86_64/layout.h"
+#include_next "kernel/arch/x86_64/base/layout.h"
 
 #undef RING_BASE
 #define RING_BASE 0x200000000000

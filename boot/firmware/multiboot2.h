@@ -1,11 +1,11 @@
 /* The multiboot2 information structure (GNU multiboot2 specification 2.0, section 3.6). */
-#ifndef BOOT_MULTIBOOT2_H
-#define BOOT_MULTIBOOT2_H
+#ifndef BOOT_FIRMWARE_MULTIBOOT2_H
+#define BOOT_FIRMWARE_MULTIBOOT2_H
 
 #include <stdint.h>
 
-#include "boot/bootinfo.h"
-#include "boot/physmem.h"
+#include "boot/firmware/bootinfo.h"
+#include "boot/firmware/physmem.h"
 
 #define MULTIBOOT2_LOADER_MAGIC 0x36d76289u /* in EAX when a multiboot2 loader enters */
 

@@ -1,5 +1,5 @@
 /* Filling a struct bootinfo: what the multiboot2 and the PVH parser share. */
-#include "boot/bootinfo.h"
+#include "boot/firmware/bootinfo.h"
 
 #include "kernel/abi/errno.h"
 

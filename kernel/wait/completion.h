@@ -1,7 +1,7 @@
 /* A task waits here until something is done. The scheduler above registers how to block and to wake; the wait says
  * what it waits for, so that a wait dump can name it. */
-#ifndef KERNEL_LIB_COMPLETION_H
-#define KERNEL_LIB_COMPLETION_H
+#ifndef KERNEL_WAIT_COMPLETION_H
+#define KERNEL_WAIT_COMPLETION_H
 
 #include <stdbool.h>
 #include <stdint.h>

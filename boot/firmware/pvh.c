@@ -1,6 +1,6 @@
 /* Decoder for the PVH start information, version 1 (with a memory map) and its backward-compatible successors. Zero
  * stands for "not there" in every address. */
-#include "boot/pvh.h"
+#include "boot/firmware/pvh.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"

@@ -1,8 +1,8 @@
 /* Any bytes as a multiboot2 information structure.
- * sources: boot/multiboot2.c boot/bootinfo.c
+ * sources: boot/firmware/multiboot2.c boot/firmware/bootinfo.c
  * runs: 600000 */
-#include "boot/multiboot2.h"
-#include "tests/boot/bootinfo_check.h"
+#include "boot/firmware/multiboot2.h"
+#include "tests/boot/firmware/bootinfo_check.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #ifndef TESTS_BOOT_BOOTINFO_CHECK_H
 #define TESTS_BOOT_BOOTINFO_CHECK_H
 
-#include "boot/bootinfo.h"
+#include "boot/firmware/bootinfo.h"
 #include "kernel/abi/errno.h"
 #include "tests/fuzz/fuzz.h"
 

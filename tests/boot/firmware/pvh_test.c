@@ -1,6 +1,6 @@
 /* The PVH start information, as QEMU lays it out and damaged.
- * sources: boot/pvh.c boot/bootinfo.c */
-#include "boot/pvh.h"
+ * sources: boot/firmware/pvh.c boot/firmware/bootinfo.c */
+#include "boot/firmware/pvh.h"
 #include "kernel/abi/errno.h"
 #include "tests/boot/physical.h"
 #include "tests/test.h"

@@ -3,7 +3,7 @@
 #define TESTS_STAND_IN_INSTRUCTIONS_H
 
 #define rdtsc_unordered rdtsc_unordered_hardware
-#include_next "kernel/arch/x86_64/instructions.h"
+#include_next "kernel/arch/x86_64/base/instructions.h"
 #undef rdtsc_unordered
 
 uint64_t rdtsc_unordered(void);

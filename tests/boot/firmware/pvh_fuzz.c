@@ -1,8 +1,8 @@
 /* Any bytes as memory with a PVH start structure at its beginning.
- * sources: boot/pvh.c boot/bootinfo.c
+ * sources: boot/firmware/pvh.c boot/firmware/bootinfo.c
  * runs: 600000 */
-#include "boot/pvh.h"
-#include "tests/boot/bootinfo_check.h"
+#include "boot/firmware/pvh.h"
+#include "tests/boot/firmware/bootinfo_check.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

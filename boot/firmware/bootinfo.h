@@ -1,8 +1,8 @@
 /* What the firmware's boot protocol told us, in one form for every entry path.
  *
  * Filled by multiboot2_parse or pvh_parse; read by the plan and by instance 0. */
-#ifndef BOOT_BOOTINFO_H
-#define BOOT_BOOTINFO_H
+#ifndef BOOT_FIRMWARE_BOOTINFO_H
+#define BOOT_FIRMWARE_BOOTINFO_H
 
 #include <stdint.h>
 

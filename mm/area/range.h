@@ -21,4 +21,10 @@ static inline bool range_overlaps(struct space_range a, struct space_range b)
     return a.start < b.end && b.start < a.end;
 }
 
+/* True when [ADDRESS, ADDRESS + SIZE) lies in the lower half, where programs are. */
+static inline bool user_range(uint64_t address, uint64_t size)
+{
+    return address < USER_END && size <= USER_END - address;
+}
+
 #endif

@@ -8,9 +8,12 @@
  * And a fence on every CPU of the machine, whatever it runs: MEMBARRIER_CMD_GLOBAL. A kernel that starts meanwhile runs
  * no program yet. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/tlb.h"
-#include "kernel/instance/instance.h"
-#include "mm/space/internal.h"
+#include "mm/change/change.h"
+#include "mm/change/internal.h"
+#include "mm/lock/lock.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 static void handle_fence(const struct msg *m)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/base/layout.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "tasks/program/elf.h"
 #include "tasks/thread/credentials.h"

@@ -6,7 +6,7 @@
 #include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/calls/calls.h"
 #include "kernel/instance/instance.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/account/facts.h"
 #include "tasks/account/usage.h"
 #include "tasks/process/group.h"

@@ -12,7 +12,7 @@
 #include "kernel/file/serve/device.h"
 #include "kernel/instance/instance.h"
 #include "kernel/vdso/pages.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/futex/futex.h"
 #include "tasks/process/group.h"
 #include "tasks/sched/sched.h"

@@ -1,8 +1,8 @@
 /* Which frame is behind memory that a space shares with others: what names a word there for all of them. */
+#include "mm/user/shared.h"
+
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/base/layout.h"
-#include "mm/space/internal.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 
 /* 0 or 1 as space_shared_frame; -EAGAIN: this kernel does not know. */
 static int look(struct space *space, uint64_t address, uint64_t *frame)

@@ -1,8 +1,13 @@
 /* A file gets shorter, or loses pages: no space maps those any more. See space_revoke in mm/space/space.h, and
  * mm/file/file_map.md for the protocol. What a kernel does with SPACE_REVOKE is in mm/change/apply.c. */
-#include "kernel/instance/instance.h"
-#include "mm/space/internal.h"
-#include "msg/channel.h"
+#include "mm/change/revoke.h"
+
+#include "kernel/lib/list.h"
+#include "mm/area/backing.h"
+#include "mm/change/internal.h"
+#include "mm/lock/lock.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 
 static volatile uint64_t begun; /* [a] revocations that this kernel has heard of */
 

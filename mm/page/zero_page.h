@@ -1,10 +1,10 @@
 /* The page of zeros: one frame of each kernel, which is behind all pages of private memory that were read and never
  * written, in address spaces that live on this kernel alone. It is COW and held as after a fork, with one reference
- * more, the kernel's own. No other kernel ever maps it. mm/frame/zero_page.md.
+ * more, the kernel's own. No other kernel ever maps it. mm/page/zero_page.md.
  *
  * All but zero_page_leave are called with space->lock. Nothing here waits. */
-#ifndef MM_FRAME_ZERO_PAGE_H
-#define MM_FRAME_ZERO_PAGE_H
+#ifndef MM_PAGE_ZERO_PAGE_H
+#define MM_PAGE_ZERO_PAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,16 +4,24 @@
  *
  * Only a private page that one space has is moved: shared memory's frame names the words in it (tasks/futex/futex.md),
  * and a file's belongs to the file. */
+#include "mm/fault/page_move.h"
+
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
-#include "mm/fault/get.h"
+#include "mm/area/backing.h"
+#include "mm/fault/cow.h"
+#include "mm/fault/wire.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
-#include "mm/frame/zero_page.h"
+#include "mm/lock/lock.h"
+#include "mm/page/question.h"
+#include "mm/page/zero_page.h"
 #include "mm/policy/policy.h"
-#include "mm/space/internal.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 struct there {

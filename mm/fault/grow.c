@@ -4,9 +4,14 @@
  *
  * The home decides. It says first what the growth would be, so that the range can be locked, and looks again when that
  * is done: a lock says that nobody is still letting go of pages there. */
+#include "mm/fault/grow.h"
+
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
-#include "mm/space/internal.h"
+#include "mm/lease/lease.h"
+#include "mm/lease/room.h"
+#include "mm/lock/lock.h"
+#include "mm/space/call_home.h"
+#include "mm/space/limit.h"
 
 /* The area that is to come down to PAGE; NULL: none. */
 static struct area *growing_locked(const struct space *space, uint64_t page)
@@ -71,6 +76,30 @@ int64_t space_apply_growth_locked(struct space *space, const struct msg_space_ch
     return grow_locked(space, area, change->start);
 }
 
+/* What has to be known before it is said whether an area grows: no other kernel is to have a lease of it. */
+static bool reclaims_locked(struct space *space, const void *context, struct space_range *range)
+{
+    const struct msg_space_change *change = context;
+
+    return change->operation == SPACE_GROWTH && space_growth_range_locked(space, change->start, range);
+}
+
+/* Asks the home, be it this kernel or another. */
+static int64_t ask(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result;
+
+    if (space->home != instance.kernel)
+        return space_call_home(space, change);
+    result = lease_await_found(space, reclaims_locked, change);
+    if (result != 0)
+        return result;
+    spin_lock(&space->lock);
+    result = space_apply_growth_locked(space, change);
+    spin_unlock(&space->lock);
+    return result;
+}
+
 int space_grow(struct space *space, uint64_t page, uint32_t access)
 {
     struct msg_space_change change = {
@@ -90,14 +119,14 @@ int space_grow(struct space *space, uint64_t page, uint32_t access)
     spin_unlock(&space->lock);
     if (alone)
         return (int)result;
-    result = space_ask_home(space, &change);
+    result = ask(space, &change);
     if (result > 0) {
         range.end = (uint64_t)result;
         change.length = range.end - page;
         change.operation = SPACE_GROW;
         result = space_acquire(space, range);
         if (result == 0) {
-            result = space_ask_home(space, &change);
+            result = ask(space, &change);
             space_release(space, range);
         }
     }

@@ -1,6 +1,6 @@
 /* What a process may map (RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK), at its home, which knows all areas. Nobody gets a
  * lease of a space that is limited, so the home is asked for each mapping. */
-#include "mm/space/internal.h"
+#include "mm/space/limit.h"
 
 void space_set_limits(struct space *space, const struct space_limits *limits)
 {

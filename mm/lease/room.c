@@ -1,7 +1,8 @@
 /* Room for new mappings: where they go in an address space, and how much memory may be promised. */
-#include "kernel/instance/instance.h"
+#include "mm/lease/room.h"
+
 #include "mm/lease/lease.h"
-#include "mm/space/internal.h"
+#include "mm/space/limit.h"
 
 #define LOW_START 0x40000000ull /* of what MAP_32BIT asks for */
 #define LOW_END 0x80000000ull

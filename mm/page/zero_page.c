@@ -1,10 +1,10 @@
 /* The page of zeros. See the header. */
-#include "mm/frame/zero_page.h"
+#include "mm/page/zero_page.h"
 
 #include "kernel/abi/errno.h"
 #include "mm/frame/frame.h"
 #include "mm/policy/policy.h"
-#include "mm/space/internal.h"
+#include "mm/space/entry.h"
 
 static struct spinlock lock;    /* after space->lock; before that of frames */
 static volatile uint64_t zeros; /* [a] changes under LOCK; 0: not made yet */

@@ -1,7 +1,10 @@
 /* Memory of a space that is not loaded here, page by page: each is made usable, as by a fault, and copied while nobody
  * can take it away from this kernel. */
+#include "mm/user/access.h"
+
 #include "kernel/abi/errno.h"
-#include "mm/space/internal.h"
+#include "mm/fault/fault.h"
+#include "mm/frame/content.h"
 
 /* Within one page. 0; -EAGAIN: it is gone again. */
 static int copy(struct space *space, uint64_t address, void *bytes, uint32_t size, bool write)
@@ -12,7 +15,7 @@ static int copy(struct space *space, uint64_t address, void *bytes, uint32_t siz
     spin_lock(&space->lock);
     entry = paging_look(&space->tables, address & ~(PAGE_SIZE - 1));
     if (entry != NULL && (*entry & PAGING_PRESENT) != 0 && (!write || (*entry & PAGING_WRITE) != 0)) {
-        space_frame_bytes(*entry & PAGING_FRAME, (uint32_t)(address & (PAGE_SIZE - 1)), bytes, size, write);
+        frame_bytes(*entry & PAGING_FRAME, (uint32_t)(address & (PAGE_SIZE - 1)), bytes, size, write);
         result = 0;
     }
     spin_unlock(&space->lock);

@@ -2,7 +2,7 @@
  * 32-bit entry behind both that switches to long mode and calls boot_main(magic, information).
  * GNU multiboot2 specification 2.0, sections 3.1 and 3.3; Xen's PVH boot ABI. */
 #include "kernel/instance/bootpage.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 
 #define MULTIBOOT2_MAGIC 0xe85250d6
 #define PVH_MAGIC 0x336ec578

@@ -2,13 +2,13 @@
  * instance 0 in its own memory and enter it. Runs once, on the boot CPU, in the template at its load address, on the
  * boot page tables (the first 4 GiB at their own addresses). See boot/boot.md. */
 #include "boot/acpi/acpi.h"
-#include "boot/bootinfo.h"
-#include "boot/multiboot2.h"
+#include "boot/firmware/bootinfo.h"
+#include "boot/firmware/multiboot2.h"
+#include "boot/firmware/pvh.h"
 #include "boot/options/options.h"
 #include "boot/plan/plan.h"
-#include "boot/pvh.h"
-#include "kernel/arch/x86_64/instructions.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/instructions.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/bootpage.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"

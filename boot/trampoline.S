@@ -2,7 +2,7 @@
  * boot page tables, then its start slot, which says whose page tables and which stack are its own. Uses no stack until
  * then, so all CPUs may run here at once. Intel SDM 3A, 8.4.4 and 9.8. */
 #include "kernel/instance/bootpage.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 
 #define HERE(label) (TRAMPOLINE + (label) - trampoline)
 

@@ -1,5 +1,6 @@
 /* Start of an instance: from the private copy of the image that boot/ has made, to the scheduler. Every instance, the
  * first one too, runs the same steps; only the boot CPU of kernel 0 measures the clock and starts the first process. */
+#include "boot/options/control.h"
 #include "boot/options/options.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/clock.h"
@@ -28,7 +29,7 @@
 #include "mm/evacuate/evacuate.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/mm.h"
 #include "msg/channel.h"
 #include "tasks/account/facts.h"
 #include "tasks/balance/balance.h"
@@ -289,8 +290,9 @@ void kernel_main(void *unused)
     adopted_init();
     freeze_init();
     sched_init_cpu();
+    option_start(instance.cmdline, instance.kernel, instance.kernels);
     msg_init(&memory_for_messages);
-    space_init();
+    mm_init();
     group_init();
     exit_init();
     process_init();

@@ -4,6 +4,7 @@
 #include "kernel/abi/signal.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/dev/serial.h"
 #include "kernel/dev/virtio_9p.h"
@@ -11,8 +12,10 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/printf.h"
 #include "kernel/machine/machine.h"
+#include "mm/area/area.h"
+#include "mm/fault/fault.h"
 #include "mm/frame/frame.h"
-#include "mm/space/space.h"
+#include "mm/space/survey.h"
 #include "msg/channel.h"
 #include "tasks/exit/exit.h"
 #include "tasks/sched/sched.h"
@@ -197,7 +200,7 @@ static void interrupt(const struct trap_frame *frame)
         sched_wake_interrupt();
         break;
     case VECTOR_FLUSH:
-        space_flush_interrupt();
+        tlb_interrupt();
         break;
     case VECTOR_SERIAL:
         serial_interrupt();

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
-#include "kernel/lib/completion.h"
+#include "kernel/wait/completion.h"
 #include "msg/channel.h"
 
 /* Takes an answer, in the context of a handler: it must not wait. LENGTH bytes at REPLY, or LENGTH is a negative errno.

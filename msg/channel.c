@@ -2,7 +2,7 @@
 #include "msg/channel_internal.h"
 
 #include "boot/options/options.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"

@@ -127,20 +127,6 @@ volatile uint64_t *msg_board_own(void);
 /* KERNEL's, or NULL: it is not in the plan. Not to be believed: another kernel writes it. Zero until it does. */
 const volatile uint64_t *msg_board_of(uint32_t kernel);
 
-/* Options of parts above for msg_control and the boot options: CHECK says whether VALUE makes sense, SET takes it. */
-struct msg_option {
-    const char *name;
-    bool (*check)(const char *value);
-    void (*set)(const char *value);
-    struct msg_option *next;
-};
-/* Adds OPTION and takes its value from the boot options, if it is there. At start. */
-void msg_option_add(struct msg_option *option);
-
-/* Text options that may change while running, on this kernel: see msg/PROTOCOL.md. 0 or -EINVAL, then nothing has
- * changed. */
-int msg_control(const char *words);
-
 /* Writes what this kernel knows of its messages to TEXT, SIZE bytes, from record *CURSOR on; returns the length and in
  * *CURSOR where to go on, 0 at the end. */
 size_t msg_report(char *text, size_t size, uint64_t *cursor);

@@ -9,7 +9,7 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/completion.h"
+#include "kernel/wait/completion.h"
 #include "msg/channel.h"
 #include "msg/ring.h"
 #include "msg/stats.h"

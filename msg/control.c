@@ -1,67 +1,59 @@
-/* Options of the channel, as words of text: on the boot command line, and from programs while running. */
+/* Options of the channel, on the boot command line and from programs while running: how idle CPUs poll, fault
+ * injection, the trace. */
+#include "boot/options/control.h"
 #include "boot/options/options.h"
-#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/idle.h"
 #include "msg/inject.h"
+#include "msg/message.h"
 #include "msg/trace.h"
 
-#define VALUE_MAX 128u
-#define WORDS_MAX 512u
+/* --- poll= --- */
 
-#define OPTIONS_MAX 8u /* words of parts above in one text */
-
-static struct msg_option *options; /* [i] */
-
-enum trace_wish { TRACE_SAME, TRACE_ON, TRACE_OFF, TRACE_CLEAR };
-
-struct wishes {
-    int32_t kernel; /* the words are for this one alone, or -1 */
-    bool polls_set, inject_set, inject_on;
-    uint32_t polls;
-    enum trace_wish trace;
-    struct inject_rule inject;
-    uint32_t option_count;
-    struct {
-        const struct msg_option *option;
-        const char *value;
-    } options[OPTIONS_MAX];
-};
-
-static bool parse_number(const char *text, uint64_t most, uint64_t *value)
+static bool parse_polls(const char *value, uint32_t *polls)
 {
-    *value = 0;
-    if (*text == '\0')
-        return false;
-    for (; *text >= '0' && *text <= '9'; text++) {
-        *value = *value * 10 + (uint64_t)(*text - '0');
-        if (*value > most)
-            return false;
-    }
-    return *text == '\0';
-}
+    uint64_t number = IDLE_POLLS_ALWAYS;
 
-static bool parse_polls(const char *value, struct wishes *wishes)
-{
-    uint64_t polls = IDLE_POLLS_ALWAYS;
-
-    if (strcmp(value, "always") != 0 && !parse_number(value, IDLE_POLLS_ALWAYS - 1, &polls))
+    if (strcmp(value, "always") != 0 && !option_parse_number(value, IDLE_POLLS_ALWAYS - 1, &number))
         return false;
-    wishes->polls_set = true;
-    wishes->polls = (uint32_t)polls;
+    *polls = (uint32_t)number;
     return true;
 }
 
-static bool parse_trace(const char *value, struct wishes *wishes)
+static bool check_polls(const char *value)
 {
-    wishes->trace = strcmp(value, "on") == 0      ? TRACE_ON
-                    : strcmp(value, "off") == 0   ? TRACE_OFF
-                    : strcmp(value, "clear") == 0 ? TRACE_CLEAR
-                                                  : TRACE_SAME;
-    return wishes->trace != TRACE_SAME;
+    uint32_t polls;
+
+    return parse_polls(value, &polls);
 }
+
+static void set_polls(const char *value)
+{
+    uint32_t polls;
+
+    if (parse_polls(value, &polls))
+        idle_set_polls(polls);
+}
+
+/* --- trace= --- */
+
+static bool check_trace(const char *value)
+{
+    return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 || strcmp(value, "clear") == 0;
+}
+
+static int set_trace(const char *value)
+{
+    if (strcmp(value, "clear") != 0)
+        return trace_switch(strcmp(value, "on") == 0);
+    trace_clear();
+    return 0;
+}
+
+/* --- inject= --- */
 
 static bool parse_type(const char *name, int32_t *type)
 {
@@ -74,14 +66,14 @@ static bool parse_type(const char *name, int32_t *type)
     return false;
 }
 
-/* One "name:value" of an inject= option. */
-static bool parse_inject_part(const char *name, const char *value, struct inject_rule *rule)
+/* One "name:value". */
+static bool parse_part(const char *name, const char *value, struct inject_rule *rule)
 {
     uint64_t number = 0;
 
     if (strcmp(name, "type") == 0)
         return parse_type(value, &rule->type);
-    if (!parse_number(value, UINT32_MAX, &number))
+    if (!option_parse_number(value, UINT32_MAX, &number))
         return false;
     if (strcmp(name, "seed") == 0)
         rule->seed = number;
@@ -100,149 +92,60 @@ static bool parse_inject_part(const char *name, const char *value, struct inject
     return true;
 }
 
-static bool parse_inject(char *value, struct wishes *wishes)
+/* *ON: false for "off". */
+static bool parse_inject(const char *value, struct inject_rule *rule, bool *on)
 {
-    wishes->inject_set = true;
-    wishes->inject = (struct inject_rule){.rate = 12, .delay = 200000, .peer = -1, .type = -1};
-    if (strcmp(value, "off") == 0)
+    char copy[OPTION_WORDS_MAX];
+    size_t length = strnlen(value, sizeof(copy));
+
+    *rule = (struct inject_rule){.rate = 12, .delay = 200000, .peer = -1, .type = -1};
+    *on = strcmp(value, "off") != 0;
+    if (!*on)
         return true;
-    wishes->inject_on = true;
-    while (value != NULL) {
-        char *next = strchr(value, ',');
+    if (length == sizeof(copy))
+        return false;
+    memcpy(copy, value, length + 1);
+    for (char *part = copy, *next; part != NULL; part = next) {
         char *colon;
 
+        next = strchr(part, ',');
         if (next != NULL)
             *next++ = '\0';
-        colon = strchr(value, ':');
+        colon = strchr(part, ':');
         if (colon == NULL)
             return false;
         *colon = '\0';
-        if (!parse_inject_part(value, colon + 1, &wishes->inject))
+        if (!parse_part(part, colon + 1, rule))
             return false;
-        value = next;
     }
     return true;
 }
 
-static bool parse_kernel(const char *value, struct wishes *wishes)
+static bool check_inject(const char *value)
 {
-    uint64_t kernel = 0;
+    struct inject_rule rule;
+    bool on;
 
-    if (!parse_number(value, instance.kernels - 1, &kernel))
-        return false;
-    wishes->kernel = (int32_t)kernel;
-    return true;
+    return parse_inject(value, &rule, &on);
 }
 
-static bool parse_option(const char *name, const char *value, struct wishes *wishes)
+static void set_inject(const char *value)
 {
-    for (const struct msg_option *option = options; option != NULL; option = option->next) {
-        if (strcmp(option->name, name) != 0)
-            continue;
-        if (wishes->option_count == OPTIONS_MAX || !option->check(value))
-            return false;
-        wishes->options[wishes->option_count].option = option;
-        wishes->options[wishes->option_count++].value = value;
-        return true;
-    }
-    return false;
+    struct inject_rule rule;
+    bool on;
+
+    if (parse_inject(value, &rule, &on))
+        inject_set(on ? &rule : NULL);
 }
 
-static bool parse_word(const char *name, char *value, struct wishes *wishes)
-{
-    if (strcmp(name, "kernel") == 0)
-        return parse_kernel(value, wishes);
-    if (strcmp(name, "poll") == 0)
-        return parse_polls(value, wishes);
-    if (strcmp(name, "trace") == 0)
-        return parse_trace(value, wishes);
-    if (strcmp(name, "inject") == 0)
-        return parse_inject(value, wishes);
-    return parse_option(name, value, wishes);
-}
-
-static int apply(const struct wishes *wishes)
-{
-    int error = 0;
-
-    if (wishes->trace == TRACE_CLEAR)
-        trace_clear();
-    else if (wishes->trace != TRACE_SAME)
-        error = trace_switch(wishes->trace == TRACE_ON);
-    if (error != 0)
-        return error; /* the only step that can fail comes first */
-    if (wishes->polls_set)
-        idle_set_polls(wishes->polls);
-    if (wishes->inject_set)
-        inject_set(wishes->inject_on ? &wishes->inject : NULL);
-    for (uint32_t i = 0; i < wishes->option_count; i++)
-        wishes->options[i].option->set(wishes->options[i].value);
-    return 0;
-}
-
-int msg_control(const char *words)
-{
-    struct wishes wishes = {.kernel = -1, .trace = TRACE_SAME};
-    char copy[WORDS_MAX];
-    size_t length = strnlen(words, sizeof(copy));
-    char *word = copy;
-
-    if (length == sizeof(copy))
-        return -EINVAL;
-    memcpy(copy, words, length + 1);
-    while (word != NULL) {
-        char *next = strchr(word, ' ');
-        char *value;
-
-        if (next != NULL)
-            *next++ = '\0';
-        if (*word != '\0') {
-            value = strchr(word, '=');
-            if (value == NULL)
-                return -EINVAL;
-            *value++ = '\0';
-            if (!parse_word(word, value, &wishes))
-                return -EINVAL;
-        }
-        word = next;
-    }
-    return wishes.kernel < 0 || wishes.kernel == (int32_t)instance.kernel ? apply(&wishes) : 0;
-}
-
-void msg_option_add(struct msg_option *option)
-{
-    char value[VALUE_MAX];
-
-    option->next = options;
-    options = option;
-    if (!option_find(instance.cmdline, option->name, value, sizeof(value)))
-        return;
-    if (option->check(value))
-        option->set(value);
-    else if (instance.kernel == 0)
-        log_event("option msg: %s= makes no sense and is left out", option->name);
-}
-
-/* The lock that handlers run under is the one that changing an inject rule takes: so a task does it. */
 void msg_control_init(void)
 {
-    static const char *const names[] = {"poll", "inject", "trace"};
-    struct wishes wishes = {.kernel = -1, .trace = TRACE_SAME};
+    static struct option polls = {.name = "poll", .check = check_polls, .set = set_polls};
+    static struct option inject = {.name = "inject", .check = check_inject, .set = set_inject};
+    static struct option trace = {.name = "trace", .check = check_trace, .try_set = set_trace};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct wishes more = wishes;
-        char value[VALUE_MAX];
-
-        if (!option_find(instance.cmdline, names[i], value, sizeof(value)))
-            continue;
-        if (parse_word(names[i], value, &more))
-            wishes = more;
-        else if (instance.kernel == 0)
-            log_event("option msg: %s= makes no sense and is left out", names[i]);
-    }
-    if (apply(&wishes) != 0) {
+    option_add(&polls);
+    option_add(&inject);
+    if (option_add(&trace) != 0)
         log_line("msg: no memory for the trace");
-        wishes.trace = TRACE_SAME;
-        apply(&wishes);
-    }
 }

@@ -1,9 +1,9 @@
 /* Answers: at once in the handler, or later for a request that was kept. See msg/channel.h and msg/PROTOCOL.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/lib/completion.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "kernel/wait/completion.h"
 #include "msg/channel_internal.h"
 #include "msg/quiet.h"
 #include "msg/wait_dump.h"

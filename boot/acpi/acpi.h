@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "boot/physmem.h"
+#include "boot/firmware/physmem.h"
 #include "kernel/abi/limits.h"
 
 #define ACPI_MEMORY_MAX 256

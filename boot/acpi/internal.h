@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "boot/acpi/acpi.h"
-#include "boot/physmem.h"
+#include "boot/firmware/physmem.h"
 
 #define ACPI_DISTANCE_LOCAL 10
 #define ACPI_DISTANCE_REMOTE 20

@@ -105,3 +105,16 @@ bool option_unknown(const char **cmdline, char *name, size_t size)
     }
     return false;
 }
+
+bool option_parse_number(const char *text, uint64_t most, uint64_t *value)
+{
+    *value = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        *value = *value * 10 + (uint64_t)(*text - '0');
+        if (*value > most)
+            return false;
+    }
+    return *text == '\0';
+}

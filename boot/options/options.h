@@ -17,5 +17,7 @@ bool option_is_number(const char *cmdline, const char *name);
 /* The next word of *CMDLINE, which moves on behind it, that is no NAME=... of boot/options/options.def: up to its "=",
  * to NAME, SIZE bytes with the NUL, cut if it is longer. Returns false when there is none. */
 bool option_unknown(const char **cmdline, char *name, size_t size);
+/* TEXT, all of it, is a decimal number of at most MOST: *VALUE. */
+bool option_parse_number(const char *text, uint64_t most, uint64_t *value);
 
 #endif

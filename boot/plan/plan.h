@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "boot/acpi/acpi.h"
-#include "boot/bootinfo.h"
+#include "boot/firmware/bootinfo.h"
 #include "kernel/abi/limits.h"
 
 #define PLAN_RANGES_MAX 512

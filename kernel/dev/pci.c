@@ -1,7 +1,7 @@
 /* PCI functions. See the header. */
 #include "kernel/dev/pci.h"
 
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 
 #define PORT_ADDRESS 0xcf8
 #define PORT_DATA 0xcfc

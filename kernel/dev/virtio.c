@@ -2,8 +2,8 @@
 #include "kernel/dev/virtio.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/instructions.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/window.h"
 #include "mm/frame/heap.h"

@@ -4,8 +4,8 @@
  * the CPU that used it; another CPU may have looked ahead meanwhile, so a page is flushed before its use, too. */
 #include "kernel/file/lent.h"
 
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/layout.h"
 #include "kernel/file/wire.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"

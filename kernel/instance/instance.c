@@ -2,9 +2,9 @@
 #include "kernel/instance/instance.h"
 
 #include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/base/instructions.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/instructions.h"
-#include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/paging.h"
 #include "kernel/instance/bootpage.h"
 #include "kernel/instance/window.h"

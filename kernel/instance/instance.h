@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "boot/acpi/acpi.h"
-#include "boot/bootinfo.h"
+#include "boot/firmware/bootinfo.h"
 #include "boot/plan/plan.h"
 #include "kernel/arch/x86_64/clock.h"
 

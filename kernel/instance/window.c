@@ -1,8 +1,9 @@
 /* What an instance maps besides its image. See the header. */
 #include "kernel/instance/window.h"
 
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 
@@ -41,6 +42,7 @@ void window_init(void)
     int error = 0;
 
     window_tables.root = instance.root;
+    tlb_init(instance.root);
     window_tables.delta = DIRECT_BASE;
     window_tables.alloc = pool_alloc;
     for (uint32_t i = 0; i < plan->range_count && error == 0; i++) {

@@ -1,7 +1,7 @@
 /* Which functions led to where a CPU is. See the header. */
 #include "kernel/lib/backtrace.h"
 
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/symbols.h"

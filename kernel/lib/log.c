@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/lib/printf.h"
 
 #define LOG_PORT 0xe9

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/lib/backtrace.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"

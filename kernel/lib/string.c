@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 
 #define STRING_MIN 32u /* bytes for which a string instruction is worth its start */
 

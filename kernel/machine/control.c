@@ -1,4 +1,5 @@
 /* Options that change while running, on every kernel at once. */
+#include "boot/options/control.h"
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
@@ -25,7 +26,7 @@ static void control_done(struct msg_kept *kept)
 static void run_control(struct work *work)
 {
     struct control_work *w = container_of(work, struct control_work, work);
-    int error = msg_control(w->words);
+    int error = option_control(w->words);
 
     if (error != 0)
         msg_kept_reply_error(&w->kept, error, control_done);
@@ -56,7 +57,7 @@ void control_init(void)
 
 int control_everywhere(const char *words)
 {
-    int error = msg_control(words);
+    int error = option_control(words);
 
     if (error == 0)
         msg_gather(msg_peers_reachable(), MSG_CONTROL, words, (uint32_t)strlen(words), msg_note_error, &error,

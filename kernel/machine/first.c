@@ -1,7 +1,7 @@
 /* The machine's first process, and the machine's end with it. The file `.kettle/run` of the initramfs says what to run:
  * NUL-terminated strings: path, number of arguments, the arguments, number of environment strings, those. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/exec/load.h"
 #include "kernel/file/table.h"
 #include "kernel/fs/tree/initramfs.h"

@@ -26,8 +26,8 @@ void start_forget(uint32_t kernel);
 /* Every other instance than 0, when it can take messages: tells kernel 0. */
 void start_announce(void);
 
-/* Changes options of the channel on every kernel that runs: see msg_control in msg/channel.h. -EINVAL when WORDS make
- * no sense; then nothing has changed. Tasks only. */
+/* Changes options of the channel on every kernel that runs: see option_control in boot/options/control.h. -EINVAL when
+ * WORDS make no sense; then nothing has changed. Tasks only. */
 int control_everywhere(const char *words);
 void control_init(void);
 

@@ -2,8 +2,8 @@
  * itself, and then tells every running kernel who runs. One path, at boot and on command. boot/boot.md has the
  * protocol. */
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"

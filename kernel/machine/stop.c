@@ -18,6 +18,7 @@
 #include "kernel/machine/machine.h"
 #include "mm/evacuate/evacuate.h"
 #include "mm/frame/heap.h"
+#include "mm/space/space.h"
 #include "msg/channel.h"
 #include "msg/reset.h"
 #include "tasks/handover/freeze.h"

@@ -5,7 +5,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/list.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/retrieve/strategy.h"
 #include "msg/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"

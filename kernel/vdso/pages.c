@@ -2,8 +2,8 @@
 #include "kernel/vdso/pages.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"

@@ -4,8 +4,8 @@
 #include "kernel/vdso/data.h"
 
 #include "kernel/abi/clock.h"
-#include "kernel/arch/x86_64/instructions.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/instructions.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/user_call.h"
 
 #define SECOND 1000000000ull

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 
 /* The pages of [start, end). Who has a range asks for no second one: a fork that waits in between would wait for the
  * first, and hold up the second. */
@@ -19,6 +19,12 @@ struct space_range {
 static inline bool range_overlaps(struct space_range a, struct space_range b)
 {
     return a.start < b.end && b.start < a.end;
+}
+
+/* True when [ADDRESS, ADDRESS + SIZE) lies in the lower half, where programs are. */
+static inline bool user_range(uint64_t address, uint64_t size)
+{
+    return address < USER_END && size <= USER_END - address;
 }
 
 #endif

@@ -5,6 +5,8 @@
  * both is made good on one way up, from the deeper one to the root. */
 #include "mm/area/tree.h"
 
+#include "kernel/lib/list.h"
+
 static uint32_t height_of(const struct area *area)
 {
     return area != NULL ? area->height : 0;

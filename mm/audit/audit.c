@@ -3,16 +3,19 @@
 #include "mm/audit/audit.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
+#include "mm/audit/check.h"
 #include "mm/audit/internal.h"
-#include "mm/fault/get.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
+#include "mm/frame/wire.h"
 #include "mm/lease/lease.h"
-#include "mm/space/internal.h"
+#include "mm/life/life.h"
+#include "mm/lock/lock.h"
+#include "mm/page/question.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 #define AREAS_MAX (AUDIT_PART / sizeof(struct msg_space_area))

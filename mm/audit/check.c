@@ -5,6 +5,7 @@
 #include "kernel/arch/x86_64/paging.h"
 #include "kernel/lib/string.h"
 #include "mm/area/area.h"
+#include "mm/area/backing.h"
 
 #define RIGHTS (PAGING_PRESENT | PAGING_WRITE | PAGING_USER | PAGING_NO_EXECUTE)
 #define NEVER (PAGING_UNCACHED | PAGING_LARGE | PAGING_GLOBAL) /* in an entry of a program */

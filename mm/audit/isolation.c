@@ -1,18 +1,19 @@
 /* The audit of one kernel: its page tables, and its frames as its own bookkeeping and all page tables of the machine
  * see them. Programs stand still. See mm/audit/audit.md. */
+#include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/string.h"
+#include "mm/audit/check.h"
 #include "mm/audit/internal.h"
+#include "mm/audit/report.h"
 #include "mm/audit/tables.h"
 #include "mm/file/object.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
-#include "mm/frame/reference.h"
-#include "mm/frame/zero_page.h"
-#include "mm/space/internal.h"
+#include "mm/page/zero_page.h"
+#include "mm/space/space.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 /* --- tables --- */

@@ -2,6 +2,7 @@
 #include "mm/audit/tables.h"
 
 #include "kernel/abi/limits.h"
+#include "kernel/instance/instance.h"
 
 #define ENTRIES 512u
 #define HALF 256u

@@ -3,13 +3,17 @@
  *
  * The option audit= makes a kernel tell something wrong of the first page that it tells of, so that a test sees the
  * audit find it. Nothing but what is told is wrong then. */
+#include "boot/options/control.h"
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/lib/list.h"
 #include "kernel/lib/string.h"
+#include "mm/audit/check.h"
 #include "mm/audit/internal.h"
-#include "mm/fault/get.h"
 #include "mm/frame/heap.h"
-#include "mm/space/internal.h"
+#include "mm/page/question.h"
+#include "mm/space/entry.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
 #include "msg/channel.h"
 
 #define RUNS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct audit_run))
@@ -341,9 +345,9 @@ static void handle_frames(const struct msg *m)
 
 void audit_view_init(void)
 {
-    static struct msg_option option = {.name = "audit", .check = lie_check, .set = lie_set};
+    static struct option option = {.name = "audit", .check = lie_check, .set = lie_set};
 
-    msg_option_add(&option);
+    option_add(&option);
     msg_register(MSG_AUDIT_VIEW, handle_view, sizeof(struct msg_audit_view), sizeof(struct msg_audit_viewed));
     msg_register(MSG_AUDIT_FRAMES, handle_frames, sizeof(struct msg_audit_frames), sizeof(struct msg_audit_framed));
 }

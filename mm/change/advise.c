@@ -1,10 +1,17 @@
 /* What a program says of its memory (madvise, mlock) and asks of it (mincore): bits of areas, which all kernels keep
  * alike, checks, which the home makes, and pages that are wanted before they are touched. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
+#include "mm/area/backing.h"
+#include "mm/change/change.h"
+#include "mm/change/internal.h"
+#include "mm/fault/fault.h"
+#include "mm/frame/content.h"
 #include "mm/lease/lease.h"
-#include "mm/space/internal.h"
+#include "mm/lock/lock.h"
+#include "mm/space/entry.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 #define RESIDENT_MAX 32u
@@ -226,7 +233,7 @@ static void empty_entry(void *context, uint64_t va, uint64_t *entry, uint64_t si
     (void)va;
     (void)size;
     if ((*entry & PAGING_SOFT_LIMBO) == 0)
-        space_zero_frame(*entry & PAGING_FRAME);
+        frame_zero(*entry & PAGING_FRAME);
 }
 
 int space_empty(struct space *space, uint64_t start, uint64_t end)

@@ -1,13 +1,19 @@
 /* What a kernel does with a change of an address space: to its areas, its entries and its TLBs. See
  * mm/retrieve/retrieval.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
+#include "mm/area/backing.h"
+#include "mm/change/internal.h"
+#include "mm/fault/grow.h"
 #include "mm/file/hold.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
-#include "mm/space/internal.h"
+#include "mm/lease/room.h"
+#include "mm/policy/policy.h"
+#include "mm/retrieve/strategy.h"
+#include "mm/space/entry.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
 
 /* What a change does to the entries of a range. */
 enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_GUARD };

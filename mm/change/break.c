@@ -1,9 +1,14 @@
 /* The program break, which is the home's. Who moves it asks where it is, locks the pages between, and then says from
  * where to where: if somebody else has moved it meanwhile, all begins again. So no lock is taken while one is held. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
-#include "mm/space/internal.h"
+#include "mm/change/change.h"
+#include "mm/change/internal.h"
+#include "mm/lease/room.h"
+#include "mm/lock/lock.h"
+#include "mm/space/entry.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
 
 /* Growth only: shrinking is followed by an unmap. Returns the break. */
 static int64_t set_break_locked(struct space *space, uint64_t wanted)

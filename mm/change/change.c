@@ -5,14 +5,18 @@
  * members apply the change first and answer, then we do (Popcorn thesis 5.7.5, which locks the whole space). An unmap
  * has a second round: a frame is freed by its owner only when no kernel maps it any more. What a kernel does with a
  * change is in mm/change/apply.c, what comes from others in mm/change/message.c. */
+#include "mm/change/change.h"
+
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
-#include "mm/fault/get.h"
+#include "mm/change/internal.h"
 #include "mm/lease/lease.h"
-#include "mm/space/internal.h"
-#include "mm/space/space.h"
-#include "msg/channel.h"
+#include "mm/lease/room.h"
+#include "mm/lock/lock.h"
+#include "mm/page/question.h"
+#include "mm/space/call_home.h"
+#include "mm/space/entry.h"
+#include "mm/space/limit.h"
+#include "msg/call.h"
 
 static void note_error(void *context, uint32_t kernel, const void *reply, int length)
 {
@@ -27,19 +31,12 @@ static void note_error(void *context, uint32_t kernel, const void *reply, int le
 
 int64_t space_ask_home(struct space *space, const struct msg_space_change *change)
 {
-    struct msg_space_changed changed;
-    int length;
+    int error;
 
-    if (space->home == instance.kernel) {
-        int error = space_recall_for(space, change);
-
-        return error != 0 ? error : space_apply(space, change);
-    }
-    length = msg_call(space->home, MSG_SPACE_CHANGE, change, sizeof(*change), &changed, sizeof(changed),
-                      "address space change", change->start);
-    if (length != (int)sizeof(changed))
-        return length < 0 ? length : -EPROTO;
-    return (int64_t)changed.value;
+    if (space->home != instance.kernel)
+        return space_call_home(space, change);
+    error = space_recall_for(space, change);
+    return error != 0 ? error : space_apply(space, change);
 }
 
 int space_apply_own(struct space *space, const struct msg_space_change *change)

@@ -1,8 +1,10 @@
 /* shmdt: takes out what one shmat has mapped, whatever has been cut out of it since. See mm/space/space.h. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
-#include "mm/space/internal.h"
+#include "mm/change/change.h"
+#include "mm/change/internal.h"
+#include "mm/lock/lock.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
 
 struct piece {
     uint64_t start, end, object;

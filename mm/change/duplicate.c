@@ -1,14 +1,16 @@
 /* A shared area in two places of one address space: the pages of the second have the frames of the first, and a
  * reference of their own to each, as in a forked child's. mm/change/remap.md, mm/fork/fork.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
+#include "mm/change/change.h"
+#include "mm/change/internal.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
-#include "mm/space/internal.h"
+#include "mm/space/entry.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
 
 #define PAIRS 256u /* pages at once */
 

@@ -8,13 +8,17 @@
  * And a fence on every CPU of the machine, whatever it runs: MEMBARRIER_CMD_GLOBAL. A kernel that starts meanwhile runs
  * no program yet. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
-#include "mm/space/internal.h"
+#include "mm/change/change.h"
+#include "mm/change/internal.h"
+#include "mm/lock/lock.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 static void handle_fence(const struct msg *m)
 {
-    space_flush_all();
+    tlb_flush_all();
     msg_reply(&m->ticket, NULL, 0);
 }
 
@@ -22,7 +26,7 @@ int space_fence_all(void)
 {
     int error = 0;
 
-    space_flush_all();
+    tlb_flush_all();
     msg_multicast(msg_peers_reachable(), MSG_FENCE, NULL, 0, msg_note_error, &error, "memory barrier", 0);
     return error == -ENOMEM ? -ENOMEM : 0; /* any other: it does not run */
 }

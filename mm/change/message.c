@@ -1,13 +1,16 @@
 /* Changes that come from other kernels: checked, put off while answers to faults or recalls of leases are under way,
  * applied and answered. See mm/retrieve/retrieval.md and mm/lease/lease.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
-#include "mm/fault/get.h"
+#include "kernel/lib/list.h"
+#include "mm/change/change.h"
+#include "mm/change/internal.h"
+#include "mm/fault/grow.h"
 #include "mm/frame/heap.h"
 #include "mm/lease/lease.h"
-#include "mm/space/internal.h"
+#include "mm/page/question.h"
+#include "mm/space/call_home.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
 #include "msg/channel.h"
 
 static bool range_valid(uint64_t start, uint64_t length)
@@ -165,21 +168,15 @@ static bool needs_no_lock(uint32_t operation)
            operation == SPACE_POLICY_MAKE || operation == SPACE_POLICY_TELL;
 }
 
+/* reclaims_locked, for lease_await_found. */
+static bool find_reclaimed(struct space *space, const void *change, struct space_range *range)
+{
+    return reclaims_locked(space, change, range);
+}
+
 int space_recall_for(struct space *space, const struct msg_space_change *change)
 {
-    struct space_range range;
-    bool reclaims;
-    int waited;
-
-    if (!needs_no_lock(change->operation))
-        return 0;
-    do {
-        spin_lock(&space->lock);
-        reclaims = reclaims_locked(space, change, &range);
-        spin_unlock(&space->lock);
-        waited = reclaims ? lease_await(space, range) : 0;
-    } while (waited > 0);
-    return waited;
+    return needs_no_lock(change->operation) ? lease_await_found(space, find_reclaimed, change) : 0;
 }
 
 /* 0: the change may be applied; 1: it will be, and answered, when faults under way have their answers. -ENOMEM. */

@@ -1,7 +1,10 @@
 /* What one kernel does when a range of an address space moves: mm/change/remap.md. The range is locked. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
-#include "mm/space/internal.h"
+#include "mm/area/backing.h"
+#include "mm/change/internal.h"
+#include "mm/lease/room.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
 
 struct moving {
     struct space *space;

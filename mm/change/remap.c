@@ -3,11 +3,17 @@
  * What a mapping is now is looked up at its home without a lock, then all that may change is locked as one range, and
  * the question is put again: if the answer does not do any more, all begins again. */
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/instructions.h"
-#include "kernel/instance/instance.h"
-#include "mm/space/internal.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "mm/change/change.h"
+#include "mm/change/internal.h"
+#include "mm/fault/fault.h"
+#include "mm/lease/room.h"
+#include "mm/lock/lock.h"
+#include "mm/space/entry.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
 #include "msg/channel.h"
 
 #define MAYMOVE 1u

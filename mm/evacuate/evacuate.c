@@ -3,18 +3,17 @@
 #include "mm/evacuate/evacuate.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/change/change.h"
 #include "mm/evacuate/internal.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
-#include "mm/frame/zero_page.h"
 #include "mm/lease/lease.h"
-#include "mm/space/internal.h"
+#include "mm/page/zero_page.h"
+#include "mm/space/entry.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 /* --- leases --- */

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mm/policy/policy.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
 
 void evacuate_init(void);
 

@@ -1,18 +1,22 @@
 /* Evacuation of a kernel's memory, the other side: the successor, which copies frames and lays out spaces, and every
  * kernel, which maps what it is told. See mm/evacuate/evacuate.h. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
-#include "kernel/lib/panic.h"
-#include "kernel/lib/string.h"
+#include "kernel/lib/list.h"
+#include "mm/area/backing.h"
 #include "mm/evacuate/evacuate.h"
 #include "mm/evacuate/internal.h"
 #include "mm/file/hold.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
-#include "mm/space/internal.h"
+#include "mm/life/life.h"
+#include "mm/policy/policy.h"
+#include "mm/retrieve/strategy.h"
+#include "mm/space/entry.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
 #include "msg/channel.h"
 
 /* Copies for one message, which is answered from here; kept until the switch. */
@@ -56,7 +60,7 @@ static int copies_make(struct copies *copies, const struct shared_frame *frames,
             copies_undo(copies);
             return -ENOMEM;
         }
-        space_copy_frame(copy, frames[i].frame);
+        frame_copy(copy, frames[i].frame);
         for (uint64_t n = 0; n < frames[i].spaces; n++)
             frame_share(copy);
         copies->frames[i] = copy;

@@ -2,75 +2,24 @@
  * (PAGING_SOFT_COW). Whoever writes first in its space asks the frame's owner: has no other space the frame any more,
  * it is made writable; else this kernel copies it, every other kernel of the space lets go of the old frame, and only
  * then is the copy mapped anywhere. See mm/fork/fork.md. */
+#include "mm/fault/cow.h"
+
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/arch/x86_64/traps.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
+#include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
-#include "kernel/lib/string.h"
-#include "mm/fault/get.h"
+#include "mm/fault/wire.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
+#include "mm/page/install.h"
+#include "mm/page/question.h"
 #include "mm/policy/policy.h"
-#include "mm/space/internal.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
+#include "msg/call.h"
 #include "msg/channel.h"
-
-static uint64_t *copy_entries; /* [i] of COPY_BASE: one page for each CPU of the instance */
-
-_Static_assert(CPUS_MAX <= LEAF_ENTRIES, "one table has an entry for each CPU");
-
-void space_copy_frame(uint64_t to, uint64_t from)
-{
-    uint32_t cpu = cpu_index();
-    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
-
-    if (window_owns(from, PAGE_SIZE)) {
-        memcpy(window_direct(to), window_direct(from), PAGE_SIZE);
-        return;
-    }
-    /* kernel code stays on its CPU until it waits, and nothing here does */
-    copy_entries[cpu] = from | PAGING_PRESENT | PAGING_NO_EXECUTE;
-    memcpy(window_direct(to), (const void *)va, PAGE_SIZE);
-    copy_entries[cpu] = 0;
-    invlpg(va);
-}
-
-void space_frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write)
-{
-    uint32_t cpu = cpu_index();
-    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
-    bool own = window_owns(frame, PAGE_SIZE);
-    uint8_t *at = (uint8_t *)(own ? window_direct(frame) : (void *)va) + offset;
-
-    if (!own)
-        copy_entries[cpu] = frame | PAGING_PRESENT | (write ? PAGING_WRITE : 0) | PAGING_NO_EXECUTE;
-    if (write)
-        memcpy(at, bytes, size);
-    else
-        memcpy(bytes, at, size);
-    if (own)
-        return;
-    copy_entries[cpu] = 0;
-    invlpg(va);
-}
-
-void space_zero_frame(uint64_t frame)
-{
-    uint32_t cpu = cpu_index();
-    uint64_t va = COPY_BASE + cpu * PAGE_SIZE;
-
-    if (window_owns(frame, PAGE_SIZE)) {
-        memset(window_direct(frame), 0, PAGE_SIZE);
-        return;
-    }
-    copy_entries[cpu] = frame | PAGING_PRESENT | PAGING_WRITE | PAGING_NO_EXECUTE;
-    memset((void *)va, 0, PAGE_SIZE);
-    copy_entries[cpu] = 0;
-    invlpg(va);
-}
 
 int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot)
 {
@@ -89,7 +38,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
     new = policy_frame_here_locked(space, prot, page, false, &elsewhere);
     if (new == 0)
         return elsewhere ? 1 : -ENOMEM;
-    space_copy_frame(new, old);
+    frame_copy(new, old);
     frame_share(new);
     *entry = new | PAGING_SOFT_HELD | space_entry_flags(prot);
     space_flush(space, page, page + PAGE_SIZE);
@@ -311,8 +260,5 @@ static void handle_switch(const struct msg *m)
 
 void space_cow_init(void)
 {
-    copy_entries = paging_entry(&window_tables, COPY_BASE, true);
-    if (copy_entries == NULL)
-        panic("mm: no memory for the window to copy through");
     msg_register(MSG_SPACE_SWITCH, handle_switch, sizeof(struct msg_space_record), sizeof(struct msg_space_held));
 }

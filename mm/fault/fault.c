@@ -5,119 +5,43 @@
  * directory and this is another kernel, one question to the home (mm/fault/get.c, the short way) answers most faults.
  * The rest take the page's distributed lock, which orders us against every other kernel, and the retrieval strategy
  * asks them. */
+#include "mm/fault/fault.h"
+
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/arch/x86_64/traps.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
-#include "kernel/lib/string.h"
+#include "mm/area/backing.h"
+#include "mm/fault/cow.h"
 #include "mm/fault/get.h"
+#include "mm/fault/grow.h"
 #include "mm/fault/huge.h"
-#include "mm/file/object.h"
 #include "mm/file/page.h"
 #include "mm/frame/frame.h"
-#include "mm/frame/give.h"
 #include "mm/frame/reference.h"
-#include "mm/frame/zero_page.h"
-#include "mm/lease/lease.h"
+#include "mm/lock/lock.h"
+#include "mm/page/install.h"
+#include "mm/page/question.h"
+#include "mm/page/zero_page.h"
 #include "mm/policy/policy.h"
-#include "mm/space/internal.h"
-#include "mm/space/space.h"
+#include "mm/retrieve/adaptive.h"
+#include "mm/retrieve/upfront.h"
+#include "mm/space/wire.h"
 #include "msg/channel.h"
 
 #define FETCH_NS_MAX 1000000000ull
 #define TOUCHES_A_POLL 64u
-
-uint64_t space_entry_flags(uint32_t prot)
-{
-    if ((prot & AREA_PROT) == 0)
-        return 0;
-    return PAGING_PRESENT | PAGING_USER | ((prot & AREA_WRITE) != 0 ? PAGING_WRITE : 0) |
-           ((prot & AREA_EXEC) != 0 ? 0 : PAGING_NO_EXECUTE);
-}
-
-/* Puts FRAME at PAGE. Frames of other kernels are marked. HELD: with the space's reference, counted now if the frame is
- * ours; a peer has counted its. */
-static int install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool held, bool cow)
-{
-    uint64_t *entry = paging_entry(&space->tables, page, true);
-
-    if (entry == NULL)
-        return -ENOMEM;
-    assert(*entry == 0);
-    *entry = frame | space_page_flags(prot, cow);
-    if (held) {
-        *entry |= PAGING_SOFT_HELD;
-        space_hold_pages_locked(space, 1);
-    }
-    if (!window_owns(frame, PAGE_SIZE))
-        *entry |= PAGING_SOFT_BORROWED;
-    else if (held)
-        frame_share(frame);
-    return 0;
-}
-
-/* For a program that is loaded: whatever its policy. */
-static int install_near_locked(struct space *space, uint64_t page, uint32_t prot)
-{
-    uint64_t frame = policy_frame_near(true);
-    int error = frame == 0 ? -ENOMEM : install_locked(space, page, frame, prot, true, false);
-
-    if (error != 0 && frame != 0)
-        frame_free(frame, 0);
-    return error;
-}
 
 /* 1: its frame is to be another kernel's. */
 static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
 {
     bool elsewhere;
     uint64_t frame = policy_frame_here_locked(space, prot, page, true, &elsewhere);
-    int error = frame == 0 ? elsewhere ? 1 : -ENOMEM : install_locked(space, page, frame, prot, true, false);
+    int error = frame == 0 ? elsewhere ? 1 : -ENOMEM : space_install_locked(space, page, frame, prot, true, false);
 
     if (error != 0 && frame != 0)
         frame_free(frame, 0);
     return error;
-}
-
-/* A private page that is written at once is a copy from the beginning; others have the file's frame. */
-static bool wants_copy(uint32_t prot, uint32_t access)
-{
-    return (prot & AREA_SHARED) == 0 && (access & AREA_WRITE) != 0;
-}
-
-/* A page of a file of this kernel. */
-static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, bool copy)
-{
-    uint64_t frame = 0;
-    int error;
-
-    if (!copy) {
-        error = file_object_page(backing, &frame);
-        if (error == 0)
-            error = install_locked(space, page, frame, prot, true, (prot & AREA_SHARED) == 0);
-        if (frame != 0)
-            frame_release(frame); /* the entry has its own reference, and the cache */
-        return error;
-    }
-    frame = policy_frame_near(false);
-    error = frame == 0 ? -ENOMEM : file_object_copy(backing, frame);
-    if (error == 0)
-        error = install_locked(space, page, frame, prot, true, false);
-    if (error != 0 && frame != 0)
-        frame_free(frame, 0);
-    return error;
-}
-
-int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
-{
-    uint64_t backing = area_backing_at(area, page);
-
-    if (backing_kernel(backing) != instance.kernel)
-        return 1;
-    return install_file_locked(space, page, area->prot, backing, wants_copy(area->prot, access));
 }
 
 static bool in_limbo(const uint64_t *entry)
@@ -127,17 +51,9 @@ static bool in_limbo(const uint64_t *entry)
 
 enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE };
 
-bool space_complete_locked(const struct space *space, uint64_t page)
-{
-    if (space_alone_locked(space) || lease_covers_locked(space, page, page + PAGE_SIZE))
-        return true;
-    return space->home == instance.kernel && space->retrieval->home_knows &&
-           !space_locking->taken_locked(space, page, page + PAGE_SIZE) &&
-           lease_others_locked(space, page, page + PAGE_SIZE) == NULL;
-}
-
 /* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area; -ENXIO:
- * behind the end of a file. WANTS_HUGE: a large page, if HUGE. COMPLETE: see above, or the caller has the page's lock.
+ * behind the end of a file. WANTS_HUGE: a large page, if HUGE. COMPLETE: space_complete_locked, or the caller has the
+ * page's lock.
  */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 bool complete, bool huge)
@@ -180,64 +96,6 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     return install_new_locked(space, page, area->prot) == 0 ? 0 : NEEDS_LOCK; /* which says that there is no memory */
 }
 
-bool space_alone_locked(const struct space *space)
-{
-    return space->home == instance.kernel && space->members == 1ull << instance.kernel && space->slow == 0;
-}
-
-int space_install(struct space *space, uint64_t page, uint64_t frame, bool held, bool cow)
-{
-    const struct area *area;
-    const uint64_t *entry;
-    int error = -EFAULT;
-
-    spin_lock(&space->lock);
-    area = area_find(&space->areas, page);
-    entry = paging_look(&space->tables, page);
-    if (entry != NULL && *entry != 0)
-        error = (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
-    else if (area != NULL)
-        error = install_locked(space, page, frame, area->prot, held, cow);
-    spin_unlock(&space->lock);
-    return error;
-}
-
-void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer)
-{
-    const struct area *area;
-    const uint64_t *entry;
-
-    *answer = (struct msg_space_mapping){.kind = SPACE_NONE};
-    spin_lock(&space->lock);
-    area = area_find(&space->areas, page);
-    entry = paging_look(&space->tables, page);
-    if (in_limbo(entry))
-        area = NULL; /* nobody is to get this frame any more */
-    if (entry != NULL && zero_page_is(*entry))
-        zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
-    if (area != NULL) {
-        *answer = (struct msg_space_mapping){
-            .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
-        answer->backing = area_backing_at(area, page);
-        if (entry != NULL && *entry != 0) {
-            answer->kind = SPACE_FRAME;
-            answer->frame = *entry & PAGING_FRAME;
-            answer->cow = (*entry & PAGING_SOFT_COW) != 0;
-            if ((*entry & PAGING_SOFT_BORROWED) == 0)
-                frame_lend(answer->frame);
-        }
-    }
-    spin_unlock(&space->lock);
-}
-
-void space_drop_new(uint64_t frame)
-{
-    if (window_owns(frame, PAGE_SIZE))
-        frame_free(frame, 0);
-    else
-        release_one(frame);
-}
-
 /* A frame for a page that nobody has. COUNTED: a reference is counted already, though the frame may be ours. */
 struct fresh {
     uint64_t frame;
@@ -248,7 +106,7 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
                       uint32_t access)
 {
     *fresh = (struct fresh){0};
-    if (backing != BACKING_NONE && !wants_copy(prot, access)) {
+    if (backing != BACKING_NONE && !space_wants_copy(prot, access)) {
         fresh->cow = (prot & AREA_SHARED) == 0;
         fresh->counted = true;
         return file_page_get(backing, &fresh->frame);
@@ -366,7 +224,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     copy = answer.kind == SPACE_FRAME && answer.cow != 0 &&
            ((access & AREA_WRITE) != 0 || (space->retrieval->breaks_first && backing == BACKING_NONE));
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
-        result = install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
+        result = space_install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
     spin_unlock(&space->lock);
     if (result == 0 && copy)
         return space_cow_break(space, page, answer.frame);
@@ -456,85 +314,4 @@ int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t acce
             msg_poll(); /* alone it waits for nothing */
     }
     return error < 0 ? error : 0;
-}
-
-int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot)
-{
-    int error;
-
-    spin_lock(&space->lock);
-    error = area_overlaps(&space->areas, start, end) ? -ENOEXEC : area_set(&space->areas, start, end, prot);
-    for (uint64_t page = start; page < end && error == 0; page += PAGE_SIZE)
-        error = install_near_locked(space, page, prot);
-    spin_unlock(&space->lock);
-    return error;
-}
-
-void space_write(struct space *space, uint64_t address, const void *data, uint64_t size)
-{
-    const uint8_t *bytes = data;
-
-    while (size > 0) {
-        uint64_t offset = address & (PAGE_SIZE - 1);
-        uint64_t part = PAGE_SIZE - offset < size ? PAGE_SIZE - offset : size;
-        const uint64_t *entry = paging_look(&space->tables, address);
-
-        assert(entry != NULL && *entry != 0);
-        memcpy((uint8_t *)window_direct(*entry & PAGING_FRAME) + offset, bytes, part);
-        address += part;
-        bytes += part;
-        size -= part;
-    }
-}
-
-bool user_range(uint64_t address, uint64_t size)
-{
-    return address < USER_END && size <= USER_END - address;
-}
-
-int user_read(void *to, uint64_t from, uint64_t size)
-{
-    if (!user_range(from, size) || user_copy(to, (const void *)from, size) != 0)
-        return -EFAULT;
-    return 0;
-}
-
-int user_write(uint64_t to, const void *from, uint64_t size)
-{
-    if (!user_range(to, size) || user_copy((void *)to, from, size) != 0)
-        return -EFAULT;
-    return 0;
-}
-
-uint64_t user_reach(uint64_t address, uint64_t size)
-{
-    uint64_t done = PAGE_SIZE - address % PAGE_SIZE;
-
-    if (!user_range(address, size) || user_probe((uint8_t *)address) != 0)
-        return 0;
-    while (done < size && user_probe((uint8_t *)(address + done)) == 0)
-        done += PAGE_SIZE;
-    return done < size ? done : size;
-}
-
-#define STRING_STEP 64ull /* bytes read at first: most strings are short */
-
-int64_t user_read_string(char *to, uint64_t from, uint64_t size)
-{
-    uint64_t length = 0;
-
-    for (uint64_t step = STRING_STEP; length < size; step += step < PAGE_SIZE ? step : 0) {
-        uint64_t part = step - ((from + length) & (step - 1)); /* never over the end of a page */
-        uint64_t end;
-
-        if (part > size - length)
-            part = size - length;
-        if (user_read(to + length, from + length, part) != 0)
-            return -EFAULT;
-        end = length + strnlen(to + length, part);
-        if (end < length + part)
-            return (int64_t)end;
-        length = end;
-    }
-    return -ENAMETOOLONG;
 }

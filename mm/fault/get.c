@@ -1,102 +1,45 @@
-/* The short way of a fault, both sides. See the header, and mm/retrieve/retrieval.md for the protocol. */
+/* The short way of a fault, at the kernel that asks. See the header, and mm/retrieve/retrieval.md for the protocol.
+ * What the home answers is in mm/fault/answer.c. */
 #include "mm/fault/get.h"
 
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/clock.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
+#include "kernel/lib/list.h"
 #include "kernel/lib/log.h"
+#include "kernel/wait/completion.h"
+#include "mm/area/backing.h"
 #include "mm/fault/huge.h"
 #include "mm/fault/runs.h"
+#include "mm/fault/wire.h"
 #include "mm/frame/frame.h"
-#include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
-#include "mm/frame/zero_page.h"
-#include "mm/lease/lease.h"
+#include "mm/page/question.h"
 #include "mm/policy/policy.h"
-#include "msg/channel.h"
-
-static bool overlap(uint64_t a_start, uint64_t a_end, uint64_t b_start, uint64_t b_end)
-{
-    return a_start < b_end && b_start < a_end;
-}
+#include "mm/retrieve/adaptive.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 
 #define WANTS_BLOCK 2 /* an answer's result */
 
-/* --- what waits for answers --- */
-
-/* One of the first NUMBER questions that overlaps the range is under way. */
-static bool asked_locked(const struct space *space, uint64_t start, uint64_t end, uint64_t number)
-{
-    list_for_each(node, &space->gets) {
-        const struct space_get *get = container_of(node, const struct space_get, node);
-
-        if (get->number <= number && overlap(get->start, get->end, start, end))
-            return true;
-    }
-    return false;
-}
-
-bool space_defer_locked(struct space *space, struct space_deferred *deferred)
-{
-    deferred->number = space->get_count;
-    if (list_empty(&space->gets) || !asked_locked(space, deferred->start, deferred->end, deferred->number))
-        return false;
-    list_append(&space->deferred, &deferred->node);
-    return true;
-}
-
-/* An answer has come: moves what waited for nothing else to READY. */
-static void collect_ready_locked(struct space *space, struct list *ready)
-{
-    list_for_each_safe(node, &space->deferred) {
-        struct space_deferred *deferred = container_of(node, struct space_deferred, node);
-
-        if (asked_locked(space, deferred->start, deferred->end, deferred->number))
-            continue;
-        list_remove(&deferred->node);
-        list_append(ready, &deferred->node);
-    }
-}
-
-static void run_ready(struct list *ready)
-{
-    list_for_each_safe(node, ready) {
-        struct space_deferred *deferred = container_of(node, struct space_deferred, node);
-
-        list_remove(&deferred->node);
-        deferred->run(deferred);
-    }
-}
-
-struct awaiting {
-    struct space_deferred deferred;
+/* A question under way, and its answer. */
+struct space_get {
+    struct space_question question;
+    struct space *space;
+    uint64_t page;
+    uint32_t access;
+    const uint64_t *entry; /* the page's, which stays where it is as long as the question is under way */
+    struct area *area;     /* memory for the page's, or NULL: it is known, or this has been used */
+    uint64_t spare;        /* a zeroed frame of ours that the page gets if it has none; 0: taken, or there is none */
+    uint64_t block;        /* 2 MiB, zeroed, that SPARE is a part of; 0: it has been taken, or there is none */
+    uint32_t huge;         /* enum space_huge */
+    bool lost;             /* the answer: what the home has done is not known */
+    int result;
     struct completion done;
 };
-
-static void awaited(struct space_deferred *deferred)
-{
-    completion_signal(&container_of(deferred, struct awaiting, deferred)->done);
-}
-
-void space_gets_await(struct space *space, struct space_range range)
-{
-    struct awaiting awaiting = {.deferred = {.start = range.start, .end = range.end, .run = awaited}};
-    struct wait_reason reason = {
-        .what = "answer to a fault of another thread", .kernel = (int32_t)space->home, .key = range.start};
-    bool waits;
-
-    completion_init(&awaiting.done);
-    spin_lock(&space->lock);
-    waits = space_defer_locked(space, &awaiting.deferred);
-    spin_unlock(&space->lock);
-    if (waits)
-        completion_wait(&awaiting.done, &reason);
-}
-
-/* --- the asking kernel --- */
 
 bool space_get_possible(struct space *space)
 {
@@ -198,7 +141,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
                                (window_owns(answer->frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
     space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
     if (answer->runs != 0)
-        space_runs_install_locked(space, get->page, get->start, get->end, answer->run, answer->runs,
+        space_runs_install_locked(space, get->page, get->question.start, get->question.end, answer->run, answer->runs,
                                   space_got_prot(answer));
     if (get->huge != SPACE_HUGE_NO && answer->runs != 0 && SPACE_RUN_LENGTH(answer->run[0]) == LEAF_ENTRIES)
         huge_show_locked(space, get->page, answer->prot);
@@ -214,6 +157,13 @@ static bool answer_whole(const struct msg_space_got *answer, int length)
              (size_t)length >= offsetof(struct msg_space_got, run) + answer->runs * sizeof(answer->run[0])));
 }
 
+/* For strategy adaptive: what the answer has brought. */
+static void adapt_locked(struct space_get *get, const struct msg_space_got *answer)
+{
+    space_adapt_answer_locked(get->space, get->page, answer->kind == SPACE_FRAME,
+                              answer->runs > 0 ? answer->run[answer->runs - 1] : 0);
+}
+
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct space_get *get = context;
@@ -227,12 +177,10 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     get->lost = !answer_whole(reply, length);
     get->result = get->lost ? 1 : take_answer_locked(get, reply);
     if (space->retrieval->adapts && !get->lost && get->result <= 0)
-        space_adapt_answer_locked(space, reply, get->page);
-    list_remove(&get->node);
-    if (!list_empty(&space->deferred))
-        collect_ready_locked(space, &ready);
+        adapt_locked(get, reply);
+    space_question_end_locked(space, &get->question, &ready);
     spin_unlock(&space->lock);
-    run_ready(&ready);
+    space_deferred_run(&ready);
     completion_signal(&get->done); /* now the task may end, and the space with it */
 }
 
@@ -247,10 +195,9 @@ static bool begin_locked(struct space_get *get, bool wide)
     if (get->area == NULL && area_find(&space->areas, get->page) == NULL && (get->area = area_reserve()) == NULL)
         return false;
     wide = wide || get->area != NULL;
-    get->start = wide ? get->page & ~(LEAF_SIZE - 1) : get->page;
-    get->end = get->start + (wide ? LEAF_SIZE : PAGE_SIZE);
-    get->number = ++space->get_count;
-    list_append(&space->gets, &get->node);
+    get->question.start = wide ? get->page & ~(LEAF_SIZE - 1) : get->page;
+    get->question.end = get->question.start + (wide ? LEAF_SIZE : PAGE_SIZE);
+    space_question_begin_locked(space, &get->question);
     return true;
 }
 
@@ -300,9 +247,9 @@ static bool block_comes(struct space_get *get)
 
     spin_lock(&space->lock);
     list_for_each(node, &space->gets) {
-        const struct space_get *other = container_of(node, const struct space_get, node);
+        const struct space_get *other = container_of(node, const struct space_get, question.node);
 
-        asked |= other->huge == SPACE_HUGE_BLOCK && other->start == (get->page & ~(LEAF_SIZE - 1));
+        asked |= other->huge == SPACE_HUGE_BLOCK && other->question.start == (get->page & ~(LEAF_SIZE - 1));
     }
     here = here_locked(get);
     spin_unlock(&space->lock);
@@ -380,194 +327,4 @@ int space_get_page(struct space *space, uint64_t page, uint32_t access)
     if (get.spare != 0)
         frame_free_zeroed(get.spare);
     return get.result;
-}
-
-/* --- the home --- */
-
-/* PAGE, which is in AREA, gets the asker's frame SPARE. */
-static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare, const struct area *area,
-                              struct msg_space_got *got)
-{
-    uint64_t *entry = paging_entry(&space->tables, page, true);
-
-    if (entry == NULL)
-        return; /* the long way says that there is no memory */
-    *entry = spare | space_page_flags(area->prot, false) | PAGING_SOFT_BORROWED;
-    got->kind = SPACE_TAKEN;
-}
-
-/* What lies around PAGE in its table and area, if nobody is about to change that, or may without a word. */
-static void add_runs_locked(const struct space *space, uint64_t page, const struct area *area, uint32_t most,
-                            struct msg_space_got *got)
-{
-    uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
-
-    if (start < area->start)
-        start = area->start;
-    if (end > area->end)
-        end = area->end;
-    lease_clip_locked(space, page, &start, &end);
-    if (!space_locking->taken_locked(space, start, end))
-        got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->run, most);
-}
-
-/* The largest block around PAGE that AREA has all of. */
-static uint32_t block_of(const struct area *area, uint64_t page)
-{
-    uint32_t block = SPACE_BLOCK_MAX;
-
-    while ((page & ~((PAGE_SIZE << block) - 1)) < area->start || (page | ((PAGE_SIZE << block) - 1)) >= area->end)
-        block--;
-    return block;
-}
-
-/* Nobody is about to change anything of the block around PAGE, or may without a word. */
-static inline bool block_still_locked(const struct space *space, uint64_t page, uint32_t block)
-{
-    uint64_t start = page & ~((PAGE_SIZE << block) - 1);
-
-    return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block)) &&
-           (space->leases.ranges.root == NULL ||
-            lease_lowest_locked(space, start, start + (PAGE_SIZE << block)) == start + (PAGE_SIZE << block));
-}
-
-/* The page of AREA, if nobody has one yet, comes from a file of this kernel, and may be the asker's as it is. What is
- * written at once is the asker's own. True: there is one now. */
-static bool find_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
-{
-    const uint64_t *entry = paging_entry(&space->tables, page, false);
-
-    return (entry == NULL || *entry == 0) && ((access & AREA_WRITE) == 0 || (area->prot & AREA_SHARED) != 0) &&
-           space_install_file_locked(space, page, area, access) == 0;
-}
-
-static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
-{
-    uint32_t runs;
-    uint64_t page = ask->page & ~(PAGE_SIZE - 1);
-    const struct area *area = area_find(&space->areas, page);
-    const uint64_t *entry = paging_look(&space->tables, page);
-    uint32_t block = area != NULL ? block_of(area, page) : 0;
-    bool still;
-
-    still = block_still_locked(space, page, block);
-    if (!still && space->leases.ranges.root != NULL) { /* a lease of the home's own is in the way */
-        lease_share_locked(space, page, page + PAGE_SIZE);
-        still = block_still_locked(space, page, block);
-    }
-    /* a question may have been on its way while the strategy changed */
-    if (!space->retrieval->home_knows || (!still && (block == 0 || !block_still_locked(space, page, 0))) ||
-        (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)) {
-        got->kind = SPACE_BUSY;
-        return;
-    }
-    if (area == NULL)
-        return;
-    got->kind = SPACE_AREA;
-    got->block = still && area->backing == BACKING_NONE ? (uint8_t)block : 0;
-    got->prot = (uint16_t)area->prot;
-    got->policy = (uint8_t)(area->prot >> AREA_POLICY_SHIFT);
-    if (area->backing != BACKING_NONE) {
-        got->backed = 1;
-        got->run[0] = area_backing_at(area, page);
-    }
-    if (!area_allows(area->prot, ask->access))
-        return;
-    if (entry != NULL && zero_page_is(*entry))
-        zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
-    if (area->backing != BACKING_NONE && find_file_locked(space, page, area, ask->access))
-        entry = paging_entry(&space->tables, page, false);
-    if (entry == NULL || *entry == 0) {
-        if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX && huge_wanted_locked(space, area, page)) {
-            got->kind = huge_answer_locked(space, area, ask);
-            if (got->kind != SPACE_AREA)
-                return;
-        }
-        if (ask->spare != 0 && area->backing == BACKING_NONE &&
-            policy_accepts_locked(space, area->prot, page, ask->spare))
-            take_spare_locked(space, page, ask->spare, area, got);
-        return;
-    }
-    got->cow = (*entry & PAGING_SOFT_COW) != 0;
-    if (got->cow != 0 && (ask->access & AREA_WRITE) != 0) {
-        got->kind = SPACE_BUSY; /* it has to be copied */
-        return;
-    }
-    got->kind = SPACE_FRAME;
-    got->frame = *entry & PAGING_FRAME;
-    if ((*entry & PAGING_SOFT_BORROWED) == 0)
-        frame_lend(got->frame);
-    runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
-    if (runs != 0 && got->cow == 0 && got->backed == 0)
-        add_runs_locked(space, page, area, runs, got);
-}
-
-/* 0, and the answer to M is in GOT; or a negative errno. */
-static int answer(const struct msg *m, struct msg_space_got *got)
-{
-    const struct msg_space_get *ask = m->data;
-    struct space *space = space_get(ask->space);
-    int error = 0;
-
-    if (space == NULL)
-        return -ESRCH;
-    if (space->home != instance.kernel || (ask->spare & (PAGE_SIZE - 1)) != 0 || ask->page >= USER_END ||
-        (ask->spare != 0 && frame_owner(ask->spare) != m->ticket.kernel))
-        error = -EPROTO;
-    spin_lock(&space->lock);
-    if (error == 0)
-        answer_locked(space, ask, got);
-    spin_unlock(&space->lock);
-    space_put(space);
-    return error;
-}
-
-static void handle_get(const struct msg *m)
-{
-    const struct msg_space_get *ask = m->data;
-    struct msg_space_got got = {.kind = SPACE_NONE};
-    int error = ask->runs <= SPACE_RUNS_SHORT ? answer(m, &got) : -EPROTO;
-
-    if (error != 0)
-        msg_reply_error(&m->ticket, error);
-    else
-        msg_reply(&m->ticket, &got, sizeof(got));
-}
-
-struct long_answer {
-    struct msg_kept kept;
-    union {
-        struct msg_space_got got;
-        uint8_t room[offsetof(struct msg_space_got, run) + SPACE_RUNS_MAX * sizeof(uint64_t)];
-    } bytes;
-};
-
-static void long_answer_gone(struct msg_kept *kept)
-{
-    struct long_answer *answer = container_of(kept, struct long_answer, kept);
-
-    heap_free(answer, sizeof(*answer));
-}
-
-static void handle_get_many(const struct msg *m)
-{
-    const struct msg_space_get *ask = m->data;
-    struct long_answer *long_answer = ask->runs <= SPACE_RUNS_MAX ? heap_alloc(sizeof(*long_answer)) : NULL;
-    int error = ask->runs <= SPACE_RUNS_MAX ? -ENOMEM : -EPROTO;
-
-    if (long_answer != NULL)
-        error = answer(m, &long_answer->bytes.got);
-    if (error != 0) {
-        heap_free(long_answer, sizeof(*long_answer));
-        msg_reply_error(&m->ticket, error);
-        return;
-    }
-    msg_keep(m, &long_answer->kept, NULL);
-    msg_kept_reply_long(&long_answer->kept, &long_answer->bytes, sizeof(long_answer->bytes), long_answer_gone);
-}
-
-void space_get_init(void)
-{
-    msg_register(MSG_SPACE_GET, handle_get, sizeof(struct msg_space_get), sizeof(struct msg_space_got));
-    msg_register(MSG_SPACE_GET_MANY, handle_get_many, sizeof(struct msg_space_get), sizeof(struct msg_space_got));
 }

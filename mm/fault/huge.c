@@ -1,15 +1,19 @@
 /* Large pages at faults. See the header. */
 #include "mm/fault/huge.h"
 
+#include "boot/options/control.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/area/backing.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
-#include "mm/space/internal.h"
+#include "mm/page/install.h"
+#include "mm/policy/policy.h"
+#include "mm/space/entry.h"
+#include "mm/space/wire.h"
 #include "msg/channel.h"
 
 #define HUGE_ORDER 9u
@@ -41,9 +45,9 @@ static void policy_set(const char *value)
 
 void huge_init(void)
 {
-    static struct msg_option option = {.name = "huge", .check = policy_check, .set = policy_set};
+    static struct option option = {.name = "huge", .check = policy_check, .set = policy_set};
 
-    msg_option_add(&option);
+    option_add(&option);
 }
 
 /* What may be executed is never shown as a large page: paging_large.c. */

@@ -2,6 +2,7 @@
 #ifndef MM_FAULT_HUGE_H
 #define MM_FAULT_HUGE_H
 
+#include "mm/fault/wire.h"
 #include "mm/space/space.h"
 
 /* Registers the option huge=, which kettle_control changes too. Once. */

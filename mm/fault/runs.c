@@ -3,6 +3,8 @@
 
 #include "kernel/instance/window.h"
 #include "mm/frame/reference.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
 
 static bool may_go_along(uint64_t entry)
 {

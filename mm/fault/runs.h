@@ -3,7 +3,7 @@
 #ifndef MM_FAULT_RUNS_H
 #define MM_FAULT_RUNS_H
 
-#include "mm/space/internal.h"
+#include "mm/space/space.h"
 
 /* space->lock is held: lists at most MOST runs of what this kernel maps in [START, END), which is in one table and one
  * area, first the one that PAGE is in. Pages that are copy-on-write are left out. Returns how many there are. */

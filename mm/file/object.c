@@ -6,6 +6,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/area/backing.h"
+#include "mm/file/hold.h"
 
 static const struct file_objects *objects; /* [i] NULL: there are none */
 

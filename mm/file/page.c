@@ -3,14 +3,17 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/instance/window.h"
 #include "mm/area/backing.h"
 #include "mm/file/object.h"
+#include "mm/file/wire.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/give.h"
 #include "mm/frame/reference.h"
-#include "mm/space/internal.h"
+#include "mm/frame/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/message.h"
 
 int file_page_get(uint64_t backing, uint64_t *frame)
 {
@@ -41,7 +44,7 @@ int file_page_copy(uint64_t backing, uint64_t *frame)
         return error;
     *frame = frame_alloc_page(false);
     if (*frame != 0)
-        space_copy_frame(*frame, source);
+        frame_copy(*frame, source);
     else
         *frame = frame_from_peer(source);
     release_one(source);

@@ -1,14 +1,16 @@
 /* Frames of other kernels. See the header, and mm/retrieve/retrieval.md. The giver keeps what it needs itself. */
 #include "mm/frame/give.h"
 
+#include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
-#include "mm/space/internal.h"
-#include "mm/space/wire.h"
+#include "mm/frame/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/message.h"
 
 static volatile uint32_t last_giver = KERNELS_MAX; /* [a] who had one the last time; it is asked first */
 
@@ -97,7 +99,7 @@ static void handle_give(const struct msg *m)
         return;
     }
     if (copy)
-        space_copy_frame(given.frame, wanted->frame);
+        frame_copy(given.frame, wanted->frame);
     frame_share(given.frame);
     msg_reply(&m->ticket, &given, sizeof(given));
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/string.h"

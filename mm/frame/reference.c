@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
@@ -10,9 +11,10 @@
 #include "kernel/lib/panic.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
-#include "mm/space/wire.h"
+#include "mm/frame/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/message.h"
 
 #define BATCH_FIRST 512u   /* bytes of an owner's first batch: an unmap of a few pages needs no more */
 #define BATCH_LARGE 32768u /* of every other: four thousand frames */

@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/lib/list.h"
-
 /* Registers the handlers. Once. */
 void reference_init(void);
 

@@ -2,10 +2,16 @@
  * mm/lease/recall.c. */
 #include "mm/lease/lease.h"
 
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
-#include "kernel/lib/string.h"
-#include "msg/channel.h"
+#include "boot/options/control.h"
+#include "kernel/lib/list.h"
+#include "mm/area/backing.h"
+#include "mm/lease/internal.h"
+#include "mm/lease/room.h"
+#include "mm/space/call_home.h"
+#include "mm/space/entry.h"
+#include "mm/space/limit.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 
 #define LEASE_MIN (64ull << 20)            /* bytes */
 #define LEASE_TOP (MAP_TOP - (1ull << 40)) /* what the home maps is above, and holes in it stay free for growth */
@@ -28,7 +34,7 @@ void lease_init(void)
 {
     static const char *const switches[] = {"on", "off"};
 
-    allowed = space_choose("leases", switches, 2) == 0;
+    allowed = option_choose("mm", "leases", switches, 2) == 0;
     recall_init();
 }
 
@@ -88,7 +94,7 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
 {
     uint64_t size, room, start;
 
-    if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0 ||
+    if (!allowed || !space->retrieval->home_knows || !space_locking->recalls || space->later != 0 ||
         space_limited_locked(space) || length == 0 || length > LARGEST || (space->members >> kernel & 1) == 0 ||
         !list_empty(&space->leases.waits))
         return 0;
@@ -112,7 +118,7 @@ void lease_begin_sharing_locked(struct space *space)
 {
     const struct area *area = area_next(&space->areas, 0);
 
-    if (!allowed || !space->retrieval->home_knows || space_locking != &space_lock_home || space->later != 0 ||
+    if (!allowed || !space->retrieval->home_knows || !space_locking->recalls || space->later != 0 ||
         space_limited_locked(space))
         return;
     for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
@@ -152,7 +158,7 @@ static bool take_from_home(struct space *space, uint64_t length)
     taken = note_locked(space, change.start, change.length, recalls);
     spin_unlock(&space->lock);
     if (!taken)
-        space_ask_home(space, &change); /* it is not to wait for us there */
+        space_call_home(space, &change); /* it is not to wait for us there */
     return taken;
 }
 
@@ -160,7 +166,7 @@ bool lease_take(struct space *space, uint64_t length)
 {
     uint64_t start;
 
-    if (!allowed || length > LARGEST || !space->retrieval->home_knows || space_locking != &space_lock_home)
+    if (!allowed || length > LARGEST || !space->retrieval->home_knows || !space_locking->recalls)
         return false;
     if (space->home != instance.kernel)
         return take_from_home(space, length);

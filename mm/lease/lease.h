@@ -2,7 +2,12 @@
 #ifndef MM_LEASE_LEASE_H
 #define MM_LEASE_LEASE_H
 
-#include "mm/space/internal.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mm/area/area.h"
+#include "mm/area/range.h"
+#include "mm/space/space.h"
 
 /* In a handler, or a task, without locks: it must not wait. ERROR: 0 or -ENOMEM. */
 typedef void (*lease_done)(void *context, int error);
@@ -53,18 +58,13 @@ int lease_wait_locked(struct space *space, struct space_range range, lease_done 
 void lease_recall(struct lease_wait *start);
 /* Until no other kernel has a lease of RANGE. 0: none had; 1: it has waited; -ENOMEM. Tasks only; waits. */
 int lease_await(struct space *space, struct space_range range);
+/* The same for what FIND says with space->lock held, which may be more when something has been recalled, until it says
+ * false, or nobody has a lease of it. 0 or -ENOMEM. */
+int lease_await_found(struct space *space,
+                      bool (*find)(struct space *space, const void *context, struct space_range *range),
+                      const void *context);
 
 /* KERNEL has stopped: what it was granted and does not know of is nobody's. */
 void lease_forget_locked(struct space *space, uint32_t kernel);
-
-/* Between the files: takes [START, END) out of the leases here; what lies behind it in its lease too when there is no
- * memory to keep that apart. Returns the end of what is out. */
-uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end);
-/* The home: [START, END) of one lease is recalled. -ENOMEM: nothing has happened. */
-int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end);
-/* [START, END), of LEASE, and the rest of the areas at both of its ends, as far as LEASE has them. */
-struct space_range lease_widen_locked(const struct space *space, const struct area *lease, uint64_t start,
-                                      uint64_t end);
-void recall_init(void);
 
 #endif

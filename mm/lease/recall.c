@@ -1,14 +1,20 @@
 /* How leases end: the home recalls what somebody else wants, one lease after the other, and the holder tells what it
  * has there. See mm/lease/lease.md. */
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
+#include "kernel/lib/list.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
+#include "mm/lease/internal.h"
 #include "mm/lease/lease.h"
+#include "mm/lease/wire.h"
+#include "mm/space/entry.h"
 #include "mm/space/long_answer.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 #define ROOM (MSG_MAX - sizeof(struct msg_space_recalled))
@@ -244,6 +250,23 @@ int lease_await(struct space *space, struct space_range range)
         return waits;
     completion_wait(&awaiting.done, &reason);
     return awaiting.error != 0 ? awaiting.error : 1;
+}
+
+int lease_await_found(struct space *space,
+                      bool (*find)(struct space *space, const void *context, struct space_range *range),
+                      const void *context)
+{
+    struct space_range range;
+    bool found;
+    int waited;
+
+    do {
+        spin_lock(&space->lock);
+        found = find(space, context, &range);
+        spin_unlock(&space->lock);
+        waited = found ? lease_await(space, range) : 0;
+    } while (waited > 0);
+    return waited;
 }
 
 /* --- the holder --- */

@@ -3,12 +3,15 @@
  * one for the whole space waits for all before it and holds back all behind it, and nobody starves. mm/lock/home.md has
  * the state table. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
-#include "kernel/lib/completion.h"
+#include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
 #include "mm/lease/lease.h"
+#include "mm/lock/internal.h"
+#include "mm/lock/wire.h"
 #include "mm/space/space.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 struct lock_request {
@@ -283,6 +286,7 @@ void space_lock_home_init(void)
 }
 
 const struct space_locking space_lock_home = {.name = "home",
+                                              .recalls = true,
                                               .acquire = home_acquire,
                                               .release = home_release,
                                               .busy_locked = home_busy_locked,

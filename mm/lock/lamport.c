@@ -5,11 +5,15 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
-#include "kernel/lib/completion.h"
+#include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
+#include "mm/lock/internal.h"
+#include "mm/lock/lamport_queue.h"
+#include "mm/lock/wire.h"
 #include "mm/space/space.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 static uint64_t requests; /* [a] there are in the queues of all spaces */

@@ -9,6 +9,7 @@
 
 #include "kernel/lib/list.h"
 #include "mm/area/range.h"
+#include "mm/space/strategy.h"
 
 /* A request, in the memory of whoever keeps it. Time and kernel name it. */
 struct lamport_entry {
@@ -16,14 +17,6 @@ struct lamport_entry {
     struct space_range range;
     uint64_t time;
     uint32_t kernel;
-};
-
-/* Pages share lists by their number. A page's queue is what is there of it, and of the heavy queue: so it is made with
- * the page's first request, a heavy one stands in it at once, and it is gone with the last. */
-#define LAMPORT_LISTS 16u
-struct lamport_queues {
-    struct list heavy;
-    struct list pages[LAMPORT_LISTS];
 };
 
 void lamport_init(struct lamport_queues *queues);

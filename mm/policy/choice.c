@@ -1,7 +1,6 @@
 /* What a policy says. See mm/policy/policy.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
-#include "kernel/arch/x86_64/layout.h"
 #include "mm/policy/policy.h"
 #include "msg/message.h"
 

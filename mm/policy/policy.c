@@ -1,16 +1,20 @@
 /* Policies of spaces, and frames by them. See the header and mm/policy/policy.md. */
 #include "mm/policy/policy.h"
 
+#include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
+#include "kernel/lib/list.h"
 #include "kernel/lib/string.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/give.h"
 #include "mm/frame/heap.h"
 #include "mm/policy/count.h"
-#include "mm/space/internal.h"
+#include "mm/space/call_home.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
 
 #define ROOM_FIRST 4u
 #define TOP 63u /* a bit that does not fit into an answer */
@@ -123,6 +127,19 @@ int64_t policy_apply_locked(struct space *space, const struct msg_space_change *
     return known != NULL ? word_of(known, change->target) : -EPROTO;
 }
 
+/* Asks the home, be it this kernel or another. */
+static int64_t ask(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result;
+
+    if (space->home != instance.kernel)
+        return space_call_home(space, change);
+    spin_lock(&space->lock);
+    result = policy_apply_locked(space, change);
+    spin_unlock(&space->lock);
+    return result;
+}
+
 int64_t policy_number(struct space *space, const struct policy *policy)
 {
     struct msg_space_change change = {.space = space->id,
@@ -132,7 +149,7 @@ int64_t policy_number(struct space *space, const struct policy *policy)
                                       .prot = policy->mode | (uint32_t)policy->flags << 16,
                                       .target = policy->home};
 
-    return space_ask_home(space, &change);
+    return ask(space, &change);
 }
 
 bool policy_known(struct space *space, uint32_t number, struct policy *out)
@@ -167,7 +184,7 @@ int policy_find(struct space *space, uint32_t number, struct policy *out)
     if (policy_known(space, number, out))
         return 0;
     for (change.target = 0; change.target < WORDS; change.target++) {
-        int64_t word = space_ask_home(space, &change);
+        int64_t word = ask(space, &change);
 
         if (word < 0)
             return (int)word;
@@ -313,7 +330,7 @@ static uint64_t own_frame(uint32_t node, uint64_t source)
     uint64_t frame = (frame_nodes() >> node & 1) != 0 ? frame_alloc_page_on(1ull << node, source == 0) : 0;
 
     if (frame != 0 && source != 0)
-        space_copy_frame(frame, source);
+        frame_copy(frame, source);
     return frame;
 }
 
@@ -355,7 +372,7 @@ uint64_t policy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_
     if (frame == 0)
         return counted(&none, frame_from_peer(source), own_node());
     if (source != 0)
-        space_copy_frame(frame, source);
+        frame_copy(frame, source);
     return frame;
 }
 

@@ -50,10 +50,8 @@ uint32_t policy_remap(uint32_t node, uint64_t from, uint64_t to);
 
 struct space;
 
-struct policy_list {      /* under space->lock */
-    struct policy *known; /* by number - 1; mode DEFAULT: not known here */
-    uint32_t room;
-};
+struct policy_list; /* mm/space/space.h */
+/* The end of a space. */
 void policy_list_free(struct policy_list *list);
 
 /* The number of POLICY, which is not DEFAULT, in SPACE; -ENOMEM: there are POLICY_MAX others, or no memory. Waits for
@@ -96,14 +94,5 @@ uint64_t policy_frame_on(uint64_t nodes, uint64_t source);
 uint32_t policy_node_of(uint64_t frame);
 /* The machine's nodes that kernels own memory of. */
 uint64_t policy_machine_nodes(void);
-
-/* --- pages that there are --- */
-
-/* The node of what SPACE has at ADDRESS. -EFAULT: nothing, and it is private, or there is no area, or it is the page of
- * zeros; -ENOENT: nothing of a file or of shared memory; -ENOMEM. Waits. */
-int space_page_node(struct space *space, uint64_t address);
-/* Moves what is at ADDRESS to one of NODES. Returns its node then; -ENOENT, -EFAULT as above; -EACCES: other spaces
- * have it; -EBUSY: it is shared memory or of a file; -ENOMEM: no frame there. Threads that use it wait. */
-int space_page_move(struct space *space, uint64_t address, uint64_t nodes);
 
 #endif

@@ -7,17 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ADAPT_WINDOW 32u /* answers between two decisions */
-#define ADAPT_RUNS_MAX 32u
+#include "mm/space/strategy.h"
 
-/* What was seen in a window. */
-struct adapt_window {
-    uint32_t answers;
-    uint32_t frames;           /* of them had the frame: what others have touched */
-    uint32_t brought;          /* pages that came along and of which it is known ... */
-    uint32_t used;             /* ... whether they were touched */
-    uint64_t asked_ns, all_ns; /* time in questions, and from the first question to the last answer */
-};
+#define ADAPT_RUNS_MAX 32u
 
 struct adapt_choice {
     uint32_t runs; /* 0 to ADAPT_RUNS_MAX: what an answer is to bring from now on */

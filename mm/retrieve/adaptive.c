@@ -1,18 +1,21 @@
 /* Retrieval strategy `adaptive`: what mm/retrieve/adapt.h decides, from what answers of the home bring. Of the pages
  * that come along a sample is looked at at the end of a window: whether the hardware has seen a thread touch them. */
-#include "kernel/arch/x86_64/clock.h"
-#include "mm/space/internal.h"
-#include "mm/space/space.h"
+#include "mm/retrieve/adaptive.h"
 
-void space_adapt_answer_locked(struct space *space, const struct msg_space_got *answer, uint64_t page)
+#include "kernel/arch/x86_64/clock.h"
+#include "mm/retrieve/adapt.h"
+#include "mm/retrieve/internal.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
+
+void space_adapt_answer_locked(struct space *space, uint64_t page, bool frame, uint64_t last)
 {
     struct space_adapting *adapting = &space->adapting;
 
     adapting->window.answers++;
-    adapting->window.frames += answer->kind == SPACE_FRAME ? 1 : 0;
-    if (answer->runs > 0 && adapting->samples < ADAPT_WINDOW) {
-        uint64_t last = answer->run[answer->runs - 1]; /* the page that lies farthest away */
-        uint32_t index = SPACE_RUN_INDEX(last) + SPACE_RUN_LENGTH(last) - 1;
+    adapting->window.frames += frame ? 1 : 0;
+    if (last != 0 && adapting->samples < ADAPT_WINDOW) {
+        uint32_t index = SPACE_RUN_INDEX(last) + SPACE_RUN_LENGTH(last) - 1; /* the page that lies farthest away */
         uint64_t sample = (page & ~(LEAF_SIZE - 1)) + index * PAGE_SIZE;
 
         if (index < LEAF_ENTRIES && sample != page)

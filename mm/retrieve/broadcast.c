@@ -1,10 +1,12 @@
 /* Retrieval strategy `broadcast`, as published (Popcorn thesis 5.7.3): every kernel of the machine is asked what it
  * maps at the page, whether it hosts the group or not; a frame goes before an area, an area before nothing. A page that
  * is copy-on-write is broken before it is mapped on a second kernel. */
-#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/space/internal.h"
+#include "mm/retrieve/internal.h"
+#include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 static int broadcast_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)

@@ -3,13 +3,17 @@
  * other.
  *
  * Queries and findings are notices. They lie in a few places of their own, or in the heap, until the ring has room. */
-#include "kernel/arch/x86_64/spinlock.h"
-#include "kernel/instance/instance.h"
+#include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
-#include "mm/space/internal.h"
+#include "mm/page/install.h"
+#include "mm/retrieve/internal.h"
+#include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 #define PLACES 16u

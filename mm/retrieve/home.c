@@ -2,11 +2,14 @@
  * directory. A fault elsewhere asks the home alone, and a frame newly made elsewhere is recorded there before it is
  * used: one or two round trips, whatever the number of kernels. mm/retrieve/retrieval.md has the protocol. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "mm/space/internal.h"
+#include "mm/page/install.h"
+#include "mm/retrieve/internal.h"
+#include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 int space_fetch_home(struct space *space, uint64_t page, struct msg_space_mapping *answer)

@@ -1,10 +1,13 @@
 /* Retrieval strategy `members`: asks every kernel that hosts the group, at once, what it maps at the page. Answers take
  * precedence as published (Popcorn thesis 5.7.3): a frame before an area, an area before nothing. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/space/internal.h"
+#include "mm/page/install.h"
+#include "mm/retrieve/internal.h"
+#include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 void space_take_mapping(void *context, uint32_t kernel, const void *reply, int length)

@@ -1,10 +1,11 @@
-/* Which retrieval strategy a space has. See mm/space/internal.h; mm/retrieve/retrieval.md has the protocols. */
-#include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
+/* Which retrieval strategy a space has. See the header; mm/retrieve/retrieval.md has the protocols. */
+#include "mm/retrieve/strategy.h"
+
+#include "boot/options/control.h"
 #include "kernel/lib/string.h"
-#include "mm/space/internal.h"
-#include "mm/space/space.h"
-#include "msg/channel.h"
+#include "mm/retrieve/areas.h"
+#include "mm/retrieve/internal.h"
+#include "mm/retrieve/wire.h"
 
 static const struct space_retrieval *const strategies[] = {&space_retrieve_home,      &space_retrieve_members,
                                                            &space_retrieve_broadcast, &space_retrieve_chain,
@@ -32,7 +33,7 @@ static void set_name(const char *value)
     chosen = index_of(value);
 }
 
-static struct msg_option option = {.name = "retrieve", .check = check_name, .set = set_name};
+static struct option option = {.name = "retrieve", .check = check_name, .set = set_name};
 
 static volatile uint32_t prefetch; /* [a] of new spaces */
 
@@ -62,7 +63,7 @@ static void set_prefetch(const char *value)
         prefetch = runs;
 }
 
-static struct msg_option prefetch_option = {.name = "prefetch", .check = check_prefetch, .set = set_prefetch};
+static struct option prefetch_option = {.name = "prefetch", .check = check_prefetch, .set = set_prefetch};
 
 #define MODE_STRATEGY(mode) ((uint32_t)(mode)&0xff)
 #define MODE_COUNT(mode) ((mode) >> 8) /* of the changes so far */
@@ -111,10 +112,11 @@ uint64_t space_mode_next_locked(struct space *space, uint32_t strategy)
 
 void space_retrieve_init(void)
 {
-    msg_option_add(&option);
-    msg_option_add(&prefetch_option);
+    option_add(&option);
+    option_add(&prefetch_option);
     space_retrieve_members_init();
     space_retrieve_home_init();
     space_retrieve_chain_init();
     space_retrieve_upfront_init();
+    space_areas_init();
 }

@@ -4,14 +4,18 @@
  * questions of the short way, which are told to ask again with the page's lock. Where a strategy comes whose directory
  * the home's page tables are, the home first learns of all pages. From then on nothing can fail. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
-#include "mm/fault/get.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
-#include "mm/space/internal.h"
+#include "mm/lock/lock.h"
+#include "mm/page/question.h"
+#include "mm/retrieve/strategy.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 #define RUNS_A_POLL 64u
@@ -74,7 +78,9 @@ static int take_from(struct space *space, uint32_t kernel, uint8_t *buffer)
     return error;
 }
 
-int space_directory_fill(struct space *space)
+/* The home maps every page that any kernel has: what its page tables, the directory, begin with. A negative errno: a
+ * part of them. */
+static int directory_fill(struct space *space)
 {
     uint8_t *buffer = heap_alloc(MSG_MAX);
     int error = buffer != NULL ? 0 : -ENOMEM;
@@ -126,7 +132,7 @@ static int switch_locked_space(struct space *space, uint32_t strategy)
     int error = 0;
 
     if (!space->retrieval->home_knows && space_strategy(strategy)->home_knows)
-        error = space_directory_fill(space);
+        error = directory_fill(space);
     if (error != 0)
         return error;
     spin_lock(&space->lock); /* who joins later learns the new one, and who joined before is told */

@@ -1,17 +1,21 @@
 /* Retrieval strategy `upfront` (Popcorn thesis 5.7.2, which its author gave up): a kernel that begins to host a space
  * gets all its areas and pages at once, before a thread goes on there. What comes later is asked of the home as with
  * the strategy home, whose page tables are the directory. */
+#include "mm/retrieve/upfront.h"
+
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
-#include "mm/fault/get.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
-#include "mm/frame/zero_page.h"
-#include "mm/space/internal.h"
+#include "mm/lock/lock.h"
+#include "mm/page/question.h"
+#include "mm/page/zero_page.h"
+#include "mm/retrieve/internal.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
 #include "mm/space/long_answer.h"
-#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 
 #define RUNS_MAX ((MSG_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))

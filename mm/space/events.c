@@ -1,12 +1,12 @@
 /* Counting what happens to an address space. See the header. */
 #include "mm/space/events.h"
 
-#include "kernel/instance/instance.h"
+#include "boot/options/control.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"
-#include "kernel/lib/string.h"
-#include "mm/space/internal.h"
 #include "mm/space/space.h"
+#include "mm/space/survey.h"
+#include "mm/space/wire.h"
 
 #define TOLD_BYTES 384u /* of names and numbers in a line of the log */
 
@@ -108,7 +108,7 @@ void space_events_init(void)
 {
     static const char *const switches[] = {"off", "on"};
 
-    told = space_choose("events", switches, 2) == 1;
+    told = option_choose("mm", "events", switches, 2) == 1;
 }
 
 void space_events_tell(struct space *space)

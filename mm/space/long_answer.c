@@ -3,6 +3,7 @@
 
 #include "kernel/lib/list.h"
 #include "mm/frame/heap.h"
+#include "msg/message.h"
 
 struct long_answer *long_answer_create(void)
 {

@@ -1,40 +1,11 @@
-/* Payloads of the address space messages (those of mm/ in msg/messages.def). */
+/* Payloads that several rooms of mm/ send or handle: a change of a space (SPACE_CHANGE, which mm/change handles), what
+ * a kernel maps at a page, and lists of pages and areas. */
 #ifndef MM_SPACE_WIRE_H
 #define MM_SPACE_WIRE_H
 
 #include <stdint.h>
 
 #include "msg/message.h"
-
-/* SPACE_LOCK, SPACE_UNLOCK */
-struct msg_space_lock {
-    uint64_t space;      /* id: the group's */
-    uint64_t start, end; /* the range; two that overlap exclude each other */
-};
-
-struct msg_space_granted {
-    uint64_t members; /* kernels that host the space now */
-    uint64_t waited;  /* 1: others had to release it first */
-};
-
-/* SPACE_REQUEST, SPACE_FREED */
-struct msg_space_request {
-    uint64_t space;
-    uint64_t start, end; /* as above */
-    uint64_t time;       /* when it was made: with the asking kernel its name */
-};
-
-struct msg_space_queued {
-    uint64_t queued;  /* 1: the space is here, and the request in its queues; 2: and the answer was held back; 0: it is
-                       * not here */
-    uint64_t members; /* kernels that host the space, from its home; else 0 */
-};
-
-/* SPACE_FETCH */
-struct msg_space_fetch {
-    uint64_t space;
-    uint64_t page;
-};
 
 enum space_answer {
     SPACE_NONE = 0, /* precedence: the greater of these three wins */
@@ -57,103 +28,7 @@ struct msg_space_mapping {
     uint64_t backing; /* what is behind the page: mm/area/backing.h; unless SPACE_NONE */
 };
 
-/* SPACE_QUERY */
-struct msg_space_query {
-    uint64_t space;
-    uint64_t page;
-    uint64_t rest;  /* kernels to ask yet, as a set */
-    uint64_t known; /* of what is known so far, which never is a frame: what is behind the page */
-    uint64_t query; /* the asker's number */
-    uint32_t prot;
-    uint16_t kind;  /* as in msg_space_mapping */
-    uint16_t asker; /* kernel */
-};
-
-/* SPACE_FOUND */
-struct msg_space_found {
-    uint64_t query;
-    uint64_t space;
-    uint64_t frame; /* these as in msg_space_mapping */
-    uint16_t kind;
-    uint16_t cow;
-    uint32_t prot;
-    uint64_t backing;
-};
-
-/* SPACE_GET */
-struct msg_space_get {
-    uint64_t space;
-    uint64_t page;
-    uint64_t spare;  /* physical address of a zeroed frame of the asker's, or 0 */
-    uint32_t access; /* AREA_* */
-    uint16_t runs;   /* at most so many of other pages are wanted */
-    uint16_t huge;   /* enum space_huge */
-};
-
-/* How SPACE_GET may be answered for all of the page's table. Not with more runs than have room in one slot. */
-enum space_huge {
-    SPACE_HUGE_NO = 0,
-    SPACE_HUGE_MAY = 1,  /* the asker has nothing there */
-    SPACE_HUGE_BLOCK = 2 /* and brings 2 MiB: SPARE is of a zeroed block, in the page's place */
-};
-
-/* Pages of one table of 512 that have frames one behind the other: the first one's frame << 12, how many << 12, and its
- * place in the table. */
-#define SPACE_RUN_INDEX(run) ((uint32_t)(run)&511)
-#define SPACE_RUN_LENGTH(run) ((uint32_t)((run) >> 12) & 0xfff)
-#define SPACE_RUN_FRAME(run) ((run) >> 24 << 12)
-#define SPACE_RUN(frame, length, index) ((frame) >> 12 << 24 | (uint64_t)(length) << 12 | (index))
-
-/* SPACE_LIST: the answer; runs follow */
-struct msg_space_listed {
-    uint64_t next; /* address to go on from, or 0: that was all */
-    uint64_t unused;
-};
-
-struct msg_space_run {
-    uint64_t page; /* the first one's address */
-    uint64_t run;  /* in place of the index: 1 if they are copy-on-write, else 0 */
-};
-
-#define SPACE_BLOCK_MAX 9u  /* all pages of a table */
-#define SPACE_RUNS_SHORT 4u /* in one slot */
-#define SPACE_RUNS_MAX 32u
-
-/* SPACE_GET, SPACE_GET_MANY */
-struct msg_space_got {
-    uint8_t kind;  /* enum space_answer */
-    uint8_t block; /* the aligned 2^BLOCK pages around the page, 512 at most, are all allowed the same */
-    uint16_t prot; /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
-    uint8_t cow;
-    uint8_t backed; /* 1: there are no runs, and the first is what is behind the page: mm/area/backing.h */
-    uint8_t runs;   /* if SPACE_FRAME: how many there are */
-    uint8_t policy; /* the number of the area's policy */
-    uint64_t frame; /* as in msg_space_mapping */
-    uint64_t run[SPACE_RUNS_SHORT]; /* SPACE_GET_MANY: up to SPACE_RUNS_MAX */
-};
-
-/* AREA_*, with the policy. */
-static inline uint32_t space_got_prot(const struct msg_space_got *got)
-{
-    return got->prot | (uint32_t)got->policy << 16;
-}
-
-/* SPACE_RECORD, SPACE_SWITCH */
-struct msg_space_record {
-    uint64_t space;
-    uint64_t page;
-    uint64_t
-        frame;    /* physical address; the sender's own, or a file's. 0 (SPACE_SWITCH): none yet, the sender says later
-                   */
-    uint64_t cow; /* SPACE_RECORD: 1: it is copy-on-write */
-};
-
-/* SPACE_SWITCH: the answer */
-struct msg_space_held {
-    uint64_t held; /* 1: the entry held the space's reference to the frame that was there; it is the asker's now */
-};
-
-/* SPACE_AREAS, SPACE_TAKE: where to go on; SPACE_FILL: unused, struct msg_space_pair follow */
+/* SPACE_AREAS, SPACE_LIST, SPACE_TAKE: where to go on; SPACE_FILL: unused, struct msg_space_pair follow */
 struct msg_space_page {
     uint64_t space;
     uint64_t page;
@@ -165,57 +40,8 @@ struct msg_space_area {
     uint64_t backing; /* of its first page: mm/area/backing.h */
 };
 
-/* SPACE_AREAS: the answer; areas follow */
-struct msg_space_areas {
-    uint64_t break_start, break_now;
-    uint64_t next; /* address to go on from, or 0: that was all */
-};
-
 struct msg_space_pair {
     uint64_t page, frame;
-};
-
-/* SPACE_TAKE: the answer; pairs follow */
-struct msg_space_taken {
-    uint64_t next; /* as above */
-    uint64_t unused;
-};
-
-/* FRAME_SOLE; FRAME_GIVE's answer. FRAME_SHARE and FRAME_RELEASE have any number of uint64_t, the physical addresses.
- */
-struct msg_frame {
-    uint64_t frame;
-};
-
-/* FRAME_GIVE */
-struct msg_frame_wanted {
-    uint64_t frame; /* to be copied, or 0 */
-    uint64_t nodes; /* where the new one may be: a bit for each */
-};
-
-struct msg_frame_spaces {
-    uint64_t spaces;
-};
-
-/* FILE_PAGE: a page of an object of the receiver's; the answer is a struct msg_frame */
-struct msg_file_page {
-    uint64_t backing;
-};
-
-/* FILE_HOLD */
-struct msg_file_hold {
-    uint64_t backing;          /* of the receiver's object; with MORE 0: of any */
-    uint32_t kernel;           /* for whose spaces */
-    int32_t more;              /* grants, or fewer; 0: what does the receiver, a home, know of the object? */
-    uint64_t came, went;       /* with fewer: struct file_stamps of mm/file/hold.h */
-    uint32_t came_of, went_of; /* likewise: processes */
-    uint64_t pad;
-};
-
-struct msg_file_held { /* zeros, unless MORE was 0: struct file_held of mm/file/hold.h */
-    uint64_t came, went;
-    uint32_t came_of, went_of;
-    uint32_t granted, attached;
 };
 
 /* SPACE_CHANGE, SPACE_SETTLE */
@@ -283,44 +109,17 @@ struct msg_space_change {
     uint64_t room;   /* the same; SPACE_MAP: what is behind it: mm/area/backing.h */
 };
 
-/* SPACE_RECALL */
-struct msg_space_recall {
-    uint64_t space;
-    uint64_t start, end; /* what is wanted; going on: what is given up */
-    uint64_t from;       /* where to go on, or 0 */
-};
-
-/* The answer; areas and pairs follow, each for held pages */
-struct msg_space_recalled {
-    uint64_t start, end; /* what is given up */
-    uint64_t next;       /* where to go on, or 0: that was all */
-    uint32_t areas, pairs;
-};
-
 struct msg_space_changed {
     uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages;
                      * SPACE_GROWTH: the start of the area that grows; SPACE_LOOK, SPACE_ROOM: an address;
                      * SPACE_CHECK, SPACE_RESIDENT: see there; SPACE_LEASE: where, or 0: there is none */
 };
 
-_Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
-_Static_assert(sizeof(struct msg_space_request) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) == 48, "wire format");
-_Static_assert(sizeof(struct msg_space_query) == 48, "wire format");
-_Static_assert(sizeof(struct msg_space_found) == 40, "wire format");
-_Static_assert(sizeof(struct msg_space_get) == 32, "wire format");
-_Static_assert(sizeof(struct msg_space_got) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_area) == 32, "wire format");
-_Static_assert(sizeof(struct msg_space_areas) == 24, "wire format");
-_Static_assert(sizeof(struct msg_space_listed) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_run) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_pair) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_recall) == 32, "wire format");
-_Static_assert(sizeof(struct msg_space_recalled) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_change) == 48, "wire format");
-_Static_assert(sizeof(struct msg_file_hold) == 48 && sizeof(struct msg_file_held) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) <= MSG_SHORT, "a handler answers in one slot");
 
 #endif

@@ -6,6 +6,8 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "mm/space/survey.h"
 #include "msg/channel.h"
 #include "tasks/account/internal.h"
 #include "tasks/remote/work.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
-#include "mm/space/space.h"
+#include "mm/space/events.h"
 #include "tasks/process/process.h"
 
 struct msg_process_list { /* PROCESS_LIST, PROCESS_FACTS */

@@ -7,6 +7,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/space/events.h"
 #include "msg/channel.h"
 #include "tasks/account/internal.h"
 

@@ -1,6 +1,7 @@
 /* The balancer across kernels. See the header, tasks/balance/balance.md and tasks/balance/choice.h. */
 #include "tasks/balance/balance.h"
 
+#include "boot/options/control.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/printf.h"
@@ -84,8 +85,8 @@ static void set_placing(const char *value)
         placing = (enum balance_placing)index;
 }
 
-static struct msg_option mode_option = {.name = "balance", .check = check_mode, .set = set_mode};
-static struct msg_option placing_option = {.name = "place", .check = check_placing, .set = set_placing};
+static struct option mode_option = {.name = "balance", .check = check_mode, .set = set_mode};
+static struct option placing_option = {.name = "place", .check = check_placing, .set = set_placing};
 
 static bool is_allowed(uint32_t kernel, const uint64_t affinity[])
 {
@@ -296,6 +297,6 @@ void balance_init(void)
             cpus_of[instance.plan.cpus[i].kernel][i / 64] |= 1ull << i % 64;
     }
     look_work.run = run_look;
-    msg_option_add(&mode_option);
-    msg_option_add(&placing_option);
+    option_add(&mode_option);
+    option_add(&placing_option);
 }

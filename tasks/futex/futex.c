@@ -11,6 +11,8 @@
 #include "kernel/instance/instance.h"
 #include "mm/frame/reference.h"
 #include "mm/space/space.h"
+#include "mm/user/shared.h"
+#include "mm/user/user_copy.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"
 

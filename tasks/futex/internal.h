@@ -9,8 +9,8 @@
 
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/spinlock.h"
-#include "kernel/lib/completion.h"
 #include "kernel/lib/list.h"
+#include "kernel/wait/completion.h"
 #include "tasks/futex/wire.h"
 
 #define FUTEX_ANY UINT32_MAX /* bitset */

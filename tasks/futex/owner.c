@@ -1,7 +1,7 @@
 /* What a thread that ends does with words that name it: robust lists, and the id that the kernel clears. See
  * tasks/futex/futex.md; locks of FUTEX_LOCK_PI are in tasks/futex/pi/lock.c. */
 #include "kernel/abi/errno.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
 #include "tasks/futex/pi/internal.h"

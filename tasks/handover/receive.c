@@ -5,6 +5,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/evacuate/evacuate.h"
 #include "mm/file/hold.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"

@@ -5,6 +5,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/life/life.h"
 #include "msg/channel.h"
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/process.h"

@@ -3,6 +3,7 @@
 #include "tasks/process/limit.h"
 
 #include "kernel/abi/errno.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"

@@ -7,8 +7,11 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
+#include "mm/area/backing.h"
+#include "mm/change/change.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/page/populate.h"
 
 #define STACK_TOP PROGRAM_STACK_TOP
 #define STACK_SLACK (4 * PAGE_SIZE)           /* mapped at once below what the loader writes */

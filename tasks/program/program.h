@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "tasks/program/elf.h"
 #include "tasks/thread/credentials.h"

@@ -1,6 +1,5 @@
 /* New processes and programs. See the header. */
 #include "tasks/program/spawn.h"
-#include "tasks/futex/futex.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
@@ -8,8 +7,11 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/life/life.h"
+#include "mm/space/space.h"
 #include "tasks/balance/balance.h"
 #include "tasks/exit/exit.h"
+#include "tasks/futex/futex.h"
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/internal.h"
 #include "tasks/process/wire.h"

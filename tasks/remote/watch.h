@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/spinlock.h"
-#include "kernel/lib/completion.h"
 #include "kernel/lib/list.h"
+#include "kernel/wait/completion.h"
 #include "tasks/sched/waitq.h"
 
 /* Embedded in what is watched. */

@@ -1,5 +1,6 @@
 /* What a CPU does that has nothing to do: it looks for messages for a while, then halts. See tasks/sched/sched.h. */
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "kernel/instance/instance.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
@@ -29,7 +30,7 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
         cpu_pause();
         /* As cpu_relax, without a call that is no idling. Whoever keeps us from the messages may wait for that. */
         if (cpu->flush_pending)
-            space_flush_interrupt();
+            tlb_interrupt();
         if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
             idle_break(queue);
     } while (left-- > 0 && queue->run.ready_count == 0);

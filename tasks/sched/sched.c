@@ -15,6 +15,7 @@
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -379,7 +380,7 @@ void sched_after_switch(void)
 static inline void restore_user(struct cpu *cpu, struct thread *thread)
 {
     if (thread->fpu == NULL) {
-        space_keep();
+        tlb_keep();
         return;
     }
     space_load(group_space(thread->group));

@@ -7,7 +7,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/exit/exit.h"
 #include "tasks/process/internal.h"
 #include "tasks/process/session.h"

@@ -3,7 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/signal/signal.h"
 
 #define UNREGISTER 1u

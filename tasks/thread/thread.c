@@ -9,6 +9,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/user/user_copy.h"
 #include "tasks/exit/exit.h"
 #include "tasks/handover/freeze.h"
 #include "tasks/migrate/migrate.h"

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/layout.h"
 #include "kernel/arch/x86_64/traps.h"
-#include "kernel/lib/completion.h"
 #include "kernel/lib/list.h"
+#include "kernel/wait/completion.h"
 #include "mm/policy/policy.h"
 #include "msg/call.h"
 #include "tasks/account/account.h"

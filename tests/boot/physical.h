@@ -1,5 +1,6 @@
 /* Physical memory for the tests of the firmware parsers: a few pieces of bytes at addresses of our choice, behind the
- * interface of boot/physmem.h. A read across a piece's end or between pieces is refused, as beyond a real window. */
+ * interface of boot/firmware/physmem.h. A read across a piece's end or between pieces is refused, as beyond a real
+ * window. */
 #ifndef TESTS_BOOT_PHYSICAL_H
 #define TESTS_BOOT_PHYSICAL_H
 
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "boot/physmem.h"
+#include "boot/firmware/physmem.h"
 
 #define PIECES_MAX 64
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "boot/physmem.h"
+#include "boot/firmware/physmem.h"
 
 #define FUZZ_BASE 0x10000u /* physical address of an input that stands for memory */
 

@@ -7,7 +7,7 @@
  *
  * sources: msg/kept.c msg/multicast.c msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c
  *
- * sources: tests/stand_in/state/last.c boot/options/options.c kernel/lib/completion.c
+ * sources: tests/stand_in/state/last.c boot/options/control.c boot/options/options.c kernel/wait/completion.c
  *
  * runs: 20000
  *
@@ -384,7 +384,7 @@ static void own_control(void)
                                         "poll=x",
                                         "inject=peer:2,slow:20"};
 
-    msg_control(words[take(1) % 8]);
+    option_control(words[take(1) % 8]);
 }
 
 #include "tests/msg/channel_peers.h"
@@ -620,7 +620,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begin();
     while (input.left > 0)
         act(true);
-    msg_control("inject=off");
+    option_control("inject=off");
     do {
         REQUIRE(rounds++ < ROUNDS_MAX);
         live_rightly();

@@ -1,7 +1,8 @@
 /* The channel's options: which words are understood, what they set, and that a wrong word changes nothing.
- * sources: msg/control.c msg/message.c boot/options/options.c */
+ * sources: msg/control.c msg/message.c boot/options/control.c boot/options/options.c */
 #include <stdarg.h>
 
+#include "boot/options/control.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
 #include "msg/channel_internal.h"
@@ -57,8 +58,11 @@ void log_event(const char *format, ...)
     lines++;
 }
 
+/* As at the start, with nothing on the command line. */
 static void begin(void)
 {
+    option_start("", instance.kernel, instance.kernels);
+    msg_control_init();
     polls = -1;
     injects = traces = clears = lines = 0;
     inject_on = trace_on = false;
@@ -69,55 +73,55 @@ static void begin(void)
 static void check_unchanged(const char *words)
 {
     begin();
-    CHECK_EQ(msg_control(words), -EINVAL);
+    CHECK_EQ(option_control(words), -EINVAL);
     CHECK(polls == -1 && injects == 0 && traces == 0 && clears == 0);
 }
 
 TEST(option_polls, "poll= takes a number or always")
 {
     begin();
-    CHECK_EQ(msg_control("poll=0"), 0);
+    CHECK_EQ(option_control("poll=0"), 0);
     CHECK_EQ(polls, 0);
-    CHECK_EQ(msg_control("poll=4000"), 0);
+    CHECK_EQ(option_control("poll=4000"), 0);
     CHECK_EQ(polls, 4000);
-    CHECK_EQ(msg_control("poll=always"), 0);
+    CHECK_EQ(option_control("poll=always"), 0);
     CHECK_EQ(polls, IDLE_POLLS_ALWAYS);
-    CHECK_EQ(msg_control("poll=4294967294"), 0);
+    CHECK_EQ(option_control("poll=4294967294"), 0);
     CHECK_EQ(polls, 4294967294);
 }
 
 TEST(option_trace, "trace= takes on, off and clear")
 {
     begin();
-    CHECK_EQ(msg_control("trace=on"), 0);
+    CHECK_EQ(option_control("trace=on"), 0);
     CHECK(traces == 1 && trace_on);
-    CHECK_EQ(msg_control("trace=clear"), 0);
+    CHECK_EQ(option_control("trace=clear"), 0);
     CHECK(traces == 1 && clears == 1);
-    CHECK_EQ(msg_control("trace=off"), 0);
+    CHECK_EQ(option_control("trace=off"), 0);
     CHECK(traces == 2 && !trace_on);
 }
 
 TEST(option_inject, "inject= takes off, or parts of which each sets one thing and the rest is by default")
 {
     begin();
-    CHECK_EQ(msg_control("inject=seed:7"), 0);
+    CHECK_EQ(option_control("inject=seed:7"), 0);
     CHECK(inject_on && rule.seed == 7 && rule.rate == 12 && rule.delay == 200000 && rule.peer == -1);
     CHECK(rule.type == -1 && rule.hold == 0 && rule.slow == 0);
-    CHECK_EQ(msg_control("inject=seed:1,rate:100,delay:50,peer:3,type:ASK,hold:6,slow:9"), 0);
+    CHECK_EQ(option_control("inject=seed:1,rate:100,delay:50,peer:3,type:ASK,hold:6,slow:9"), 0);
     CHECK(rule.seed == 1 && rule.rate == 100 && rule.delay == 50000 && rule.peer == 3 && rule.type == MSG_ASK);
     CHECK(rule.hold == 6000 && rule.slow == 9000);
-    CHECK_EQ(msg_control("inject=off"), 0);
+    CHECK_EQ(option_control("inject=off"), 0);
     CHECK(!inject_on && injects == 3);
-    CHECK_EQ(msg_control("inject=delay:0,rate:0"), 0);
+    CHECK_EQ(option_control("inject=delay:0,rate:0"), 0);
     CHECK(inject_on && rule.delay == 0 && rule.rate == 0);
 }
 
 TEST(one_kernel, "with kernel= the words are for that kernel alone; wrong words are wrong on every kernel")
 {
     begin();
-    CHECK_EQ(msg_control("kernel=0 poll=7"), 0);
+    CHECK_EQ(option_control("kernel=0 poll=7"), 0);
     CHECK_EQ(polls, 7);
-    CHECK_EQ(msg_control("poll=8 trace=on kernel=3"), 0);
+    CHECK_EQ(option_control("poll=8 trace=on kernel=3"), 0);
     CHECK(polls == 7 && traces == 0);
     check_unchanged("kernel=3 poll=x");
     check_unchanged("kernel=4 poll=1");
@@ -128,13 +132,13 @@ TEST(one_kernel, "with kernel= the words are for that kernel alone; wrong words 
 TEST(several, "several words, with any spaces, are set together; the last of a name counts; none is no error")
 {
     begin();
-    CHECK_EQ(msg_control("  poll=3   trace=on inject=slow:5 "), 0);
+    CHECK_EQ(option_control("  poll=3   trace=on inject=slow:5 "), 0);
     CHECK(polls == 3 && trace_on && inject_on && rule.slow == 5000);
-    CHECK_EQ(msg_control("poll=3 poll=4"), 0);
+    CHECK_EQ(option_control("poll=3 poll=4"), 0);
     CHECK_EQ(polls, 4);
     begin();
-    CHECK_EQ(msg_control(""), 0);
-    CHECK_EQ(msg_control("   "), 0);
+    CHECK_EQ(option_control(""), 0);
+    CHECK_EQ(option_control("   "), 0);
     CHECK(polls == -1 && injects == 0 && traces == 0);
 }
 
@@ -199,7 +203,7 @@ TEST(too_long, "words too long to be put aside are -EINVAL, and nothing has chan
     text[512] = '\0';
     check_unchanged(text);
     text[511] = '\0';
-    CHECK_EQ(msg_control(text), 0);
+    CHECK_EQ(option_control(text), 0);
     CHECK_EQ(polls, 1);
 }
 
@@ -207,14 +211,14 @@ TEST(no_memory, "when there is no memory for the trace, that is said and nothing
 {
     begin();
     trace_error = -ENOMEM;
-    CHECK_EQ(msg_control("poll=9 inject=seed:1 trace=on"), -ENOMEM);
+    CHECK_EQ(option_control("poll=9 inject=seed:1 trace=on"), -ENOMEM);
     CHECK(polls == -1 && injects == 0 && !trace_on);
 }
 
 static void boot(const char *cmdline)
 {
     begin();
-    snprintf(instance.cmdline, sizeof(instance.cmdline), "%s", cmdline);
+    option_start(cmdline, instance.kernel, instance.kernels);
     msg_control_init();
 }
 
@@ -240,7 +244,7 @@ TEST(boot_no_memory, "without memory for the trace at boot that is said, and the
 {
     begin();
     trace_error = -ENOMEM;
-    snprintf(instance.cmdline, sizeof(instance.cmdline), "poll=5 trace=on inject=seed:3");
+    option_start("poll=5 trace=on inject=seed:3", 0, 4);
     msg_control_init();
     CHECK(polls == 5 && inject_on && !trace_on && lines == 1);
 }

@@ -2,9 +2,9 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/options.c
+ * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *
- * sources: kernel/lib/completion.c */
+ * sources: boot/options/options.c kernel/wait/completion.c */
 #include "msg/inject.h"
 
 #include "tests/msg/layer.h"
@@ -157,7 +157,7 @@ ALONE(off, "when injection is switched off, what is held comes at once")
     send_numbers(PEER, MSG_TELL_URGENT, 0, 5, 48);
     msg_poll();
     CHECK_EQ(got_count, 0);
-    CHECK_EQ(msg_control("inject=off"), 0);
+    CHECK_EQ(option_control("inject=off"), 0);
     CHECK(inject_due_now());
     CHECK(!msg_doorbell_arm());
     msg_poll();

@@ -2,9 +2,9 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/options.c
+ * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *
- * sources: kernel/lib/completion.c */
+ * sources: boot/options/options.c kernel/wait/completion.c */
 #include "tests/msg/layer.h"
 
 static uint8_t long_bytes[MSG_MAX];

@@ -2,9 +2,9 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/options.c
+ * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *
- * sources: kernel/lib/completion.c */
+ * sources: boot/options/options.c kernel/wait/completion.c */
 #include "msg/trace.h"
 
 #include "tests/msg/layer.h"
@@ -143,18 +143,18 @@ ALONE(switched, "off, nothing is recorded; on again, it goes on; cleared, nothin
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
     read_report(4096);
     CHECK_EQ(line_count, 0);
-    CHECK_EQ(msg_control("trace=on"), 0);
+    CHECK_EQ(option_control("trace=on"), 0);
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
-    CHECK_EQ(msg_control("trace=off"), 0);
+    CHECK_EQ(option_control("trace=off"), 0);
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
     send_numbers(PEER, MSG_TELL, 0, 3, 48);
     msg_poll();
-    CHECK_EQ(msg_control("trace=on"), 0);
+    CHECK_EQ(option_control("trace=on"), 0);
     send_numbers(PEER, MSG_TELL, 0, 3, 48);
     msg_poll();
     read_report(4096);
     CHECK_EQ(line_count, 4);
-    CHECK_EQ(msg_control("trace=clear"), 0);
+    CHECK_EQ(option_control("trace=clear"), 0);
     read_report(4096);
     CHECK_EQ(line_count, 0);
     CHECK_EQ(got_count, 6);
@@ -164,11 +164,11 @@ ALONE(no_memory, "without memory for it the trace stays off, which is said, and 
 {
     begin(3, 1, "");
     peers_fail_next(1);
-    CHECK_EQ(msg_control("trace=on"), -ENOMEM);
+    CHECK_EQ(option_control("trace=on"), -ENOMEM);
     CHECK(!trace_is_on());
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
     read_report(4096);
     CHECK_EQ(line_count, 0);
-    CHECK_EQ(msg_control("trace=on"), 0);
+    CHECK_EQ(option_control("trace=on"), 0);
     CHECK(trace_is_on());
 }

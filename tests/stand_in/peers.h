@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "boot/options/control.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/traps.h"
@@ -323,6 +324,7 @@ static void peers_start(uint32_t kernels, uint32_t nodes, const char *cmdline)
                                  .due_changed = peers_due_changed,
                                  .alone = peers_alone,
                                  .wake = peers_wake};
+    option_start(instance.cmdline, OWN, kernels);
     msg_init(&memory);
 }
 

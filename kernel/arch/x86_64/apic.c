@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/instructions.h"
 #include "kernel/arch/x86_64/traps.h"
 
 #define REG_ID 0x020

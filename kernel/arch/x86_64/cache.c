@@ -2,7 +2,7 @@
  * for the others. */
 #include "kernel/arch/x86_64/cache.h"
 
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 
 #define LEAF_CACHES 4u
 #define LEAF_CACHES_AMD 0x8000001du

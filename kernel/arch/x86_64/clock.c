@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "kernel/arch/x86_64/apic.h"
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 
 #define PIT_HZ 1193182u
 #define PIT_CHANNEL2 0x42

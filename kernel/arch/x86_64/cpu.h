@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
-#include "kernel/arch/x86_64/instructions.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/instructions.h"
+#include "kernel/arch/x86_64/base/layout.h"
 
 struct task_state_segment { /* Intel SDM 3A, figure 8-11 */
     uint32_t reserved0;
@@ -49,7 +49,7 @@ struct cpu {
     volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
     volatile uint64_t root_left; /* [a] of those that still are while others are being loaded, else 0 */
     volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
-    bool root_kept;              /* [o] nothing here uses the program's half of the tables: see space_keep */
+    bool root_kept;              /* [o] nothing here uses the program's half of the tables: see tlb_keep */
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
     uint64_t interrupts;         /* [o] doorbells taken */
 
@@ -110,7 +110,7 @@ void cpu_init(struct cpu *cpu);
 /* Says where the interrupted or next user-mode entry lands: the top of the running thread's kernel stack. */
 void cpu_set_kernel_stack(uint64_t top);
 
-/* What a spinning CPU does in each round: PAUSE, and answer shootdowns. */
+/* What a spinning CPU does in each round: PAUSE, and answer shootdowns (kernel/arch/x86_64/tlb.c). */
 void cpu_relax(void);
 /* What one does now and then that is at something long. */
 static inline void cpu_answer(void)

@@ -1,6 +1,6 @@
 /* Entry and exit: exception and interrupt stubs, SYSCALL, context switch, user copy.
  * The frame pushed here is struct trap_frame (traps.h). Interrupts stay off while the kernel runs. */
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 
 #define CPU_USER_STACK 8
 #define CPU_KERNEL_STACK 16

@@ -1,8 +1,8 @@
 /* The interrupt descriptor table and the SYSCALL registers (Intel SDM 3A, chapter 6; 2B, SYSCALL). */
 #include "kernel/arch/x86_64/traps.h"
 
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/instructions.h"
 
 #define GATE_INTERRUPT 0x8e /* present, ring 0, interrupt gate */
 #define GATE_USER 0xee      /* as above, and a program may raise it */

@@ -9,7 +9,7 @@
 #include "kernel/file/event/epoll.h"
 #include "kernel/file/remote.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 

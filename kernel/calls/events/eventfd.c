@@ -4,7 +4,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/calls/events/anonymous.h"
 #include "kernel/file/event/timerfd.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 
 #define EFD_SEMAPHORE 1u
 #define TFD_CANCEL_ON_SET 2u

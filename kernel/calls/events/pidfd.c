@@ -9,7 +9,7 @@
 #include "kernel/file/copy.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/process.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/credentials.h"

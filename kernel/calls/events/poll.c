@@ -9,7 +9,7 @@
 #include "kernel/file/table.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"

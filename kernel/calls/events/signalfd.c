@@ -5,7 +5,7 @@
 #include "kernel/calls/events/anonymous.h"
 #include "kernel/calls/files/files.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 

@@ -8,7 +8,7 @@
 #include "kernel/file/limit.h"
 #include "kernel/fs/node/regular.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 

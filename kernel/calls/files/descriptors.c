@@ -9,7 +9,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/pipe/pipe.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"

@@ -19,7 +19,7 @@
 #include "kernel/tty/job.h"
 #include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"

@@ -6,7 +6,7 @@
 #include "kernel/file/table_share.h"
 #include "kernel/fs/node/range_lock.h"
 #include "kernel/instance/instance.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/thread/thread.h"

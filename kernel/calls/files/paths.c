@@ -10,7 +10,7 @@
 #include "kernel/fs/tree/tree.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"

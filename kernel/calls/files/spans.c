@@ -4,7 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 
 #define SPANS_MAX 1024u /* IOV_MAX */
 

@@ -12,7 +12,7 @@
 #include "kernel/tty/job.h"
 #include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "msg/channel.h"
 #include "tasks/process/group.h"
 #include "tasks/sched/sched.h"

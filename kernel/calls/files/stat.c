@@ -5,7 +5,7 @@
 #include "kernel/calls/files/files.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/fs/tree/tree.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 

@@ -8,7 +8,7 @@
 #include "kernel/lib/string.h"
 #include "kernel/tty/job.h"
 #include "kernel/tty/tty.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 

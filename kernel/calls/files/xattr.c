@@ -6,7 +6,7 @@
 #include "kernel/fs/node/attribute.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 

@@ -1,17 +1,17 @@
 /* System calls on System V semaphores and message queues (kernel/ipc/sysv/ipc.h). Each is one step of kernel 0; the
  * calling thread waits when that says so, and begins again when it was interrupted by what the program does not see. */
-#include "kernel/ipc/sysv/ipc.h"
+#include "kernel/calls/ipc/ipc.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files/files.h"
-#include "kernel/calls/ipc/ipc.h"
 #include "kernel/file/remote.h"
 #include "kernel/fs/node/permission.h"
+#include "kernel/ipc/sysv/ipc.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/watch.h"
 #include "tasks/thread/thread.h"

@@ -1,6 +1,5 @@
 /* System calls on POSIX message queues (kernel/ipc/mqueue/mqueue.h). */
 #include "kernel/ipc/mqueue/mqueue.h"
-
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
@@ -10,7 +9,7 @@
 #include "kernel/fs/node/permission.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/watch.h"
 #include "tasks/thread/thread.h"

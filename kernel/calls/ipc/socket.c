@@ -8,7 +8,7 @@
 #include "kernel/fs/name/name.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "msg/call.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"

@@ -5,7 +5,10 @@
 #include "kernel/fs/proc/report.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/retrieve/areas.h"
+#include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/process/wire.h"
 

@@ -1,7 +1,10 @@
 /* System calls by which a program says what it wants of its memory: madvise, mlock and their kin, and asks about it. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "mm/change/change.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 

@@ -2,7 +2,7 @@
  * what is meant to be quick, as under Linux; its home keeps that, and other kernels that it runs on remember it. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "mm/space/space.h"
+#include "mm/change/change.h"
 #include "tasks/process/attribute.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"

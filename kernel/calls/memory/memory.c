@@ -5,8 +5,10 @@
 #include "kernel/file/remote.h"
 #include "kernel/file/wire.h"
 #include "mm/area/backing.h"
+#include "mm/change/change.h"
 #include "mm/file/hold.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 

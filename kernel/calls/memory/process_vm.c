@@ -4,7 +4,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/process/reach.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/account/facts.h"
 #include "tasks/thread/credentials.h"
 

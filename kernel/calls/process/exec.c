@@ -15,7 +15,7 @@
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "msg/channel.h"
 #include "tasks/balance/balance.h"
 #include "tasks/migrate/migrate.h"

@@ -1,7 +1,7 @@
 /* System calls on what users may, and as what they run. There are no capabilities but root's: who is not has none. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/thread/thread.h"
 
 #define PERSONALITY_ASK 0xffffffffu

@@ -3,7 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/attribute.h"
 #include "tasks/process/process.h"
 #include "tasks/thread/thread.h"

@@ -6,7 +6,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/exit/exit.h"
 #include "tasks/migrate/locate.h"
 #include "tasks/process/group.h"

@@ -3,10 +3,10 @@
 #include "kernel/calls/process/rusage.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/calls/calls.h"
 #include "kernel/instance/instance.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/account/facts.h"
 #include "tasks/account/usage.h"
 #include "tasks/process/group.h"

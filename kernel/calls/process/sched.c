@@ -8,7 +8,7 @@
 #include "kernel/calls/time/cpu_clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "msg/channel.h"
 #include "tasks/account/facts.h"
 #include "tasks/account/usage.h"

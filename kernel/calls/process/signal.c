@@ -5,7 +5,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/calls/process/signals.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/migrate/locate.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"

@@ -5,7 +5,7 @@
 #include "kernel/calls/events/pidfd.h"
 #include "kernel/calls/process/rusage.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
 #include "tasks/remote/watch.h"

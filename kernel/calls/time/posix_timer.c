@@ -8,7 +8,7 @@
 #include "kernel/calls/calls.h"
 #include "kernel/calls/time/cpu_clock.h"
 #include "kernel/lib/string.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/account/usage.h"
 #include "tasks/migrate/locate.h"
 #include "tasks/process/group.h"

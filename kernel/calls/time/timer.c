@@ -2,7 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/time/posix_timer.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"

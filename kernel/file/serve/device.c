@@ -3,7 +3,7 @@
 
 #include "boot/options/options.h"
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"

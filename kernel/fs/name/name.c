@@ -2,7 +2,7 @@
 #include "kernel/fs/name/name.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/file/lent.h"
 #include "kernel/file/remote.h"
 #include "kernel/file/root.h"

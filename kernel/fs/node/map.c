@@ -11,9 +11,10 @@
 #include "kernel/lib/panic.h"
 #include "kernel/vdso/pages.h"
 #include "mm/area/backing.h"
+#include "mm/change/revoke.h"
+#include "mm/file/hold.h"
 #include "mm/file/object.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 

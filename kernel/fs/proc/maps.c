@@ -5,8 +5,12 @@
 #include "kernel/fs/proc/process_text.h"
 #include "kernel/lib/string.h"
 #include "kernel/vdso/pages.h"
+#include "mm/area/area.h"
+#include "mm/area/backing.h"
 #include "mm/frame/heap.h"
-#include "mm/space/space.h"
+#include "mm/retrieve/areas.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/wire.h"
 #include "tasks/account/facts.h"
 #include "tasks/program/program.h"
 

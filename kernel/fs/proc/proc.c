@@ -2,7 +2,7 @@
 #include "kernel/fs/proc/proc.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/fs/proc/machine.h"
 #include "kernel/fs/proc/process.h"
 #include "kernel/fs/proc/report.h"

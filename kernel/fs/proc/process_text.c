@@ -7,7 +7,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "kernel/tty/job.h"
-#include "mm/frame/heap.h"
+#include "mm/space/events.h"
 #include "tasks/account/facts.h"
 #include "tasks/process/group.h"
 #include "tasks/sched/fair.h"

@@ -3,8 +3,8 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/dev/virtio_9p.h"
-#include "kernel/lib/completion.h"
 #include "kernel/lib/string.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
 
 #define VERSION "9P2000.L"

@@ -5,7 +5,7 @@
 #include "kernel/fs/sys/sys.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/instructions.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/fs/proc/report.h"
 #include "kernel/fs/sys/internal.h"
 #include "kernel/instance/instance.h"

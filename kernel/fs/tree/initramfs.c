@@ -2,7 +2,7 @@
 #include "kernel/fs/tree/initramfs.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/layout.h"
+#include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/fs/tree/tree.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"

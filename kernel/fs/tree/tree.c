@@ -10,6 +10,7 @@
 #include "kernel/ipc/sysv/shm.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/area/backing.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 

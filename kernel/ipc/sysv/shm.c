@@ -13,7 +13,7 @@
 #include "mm/area/area.h"
 #include "mm/area/backing.h"
 #include "mm/frame/heap.h"
-#include "mm/space/internal.h"
+#include "mm/lease/room.h"
 
 struct segment {
     struct ipc_object object;  /* facts.bytes: the size; facts.pid_in: who made it */

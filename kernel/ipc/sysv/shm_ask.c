@@ -5,6 +5,7 @@
 #include "kernel/fs/node/permission.h"
 #include "kernel/ipc/sysv/shm.h"
 #include "kernel/lib/string.h"
+#include "mm/file/hold.h"
 #include "mm/frame/heap.h"
 
 struct asking {

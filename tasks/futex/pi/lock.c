@@ -9,7 +9,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/reference.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/pi/internal.h"
 #include "tasks/process/group.h"

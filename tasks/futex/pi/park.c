@@ -3,7 +3,7 @@
  * tasks/futex/pi/pi.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/pi/internal.h"
 #include "tasks/process/group.h"

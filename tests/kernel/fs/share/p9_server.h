@@ -8,7 +8,7 @@
 
 #include "kernel/dev/virtio_9p.h"
 #include "kernel/fs/share/p9.h"
-#include "kernel/lib/completion.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
 
 struct virtio_9p {

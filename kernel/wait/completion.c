@@ -1,0 +1,62 @@
+/* Waiting for one event. See the header. */
+#include "kernel/wait/completion.h"
+
+#include <stddef.h>
+
+#include "kernel/arch/x86_64/clock.h"
+
+struct wait_ops wait_ops;
+
+bool completion_wait_until(struct completion *c, const struct wait_reason *reason, enum wait_end end, uint64_t deadline)
+{
+    bool done;
+
+    spin_lock(&c->lock);
+    while (!c->done && !wait_ops.ended(end) && !(deadline != 0 && clock_now() >= deadline)) {
+        c->waiter = wait_ops.current();
+        wait_ops.block(&c->lock, reason, end, deadline);
+        spin_lock(&c->lock);
+    }
+    c->waiter = NULL;
+    done = c->done;
+    spin_unlock(&c->lock);
+    return done;
+}
+
+void completion_wait(struct completion *c, const struct wait_reason *reason)
+{
+    completion_wait_until(c, reason, WAIT_FIRM, 0);
+}
+
+void completion_signal_locked(struct completion *c, uint32_t *notice)
+{
+    uint32_t own = 0;
+    void *waiter;
+
+    spin_lock(&c->lock);
+    c->done = true;
+    waiter = c->waiter;
+    /* The waiter returns, and its stack with C on it may go, only after it has taken the lock once more: it cannot
+     * before we release it, and after that we touch neither it nor the thread. */
+    if (waiter != NULL)
+        own = wait_ops.wake(waiter);
+    spin_unlock(&c->lock);
+    if (own == 0 || own == *notice)
+        return;
+    completion_notify(*notice); /* of two CPUs one has to be told now */
+    *notice = own;
+}
+
+void completion_notify(uint32_t notice)
+{
+    if (notice != 0)
+        wait_ops.notify(notice);
+}
+
+void completion_signal(struct completion *c)
+{
+    uint32_t notice = 0;
+
+    completion_signal_locked(c, &notice);
+    completion_notify(notice);
+}

@@ -1,0 +1,115 @@
+/* A file gets shorter, or loses pages: no space maps those any more. See space_revoke in mm/space/space.h, and
+ * mm/file/file_map.md for the protocol. What a kernel does with SPACE_REVOKE is in mm/change/apply.c. */
+#include "mm/change/revoke.h"
+
+#include "kernel/lib/list.h"
+#include "mm/area/backing.h"
+#include "mm/change/internal.h"
+#include "mm/lock/lock.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
+
+static volatile uint64_t begun; /* [a] revocations that this kernel has heard of */
+
+void space_revoke_begins(void)
+{
+    __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
+}
+
+uint64_t space_revokes(void)
+{
+    return __atomic_load_n(&begun, __ATOMIC_SEQ_CST);
+}
+
+/* The range of CHANGE becomes what the space's areas of its object lie in. False: there is none. */
+static bool find_range_locked(const struct space *space, struct msg_space_change *change)
+{
+    uint64_t start = UINT64_MAX, end = 0;
+
+    list_for_each(node, &space->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->target))
+            continue;
+        start = area->start < start ? area->start : start;
+        end = area->end;
+    }
+    if (end == 0)
+        return false;
+    change->start = start;
+    change->length = end - start;
+    return true;
+}
+
+/* All of the space is locked. */
+static int revoke_everywhere(struct space *space, const struct msg_space_change *change)
+{
+    kernel_set others = space_others(space);
+    int error = 0, own;
+
+    msg_multicast(others, MSG_SPACE_CHANGE, change, sizeof(*change), msg_note_error, &error, "pages of a shorter file",
+                  change->start);
+    if (error == 0)
+        error = space_apply_own(space, change);
+    if (error != 0)
+        return error;
+    msg_multicast(others, MSG_SPACE_SETTLE, change, sizeof(*change), msg_note_error, &error, "pages of a shorter file",
+                  change->start);
+    own = space_settle(space, change->start, change->start + change->length);
+    return error != 0 ? error : own;
+}
+
+int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copies)
+{
+    struct msg_space_change change = {
+        .space = space->id, .operation = SPACE_REVOKE, .prot = copies, .target = first, .room = pages};
+    bool found, alone;
+    int error = 0;
+
+    spin_lock(&space->lock);
+    found = find_range_locked(space, &change);
+    alone = space_alone_locked(space);
+    if (found && alone) {
+        space_apply_locked(space, &change);
+        error = space_settle_locked(space, change.start, change.start + change.length);
+    }
+    spin_unlock(&space->lock);
+    if (!found || alone)
+        return error;
+    error = space_acquire(space, SPACE_HEAVY);
+    if (error != 0)
+        return error;
+    spin_lock(&space->lock);
+    found = find_range_locked(space, &change);
+    spin_unlock(&space->lock);
+    if (found)
+        error = revoke_everywhere(space, &change);
+    space_release(space, SPACE_HEAVY);
+    return error;
+}
+
+int space_catch_up(struct space *space)
+{
+    int error = 0;
+
+    if (space->revokes_seen == space_revokes())
+        return 0;
+    spin_lock(&space->lock);
+    list_for_each(node, &space->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+        struct msg_space_change change = {.space = space->id,
+                                          .operation = SPACE_REVOKE,
+                                          .start = area->start,
+                                          .length = area->end - area->start,
+                                          .target = area->backing,
+                                          .room = (area->end - area->start) / PAGE_SIZE};
+
+        if (area->backing == BACKING_NONE || (area->prot & AREA_SHARED) == 0)
+            continue;
+        space_apply_locked(space, &change);
+        if (space_settle_locked(space, area->start, area->end) != 0)
+            error = -1;
+    }
+    spin_unlock(&space->lock);
+    return error;
+}

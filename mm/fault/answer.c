@@ -1,0 +1,211 @@
+/* The short way of a fault, at the home: what it answers to a question. See mm/fault/get.h, and
+ * mm/retrieve/retrieval.md for the protocol. */
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/lib/list.h"
+#include "mm/area/backing.h"
+#include "mm/fault/get.h"
+#include "mm/fault/huge.h"
+#include "mm/fault/runs.h"
+#include "mm/fault/wire.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
+#include "mm/page/install.h"
+#include "mm/page/zero_page.h"
+#include "mm/policy/policy.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/channel.h"
+
+/* PAGE, which is in AREA, gets the asker's frame SPARE. */
+static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare, const struct area *area,
+                              struct msg_space_got *got)
+{
+    uint64_t *entry = paging_entry(&space->tables, page, true);
+
+    if (entry == NULL)
+        return; /* the long way says that there is no memory */
+    *entry = spare | space_page_flags(area->prot, false) | PAGING_SOFT_BORROWED;
+    got->kind = SPACE_TAKEN;
+}
+
+/* What lies around PAGE in its table and area, if nobody is about to change that, or may without a word. */
+static void add_runs_locked(const struct space *space, uint64_t page, const struct area *area, uint32_t most,
+                            struct msg_space_got *got)
+{
+    uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
+
+    if (start < area->start)
+        start = area->start;
+    if (end > area->end)
+        end = area->end;
+    lease_clip_locked(space, page, &start, &end);
+    if (!space_locking->taken_locked(space, start, end))
+        got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->run, most);
+}
+
+/* The largest block around PAGE that AREA has all of. */
+static uint32_t block_of(const struct area *area, uint64_t page)
+{
+    uint32_t block = SPACE_BLOCK_MAX;
+
+    while ((page & ~((PAGE_SIZE << block) - 1)) < area->start || (page | ((PAGE_SIZE << block) - 1)) >= area->end)
+        block--;
+    return block;
+}
+
+/* Nobody is about to change anything of the block around PAGE, or may without a word. */
+static inline bool block_still_locked(const struct space *space, uint64_t page, uint32_t block)
+{
+    uint64_t start = page & ~((PAGE_SIZE << block) - 1);
+
+    return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block)) &&
+           (space->leases.ranges.root == NULL ||
+            lease_lowest_locked(space, start, start + (PAGE_SIZE << block)) == start + (PAGE_SIZE << block));
+}
+
+/* The page of AREA, if nobody has one yet, comes from a file of this kernel, and may be the asker's as it is. What is
+ * written at once is the asker's own. True: there is one now. */
+static bool find_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
+{
+    const uint64_t *entry = paging_entry(&space->tables, page, false);
+
+    return (entry == NULL || *entry == 0) && ((access & AREA_WRITE) == 0 || (area->prot & AREA_SHARED) != 0) &&
+           space_install_file_locked(space, page, area, access) == 0;
+}
+
+static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
+{
+    uint32_t runs;
+    uint64_t page = ask->page & ~(PAGE_SIZE - 1);
+    const struct area *area = area_find(&space->areas, page);
+    const uint64_t *entry = paging_look(&space->tables, page);
+    uint32_t block = area != NULL ? block_of(area, page) : 0;
+    bool still;
+
+    still = block_still_locked(space, page, block);
+    if (!still && space->leases.ranges.root != NULL) { /* a lease of the home's own is in the way */
+        lease_share_locked(space, page, page + PAGE_SIZE);
+        still = block_still_locked(space, page, block);
+    }
+    /* a question may have been on its way while the strategy changed */
+    if (!space->retrieval->home_knows || (!still && (block == 0 || !block_still_locked(space, page, 0))) ||
+        (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)) {
+        got->kind = SPACE_BUSY;
+        return;
+    }
+    if (area == NULL)
+        return;
+    got->kind = SPACE_AREA;
+    got->block = still && area->backing == BACKING_NONE ? (uint8_t)block : 0;
+    got->prot = (uint16_t)area->prot;
+    got->policy = (uint8_t)(area->prot >> AREA_POLICY_SHIFT);
+    if (area->backing != BACKING_NONE) {
+        got->backed = 1;
+        got->run[0] = area_backing_at(area, page);
+    }
+    if (!area_allows(area->prot, ask->access))
+        return;
+    if (entry != NULL && zero_page_is(*entry))
+        zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
+    if (area->backing != BACKING_NONE && find_file_locked(space, page, area, ask->access))
+        entry = paging_entry(&space->tables, page, false);
+    if (entry == NULL || *entry == 0) {
+        if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX && huge_wanted_locked(space, area, page)) {
+            got->kind = huge_answer_locked(space, area, ask);
+            if (got->kind != SPACE_AREA)
+                return;
+        }
+        if (ask->spare != 0 && area->backing == BACKING_NONE &&
+            policy_accepts_locked(space, area->prot, page, ask->spare))
+            take_spare_locked(space, page, ask->spare, area, got);
+        return;
+    }
+    got->cow = (*entry & PAGING_SOFT_COW) != 0;
+    if (got->cow != 0 && (ask->access & AREA_WRITE) != 0) {
+        got->kind = SPACE_BUSY; /* it has to be copied */
+        return;
+    }
+    got->kind = SPACE_FRAME;
+    got->frame = *entry & PAGING_FRAME;
+    if ((*entry & PAGING_SOFT_BORROWED) == 0)
+        frame_lend(got->frame);
+    runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
+    if (runs != 0 && got->cow == 0 && got->backed == 0)
+        add_runs_locked(space, page, area, runs, got);
+}
+
+/* 0, and the answer to M is in GOT; or a negative errno. */
+static int answer(const struct msg *m, struct msg_space_got *got)
+{
+    const struct msg_space_get *ask = m->data;
+    struct space *space = space_get(ask->space);
+    int error = 0;
+
+    if (space == NULL)
+        return -ESRCH;
+    if (space->home != instance.kernel || (ask->spare & (PAGE_SIZE - 1)) != 0 || ask->page >= USER_END ||
+        (ask->spare != 0 && frame_owner(ask->spare) != m->ticket.kernel))
+        error = -EPROTO;
+    spin_lock(&space->lock);
+    if (error == 0)
+        answer_locked(space, ask, got);
+    spin_unlock(&space->lock);
+    space_put(space);
+    return error;
+}
+
+static void handle_get(const struct msg *m)
+{
+    const struct msg_space_get *ask = m->data;
+    struct msg_space_got got = {.kind = SPACE_NONE};
+    int error = ask->runs <= SPACE_RUNS_SHORT ? answer(m, &got) : -EPROTO;
+
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, &got, sizeof(got));
+}
+
+struct got_many {
+    struct msg_kept kept;
+    union {
+        struct msg_space_got got;
+        uint8_t room[offsetof(struct msg_space_got, run) + SPACE_RUNS_MAX * sizeof(uint64_t)];
+    } bytes;
+};
+
+static void got_many_gone(struct msg_kept *kept)
+{
+    struct got_many *answer = container_of(kept, struct got_many, kept);
+
+    heap_free(answer, sizeof(*answer));
+}
+
+static void handle_get_many(const struct msg *m)
+{
+    const struct msg_space_get *ask = m->data;
+    struct got_many *many = ask->runs <= SPACE_RUNS_MAX ? heap_alloc(sizeof(*many)) : NULL;
+    int error = ask->runs <= SPACE_RUNS_MAX ? -ENOMEM : -EPROTO;
+
+    if (many != NULL)
+        error = answer(m, &many->bytes.got);
+    if (error != 0) {
+        heap_free(many, sizeof(*many));
+        msg_reply_error(&m->ticket, error);
+        return;
+    }
+    msg_keep(m, &many->kept, NULL);
+    msg_kept_reply_long(&many->kept, &many->bytes, sizeof(many->bytes), got_many_gone);
+}
+
+void space_get_init(void)
+{
+    msg_register(MSG_SPACE_GET, handle_get, sizeof(struct msg_space_get), sizeof(struct msg_space_got));
+    msg_register(MSG_SPACE_GET_MANY, handle_get_many, sizeof(struct msg_space_get), sizeof(struct msg_space_got));
+}

@@ -1,0 +1,210 @@
+/* Pages that move to another node while programs run: under the page's lock every kernel lets go of the old frame, so
+ * nobody writes to it; then it is copied, and the copy takes its place. Whoever touches the page meanwhile waits for
+ * the lock. mm/policy/policy.md has the protocol; the messages are those of a copy-on-write page (mm/fault/cow.c).
+ *
+ * Only a private page that one space has is moved: shared memory's frame names the words in it (tasks/futex/futex.md),
+ * and a file's belongs to the file. */
+#include "mm/fault/page_move.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "mm/area/backing.h"
+#include "mm/fault/cow.h"
+#include "mm/fault/wire.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/reference.h"
+#include "mm/lock/lock.h"
+#include "mm/page/question.h"
+#include "mm/page/zero_page.h"
+#include "mm/policy/policy.h"
+#include "mm/retrieve/wire.h"
+#include "mm/space/entry.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+
+struct there {
+    uint64_t frame, backing;
+    uint32_t prot;
+    bool cow;
+};
+
+/* What Linux says of a page that was never touched: of private memory without a file there is none. */
+static int absent(uint32_t prot, uint64_t backing)
+{
+    return backing == BACKING_NONE && (prot & AREA_SHARED) == 0 ? -EFAULT : -ENOENT;
+}
+
+/* The page is locked: what the space has there, on whichever kernel. */
+static int find(struct space *space, uint64_t page, struct there *out)
+{
+    struct msg_space_mapping answer;
+    const struct area *area;
+    const uint64_t *entry;
+    uint64_t here = 0;
+    int error;
+
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    entry = paging_look(&space->tables, page);
+    if (area != NULL && entry != NULL)
+        here = *entry;
+    if (area != NULL)
+        *out = (struct there){here & PAGING_FRAME, area_backing_at(area, page), area->prot,
+                              (here & PAGING_SOFT_COW) != 0};
+    spin_unlock(&space->lock);
+    if (here != 0)
+        return (here & PAGING_SOFT_LIMBO) != 0 || zero_page_is(here) ? -EFAULT : 0;
+    error = space->retrieval->fetch(space, page, &answer);
+    if (error != 0 && answer.kind != SPACE_FRAME)
+        return -ENOMEM;
+    if (answer.kind == SPACE_AREA)
+        return absent(answer.prot, answer.backing);
+    if (answer.kind != SPACE_FRAME)
+        return area != NULL ? absent(out->prot, out->backing) : -EFAULT;
+    if (frame_owner(answer.frame) == KERNELS_MAX)
+        return -EFAULT;
+    *out = (struct there){answer.frame, answer.backing, answer.prot, answer.cow != 0};
+    return 0;
+}
+
+static int lock_page(struct space *space, uint64_t page)
+{
+    struct space_range range = {page, page + PAGE_SIZE};
+    int error = space_acquire(space, range);
+
+    if (error == 0)
+        space_gets_await(space, range);
+    return error;
+}
+
+static void unlock_page(struct space *space, uint64_t page)
+{
+    space_release(space, (struct space_range){page, page + PAGE_SIZE});
+}
+
+int space_page_node(struct space *space, uint64_t address)
+{
+    uint64_t page = address & ~(PAGE_SIZE - 1);
+    struct there there;
+    int error;
+
+    if (address >= USER_END)
+        return -EFAULT;
+    error = lock_page(space, page);
+    if (error != 0)
+        return error;
+    error = find(space, page, &there);
+    unlock_page(space, page);
+    return error != 0 ? error : (int)policy_node_of(there.frame);
+}
+
+/* The home, another kernel, maps FRAME at PAGE, 0: nothing. It is one slot there and back, for which there is memory
+ * sooner or later. */
+static void tell_home(struct space *space, uint64_t page, uint64_t frame, struct letting_go *letting)
+{
+    struct msg_space_record message = {.space = space->id, .page = page, .frame = frame};
+    struct msg_space_held answer;
+    int length;
+
+    while ((length = msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
+                              "move of a page", page)) == -ENOMEM)
+        msg_poll();
+    if (length != (int)sizeof(answer))
+        panic("mm: the home of page %lx answered %d", (unsigned long)page, length);
+    letting->held |= answer.held != 0;
+}
+
+/* This kernel's entry becomes FRAME, which it holds if HELD; 0: none. True: what was there held the reference. */
+static bool set_entry(struct space *space, uint64_t page, uint64_t frame, bool held)
+{
+    const struct area *area;
+    uint64_t *entry;
+    bool before;
+
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    entry = paging_entry(&space->tables, page, false);
+    before = entry != NULL && (*entry & PAGING_SOFT_HELD) != 0;
+    if (entry != NULL)
+        *entry = frame == 0 || area == NULL ? 0
+                                            : frame | space_entry_flags(area->prot) | (held ? PAGING_SOFT_HELD : 0) |
+                                                  (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+    space_hold_pages_locked(space, (entry != NULL && (*entry & PAGING_SOFT_HELD) != 0) - (before ? 1 : 0));
+    space_flush(space, page, page + PAGE_SIZE);
+    spin_unlock(&space->lock);
+    return before;
+}
+
+/* The page's table and area are here, so that nothing can fail later. */
+static bool room_for(struct space *space, uint64_t page, const struct there *there)
+{
+    bool room;
+
+    spin_lock(&space->lock);
+    room = paging_entry(&space->tables, page, true) != NULL &&
+           (area_find(&space->areas, page) != NULL ||
+            area_set_backed(&space->areas, page, page + PAGE_SIZE, there->prot, there->backing) == 0);
+    spin_unlock(&space->lock);
+    return room;
+}
+
+/* The page is locked, and may be moved. */
+static int move(struct space *space, uint64_t page, const struct there *there, uint64_t nodes)
+{
+    struct msg_space_record message = {.space = space->id, .page = page};
+    bool directory = space->retrieval->home_knows && space->home != instance.kernel;
+    kernel_set others = space_others(space);
+    struct letting_go letting = {0};
+    uint64_t new = 0;
+
+    if (!room_for(space, page, there))
+        return -ENOMEM;
+    letting.held = set_entry(space, page, 0, false);
+    if (directory)
+        others &= ~(1ull << space->home);
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_held, &letting, "move of a page",
+                  page);
+    if (letting.error == 0 && directory)
+        tell_home(space, page, 0, &letting);
+    if (letting.error == 0) {
+        new = policy_frame_on(nodes, there->frame); /* nobody maps it: nobody writes */
+        if (directory)
+            tell_home(space, page, new != 0 ? new : there->frame, &letting);
+    }
+    if (new == 0) {
+        set_entry(space, page, there->frame, letting.held);
+        return letting.error != 0 ? letting.error : -ENOMEM;
+    }
+    if (window_owns(new, PAGE_SIZE))
+        frame_share(new);
+    set_entry(space, page, new, true);
+    if (letting.held)
+        release_one(there->frame);
+    return (int)policy_node_of(new);
+}
+
+int space_page_move(struct space *space, uint64_t address, uint64_t nodes)
+{
+    uint64_t page = address & ~(PAGE_SIZE - 1);
+    struct there there;
+    int result;
+
+    if (address >= USER_END)
+        return -EFAULT;
+    result = lock_page(space, page);
+    if (result != 0)
+        return result;
+    result = find(space, page, &there);
+    if (result == 0 && (nodes >> policy_node_of(there.frame) & 1) != 0)
+        result = (int)policy_node_of(there.frame);
+    else if (result == 0 && ((there.prot & AREA_SHARED) != 0 || (there.backing != BACKING_NONE && there.cow)))
+        result = -EBUSY;
+    else if (result == 0 && there.cow && !frame_is_sole(there.frame))
+        result = -EACCES;
+    else if (result == 0)
+        result = move(space, page, &there, nodes);
+    unlock_page(space, page);
+    return result;
+}

@@ -1,0 +1,93 @@
+/* Fork: shared pages that have no frame yet; a file's have it elsewhere. */
+#include "kernel/abi/errno.h"
+#include "kernel/lib/list.h"
+#include "kernel/lib/panic.h"
+#include "mm/area/backing.h"
+#include "mm/fork/internal.h"
+#include "mm/frame/frame.h"
+#include "mm/page/install.h"
+#include "mm/space/entry.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/channel.h"
+
+/* The child gets frames for all of them first, marked as PAGING_SOFT_LIMBO, so that a fork that finds no memory for
+ * them leaves the parent as it was. */
+static int fill_child(struct fork *fork, const struct area *area)
+{
+    for (uint64_t page = area->start; page < area->end; page += PAGE_SIZE) {
+        uint64_t *entry = fork_child_entry(fork, page);
+        uint64_t frame;
+
+        if (entry == NULL)
+            return -ENOMEM;
+        if (*entry != 0)
+            continue;
+        frame = frame_alloc_page(true);
+        if (frame == 0)
+            return -ENOMEM;
+        frame_share(frame);
+        *entry = frame | PAGING_SOFT_HELD | PAGING_SOFT_LIMBO;
+        space_hold_pages_locked(fork->child, 1); /* limbo ends with the fork */
+        if (paging_index(page) == 0)
+            msg_poll();
+    }
+    return 0;
+}
+
+/* The parent gets the pages too, here and, if it has to know, at its home. */
+static int fill_parent(struct fork *fork, const struct area *area, const struct msg_space_pair *pairs, uint32_t count)
+{
+    struct space *parent = fork->parent;
+    int error = 0;
+
+    spin_lock(&parent->lock);
+    if (!area_covers(&parent->areas, area->start, area->end))
+        error = area_set(&parent->areas, area->start, area->end, area->prot);
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        if (paging_entry(&parent->tables, pairs[i].page, true) == NULL)
+            error = -ENOMEM;
+    }
+    spin_unlock(&parent->lock);
+    if (error == 0)
+        error = parent->retrieval->record_many(parent, pairs, count);
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        error = space_install(parent, pairs[i].page, pairs[i].frame, true, false);
+        assert(error == 0); /* area and table are there, and nobody had the page */
+        *fork_child_entry(fork, pairs[i].page) = pairs[i].frame | PAGING_SOFT_HELD | space_entry_flags(area->prot);
+    }
+    return error;
+}
+
+static int fill_area(struct fork *fork, const struct area *area)
+{
+    struct msg_space_pair *pairs;
+    uint32_t count = 0;
+    int error = fork_buffers(fork) ? fill_child(fork, area) : -ENOMEM;
+
+    pairs = (struct msg_space_pair *)(void *)fork->buffer;
+    for (uint64_t page = area->start; page < area->end && error == 0; page += PAGE_SIZE) {
+        uint64_t entry = *fork_child_entry(fork, page); /* its table is there */
+
+        if ((entry & PAGING_SOFT_LIMBO) != 0)
+            pairs[count++] = (struct msg_space_pair){page, entry & PAGING_FRAME};
+        if (count == PAIRS_MAX || (count > 0 && page + PAGE_SIZE == area->end)) {
+            error = fill_parent(fork, area, pairs, count);
+            count = 0;
+        }
+    }
+    return error;
+}
+
+int fork_fill_shared(struct fork *fork)
+{
+    int error = 0;
+
+    list_for_each(node, &fork->child->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+
+        if (error == 0 && (area->prot & AREA_SHARED) != 0 && area->backing == BACKING_NONE)
+            error = fill_area(fork, area);
+    }
+    return error;
+}

@@ -1,0 +1,96 @@
+/* Fork: what the other members of the parent are told, and what they say that they hold. */
+#include "kernel/abi/errno.h"
+#include "mm/fork/internal.h"
+#include "mm/fork/wire.h"
+#include "mm/frame/frame.h"
+#include "mm/page/zero_page.h"
+#include "mm/space/entry.h"
+#include "mm/space/long_answer.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+
+/* --- the forking kernel --- */
+
+struct guard {
+    kernel_set holders; /* kernels that hold pages */
+    int error;
+};
+
+static void note_guard(void *context, uint32_t kernel, const void *reply, int length)
+{
+    const struct msg_space_changed *answer = reply;
+    struct guard *guard = context;
+
+    if (length != (int)sizeof(*answer))
+        guard->error = length < 0 ? length : -EPROTO;
+    else if (answer->value != 0)
+        guard->holders |= 1ull << kernel;
+}
+
+int fork_guard_others(struct fork *fork, kernel_set *holders)
+{
+    struct msg_space_change change = {
+        .space = fork->parent->id, .start = 0, .length = USER_END, .operation = SPACE_GUARD};
+    struct guard guard = {0};
+    kernel_set others = space_others(fork->parent);
+
+    if (others != 0)
+        msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_guard, &guard, "fork", 0);
+    *holders = guard.holders;
+    return guard.error;
+}
+
+/* --- a member --- */
+
+static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_taken *head)
+{
+    struct msg_space_pair *pairs = (struct msg_space_pair *)(head + 1);
+    const struct area *area = NULL;
+    uint32_t count = 0;
+    const uint64_t *leaf;
+
+    *head = (struct msg_space_taken){0};
+    spin_lock(&space->lock);
+    for (uint64_t va = from; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        if (count > PAIRS_MAX - LEAF_ENTRIES) {
+            head->next = va;
+            break;
+        }
+        for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
+            uint64_t entry = leaf[i];
+
+            if ((entry & PAGING_SOFT_HELD) == 0 || (entry & PAGING_SOFT_LIMBO) != 0 || zero_page_is(entry))
+                continue; /* the child finds zeros without it */
+            if (area == NULL || area->end <= va + i * PAGE_SIZE)
+                area = area_next(&space->areas, va + i * PAGE_SIZE);
+            if (area != NULL && area->start <= va + i * PAGE_SIZE && (area->prot & AREA_NOT_COPIED) != 0)
+                continue;
+            pairs[count++] = (struct msg_space_pair){va + i * PAGE_SIZE, entry & PAGING_FRAME};
+            if ((entry & PAGING_SOFT_BORROWED) == 0)
+                frame_share(entry & PAGING_FRAME);
+        }
+    }
+    spin_unlock(&space->lock);
+    return (uint32_t)(sizeof(*head) + count * sizeof(*pairs));
+}
+
+static void handle_take(const struct msg *m)
+{
+    const struct msg_space_page *ask = m->data;
+    struct space *space = space_get(ask->space);
+    struct long_answer *answer = space != NULL ? long_answer_create() : NULL;
+
+    if (answer != NULL)
+        long_answer_send(m, answer, list_held(space, ask->page, (struct msg_space_taken *)(void *)answer->bytes));
+    else
+        msg_reply_error(&m->ticket, space != NULL ? -ENOMEM : -ESRCH);
+    if (space != NULL)
+        space_put(space);
+}
+
+void fork_member_init(void)
+{
+    msg_register(MSG_SPACE_TAKE, handle_take, sizeof(struct msg_space_page), sizeof(struct msg_space_taken));
+}

@@ -1,0 +1,205 @@
+/* Fork: the pages that this kernel and the other members hold become the child's, too. */
+#include "kernel/abi/errno.h"
+#include "kernel/lib/list.h"
+#include "mm/fork/internal.h"
+#include "mm/fork/wire.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/reference.h"
+#include "mm/space/entry.h"
+#include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+
+#define LEAVES_A_POLL 16u /* tables that are copied before this kernel looks for messages */
+
+static const struct area *child_area(struct fork *fork, uint64_t page)
+{
+    if (fork->area == NULL || page < fork->area->start || page >= fork->area->end)
+        fork->area = area_find(&fork->child->areas, page);
+    return fork->area;
+}
+
+/* Gives back the references of pairs that do not come into the child. */
+static void give_back(const struct msg_space_pair *pairs, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (pairs[i].frame != 0)
+            release_one(pairs[i].frame);
+    }
+}
+
+/* Counts the child's references to the frames of pairs whose owner, in the low bits of their pages, is of OWNERS. Where
+ * that fails, the frame becomes 0. */
+static int count_at_owners(struct fork *fork, struct msg_space_pair *pairs, uint64_t count, kernel_set owners)
+{
+    int result = 0;
+
+    for (; owners != 0; owners &= owners - 1) {
+        uint32_t owner = (uint32_t)__builtin_ctzll(owners);
+        uint32_t found = 0;
+        int error;
+
+        for (uint64_t i = 0; i < count; i++) {
+            if ((pairs[i].page & (PAGE_SIZE - 1)) == owner)
+                fork->frames[found++] = pairs[i].frame;
+        }
+        error = share_frames(owner, fork->frames, found);
+        if (error == 0)
+            continue;
+        result = error;
+        for (uint64_t i = 0; i < count; i++) {
+            if ((pairs[i].page & (PAGE_SIZE - 1)) == owner)
+                pairs[i].frame = 0;
+        }
+    }
+    return result;
+}
+
+/* Pages that KERNEL holds become the child's. KERNEL has counted its own frames. */
+static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pairs, uint64_t count)
+{
+    kernel_set owners = 0;
+    int error = 0, counted;
+    uint64_t i;
+
+    for (i = 0; i < count; i++) {
+        uint32_t owner = frame_owner(pairs[i].frame);
+
+        if (owner == KERNELS_MAX || (pairs[i].page & (PAGE_SIZE - 1)) != 0 || pairs[i].page >= USER_END ||
+            (owner == instance.kernel && frame_spaces(pairs[i].frame) == 0)) {
+            error = -EPROTO;
+            pairs[i].frame = 0;
+            continue;
+        }
+        pairs[i].page |= owner;
+        if (owner == instance.kernel)
+            frame_share(pairs[i].frame);
+        else if (owner != kernel)
+            owners |= 1ull << owner;
+    }
+    counted = count_at_owners(fork, pairs, count, owners);
+    if (error == 0)
+        error = counted;
+    for (i = 0; i < count && error == 0; i++) {
+        uint32_t owner = (uint32_t)(pairs[i].page & (PAGE_SIZE - 1));
+        const struct area *area = child_area(fork, pairs[i].page);
+        uint64_t *entry = area != NULL ? fork_child_entry(fork, pairs[i].page) : NULL;
+
+        if (entry == NULL || *entry != 0) {
+            error = entry == NULL && area != NULL ? -ENOMEM : -EPROTO;
+            break;
+        }
+        *entry = pairs[i].frame | PAGING_SOFT_HELD | space_page_flags(area->prot, (area->prot & AREA_SHARED) == 0) |
+                 (owner == instance.kernel ? 0 : PAGING_SOFT_BORROWED);
+        space_hold_pages_locked(fork->child, 1); /* nobody else knows it yet */
+    }
+    if (error != 0)
+        give_back(pairs + i, count - i);
+    return error;
+}
+
+/* One table of the parent on this kernel: its private pages in [START, END) become COW, what is held is the child's
+ * too. Frames of other kernels are left to the caller, in PAIRS. */
+static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, uint64_t end, bool shared,
+                            uint64_t *pairs)
+{
+    uint32_t last = paging_index(end - 1) + 1;
+    struct msg_space_pair *pair;
+    uint64_t *child = NULL;
+
+    for (uint32_t i = paging_index(start); (i = paging_next_used(leaf, i, last)) < last; i++) {
+        uint64_t page = (start & ~(LEAF_SIZE - 1)) + i * PAGE_SIZE;
+        uint64_t entry = leaf[i];
+
+        if ((entry & PAGING_SOFT_LIMBO) != 0)
+            continue;
+        if (!shared) {
+            entry = (entry & ~PAGING_WRITE) | PAGING_SOFT_COW;
+            leaf[i] = entry;
+        }
+        if ((entry & PAGING_SOFT_HELD) == 0)
+            continue;
+        if ((entry & PAGING_SOFT_BORROWED) != 0) {
+            if (!fork_buffers(fork))
+                return -ENOMEM;
+            pair = (struct msg_space_pair *)(void *)fork->buffer;
+            pair[(*pairs)++] = (struct msg_space_pair){page, entry & PAGING_FRAME};
+            continue;
+        }
+        if (child == NULL) {
+            child = fork_child_entry(fork, page);
+            if (child == NULL)
+                return -ENOMEM;
+            child = fork->leaf;
+        }
+        frame_share(entry & PAGING_FRAME);
+        child[i] = entry & ~(PAGING_ACCESSED | PAGING_DIRTY);
+        space_hold_pages_locked(fork->child, 1);
+    }
+    return 0;
+}
+
+/* What this kernel has. The lock is free after each table, so that messages can be taken; the heavy lock keeps entries
+ * as they are. The areas are the child's, which are all of the parent's: a map may join and free one of those. */
+int fork_copy_own(struct fork *fork)
+{
+    struct space *parent = fork->parent;
+    uint64_t pairs = 0;
+    uint32_t tables = 0;
+    int error = 0;
+
+    list_for_each(node, &fork->child->areas.head) {
+        const struct area *area = container_of(node, const struct area, node);
+        bool more = (area->prot & AREA_NOT_COPIED) == 0;
+
+        for (uint64_t va = area->start; more && error == 0; va += LEAF_SIZE) {
+            uint64_t *leaf;
+
+            spin_lock(&parent->lock);
+            leaf = paging_next_leaf(&parent->tables, &va, area->end);
+            more = leaf != NULL;
+            if (more)
+                error = copy_leaf_locked(fork, leaf, va > area->start ? va : area->start,
+                                         va + LEAF_SIZE < area->end ? va + LEAF_SIZE : area->end,
+                                         (area->prot & AREA_SHARED) != 0, &pairs);
+            spin_unlock(&parent->lock);
+            if (error == 0 && pairs > PAIRS_MAX - LEAF_ENTRIES) {
+                error = adopt(fork, instance.kernel, (struct msg_space_pair *)(void *)fork->buffer, pairs);
+                pairs = 0;
+            }
+            if (++tables % LEAVES_A_POLL == 0)
+                msg_poll();
+        }
+    }
+    if (error == 0 && pairs > 0)
+        error = adopt(fork, instance.kernel, (struct msg_space_pair *)(void *)fork->buffer, pairs);
+    return error;
+}
+
+/* What another kernel holds, some thousand pages a message. */
+int fork_take_from(struct fork *fork, uint32_t kernel)
+{
+    struct msg_space_page ask = {.space = fork->parent->id};
+    struct msg_space_taken *answer;
+    int error;
+
+    if (!fork_buffers(fork))
+        return -ENOMEM;
+    answer = (struct msg_space_taken *)(void *)fork->buffer;
+    do {
+        int length = msg_call(kernel, MSG_SPACE_TAKE, &ask, sizeof(ask), fork->buffer, MSG_MAX, "pages for a fork",
+                              ask.page);
+        uint64_t next;
+
+        if (length < 0)
+            return length;
+        next = answer->next;
+        error = adopt(fork, kernel, (struct msg_space_pair *)(answer + 1),
+                      ((size_t)length - sizeof(*answer)) / sizeof(struct msg_space_pair));
+        if (error == 0 && next != 0 && next <= ask.page)
+            error = -EPROTO;
+        ask.page = next;
+    } while (error == 0 && ask.page != 0);
+    return error;
+}

@@ -1,0 +1,15 @@
+/* Payload of a fork: mm/fork/fork.md. */
+#ifndef MM_FORK_WIRE_H
+#define MM_FORK_WIRE_H
+
+#include <stdint.h>
+
+/* SPACE_TAKE: the answer; pairs follow */
+struct msg_space_taken {
+    uint64_t next; /* where to go on, or 0: that was all */
+    uint64_t unused;
+};
+
+_Static_assert(sizeof(struct msg_space_taken) == 16, "wire format");
+
+#endif

@@ -1,0 +1,73 @@
+/* The bytes of frames. See the header. Kernel code stays on its CPU until it waits, and nothing here does: so a CPU's
+ * window is its own while it is open. */
+#include "mm/frame/content.h"
+
+#include "kernel/arch/x86_64/base/instructions.h"
+#include "kernel/arch/x86_64/base/layout.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/paging.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+
+#define TABLE_ENTRIES 512u
+
+static uint64_t *windows; /* [i] the entries of COPY_BASE: one page for each CPU of the instance */
+
+_Static_assert(CPUS_MAX <= TABLE_ENTRIES, "one table has an entry for each CPU");
+
+void frame_content_init(void)
+{
+    windows = paging_entry(&window_tables, COPY_BASE, true);
+    if (windows == NULL)
+        panic("mm: no memory for the window to copy through");
+}
+
+/* The bytes of FRAME, for writing if WRITE, until close_frame. */
+static inline void *open_frame(uint64_t frame, bool write)
+{
+    uint32_t cpu;
+
+    if (window_owns(frame, PAGE_SIZE))
+        return window_direct(frame);
+    cpu = cpu_index();
+    windows[cpu] = frame | PAGING_PRESENT | (write ? PAGING_WRITE : 0) | PAGING_NO_EXECUTE;
+    return (void *)(COPY_BASE + cpu * PAGE_SIZE);
+}
+
+static inline void close_frame(const void *bytes)
+{
+    uint64_t va = (uint64_t)bytes;
+
+    if (va < COPY_BASE || va >= COPY_BASE + CPUS_MAX * PAGE_SIZE)
+        return;
+    windows[(va - COPY_BASE) / PAGE_SIZE] = 0;
+    invlpg(va);
+}
+
+void frame_copy(uint64_t to, uint64_t from)
+{
+    const void *bytes = open_frame(from, false);
+
+    memcpy(window_direct(to), bytes, PAGE_SIZE);
+    close_frame(bytes);
+}
+
+void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write)
+{
+    uint8_t *page = open_frame(frame, write);
+
+    if (write)
+        memcpy(page + offset, bytes, size);
+    else
+        memcpy(bytes, page + offset, size);
+    close_frame(page);
+}
+
+void frame_zero(uint64_t frame)
+{
+    void *page = open_frame(frame, true);
+
+    memset(page, 0, PAGE_SIZE);
+    close_frame(page);
+}

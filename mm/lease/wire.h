@@ -1,0 +1,24 @@
+/* Payloads of a recall: mm/lease/lease.md. */
+#ifndef MM_LEASE_WIRE_H
+#define MM_LEASE_WIRE_H
+
+#include <stdint.h>
+
+/* SPACE_RECALL */
+struct msg_space_recall {
+    uint64_t space;
+    uint64_t start, end; /* what is wanted; going on: what is given up */
+    uint64_t from;       /* where to go on, or 0 */
+};
+
+/* The answer; areas and pairs follow, each for held pages */
+struct msg_space_recalled {
+    uint64_t start, end; /* what is given up */
+    uint64_t next;       /* where to go on, or 0: that was all */
+    uint32_t areas, pairs;
+};
+
+_Static_assert(sizeof(struct msg_space_recall) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_recalled) == 32, "wire format");
+
+#endif

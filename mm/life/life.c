@@ -1,0 +1,146 @@
+/* How a space begins and ends on a kernel. See the header. */
+#include "mm/life/life.h"
+
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/list.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
+#include "mm/policy/policy.h"
+#include "mm/retrieve/strategy.h"
+#include "mm/space/entry.h"
+#include "msg/channel.h"
+
+static uint64_t space_total; /* [a] spaces, published or not */
+
+static uint64_t table_frame(void *context)
+{
+    (void)context;
+    return frame_alloc_table();
+}
+
+struct space *space_create(uint64_t id, uint32_t home)
+{
+    struct space *space = heap_alloc(sizeof(*space));
+    uint64_t root = frame_alloc_zeroed();
+
+    if (space == NULL || root == 0) {
+        heap_free(space, sizeof(*space));
+        if (root != 0)
+            frame_free(root, 0);
+        return NULL;
+    }
+    __atomic_fetch_add(&space_total, 1, __ATOMIC_RELAXED);
+    space->id = id;
+    space->home = home;
+    space->references = 1;
+    space->users = 1;
+    space->limits = (struct space_limits){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    space->members = 1ull << instance.kernel | 1ull << home;
+    space->tables = (struct page_tables){.root = root, .delta = DIRECT_BASE, .alloc = table_frame};
+    /* the kernel's half: its top-level entries never change after start */
+    memcpy((uint8_t *)window_direct(root) + PAGE_SIZE / 2, (uint8_t *)window_direct(window_tables.root) + PAGE_SIZE / 2,
+           PAGE_SIZE / 2);
+    area_list_init(&space->areas);
+    if (home == instance.kernel)
+        area_list_refers(&space->areas);
+    space_locking->begin(space);
+    lease_begin(space);
+    list_init(&space->gets);
+    list_init(&space->deferred);
+    list_init(&space->queries);
+    space_mode_start(space);
+    return space;
+}
+
+uint64_t space_count(void)
+{
+    return __atomic_load_n(&space_total, __ATOMIC_RELAXED);
+}
+
+/* Lets go of what the entries of a table hold. A peer that hears of many frames hears of them in few messages; without
+ * memory for those, of one after the other. */
+static void release_leaf(void *context, uint64_t *leaf)
+{
+    struct releasing *releasing = context;
+
+    for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
+        uint64_t entry = leaf[i];
+
+        if ((entry & PAGING_SOFT_HELD) == 0)
+            continue;
+        if ((entry & PAGING_SOFT_BORROWED) == 0)
+            frame_release(entry & PAGING_FRAME);
+        else if (release_add(releasing, entry & PAGING_FRAME) != 0)
+            release_one(entry & PAGING_FRAME);
+    }
+}
+
+static void release_table(void *context, uint64_t frame)
+{
+    (void)context;
+    frame_free(frame, 0);
+}
+
+/* Everything below the root. */
+static void release_tables(struct space *space)
+{
+    struct releasing releasing = {0};
+    struct paging_release release = {release_leaf, release_table, &releasing};
+
+    paging_release(&space->tables, 0, USER_END, &release);
+    release_send(&releasing);
+}
+
+/* Whoever had a lock on another kernel has given it back before it died, but its word is in the ring of urgent messages
+ * and may be behind that of the death: takes messages until it has come. With lock=lamport nobody is waited for. */
+static void await_unlocks(struct space *space)
+{
+    for (;;) {
+        bool done;
+
+        spin_lock(&space->lock);
+        done = list_empty(&space->locks);
+        spin_unlock(&space->lock);
+        if (done)
+            return;
+        msg_poll();
+        cpu_relax();
+    }
+}
+
+void space_destroy(struct space *space)
+{
+    if (space->home == instance.kernel && space->users == 1)
+        await_unlocks(space);
+    if (!space_leave(space))
+        return;
+    lease_end(space);
+    assert(list_empty(&space->gets) && list_empty(&space->deferred));
+    space_locking->end(space);
+    space_events_tell(space);
+    tlb_forget(space->tables.root);
+    release_tables(space);
+    frame_free(space->tables.root, 0);
+    area_list_clear(&space->areas);
+    policy_list_free(&space->policies);
+    heap_free(space, sizeof(*space));
+    __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t space_join(struct space *space, uint32_t kernel)
+{
+    uint64_t mode;
+
+    spin_lock(&space->lock);
+    if (space->members == 1ull << instance.kernel && kernel != instance.kernel)
+        lease_begin_sharing_locked(space);
+    space->members |= 1ull << kernel;
+    mode = space->mode;
+    spin_unlock(&space->lock);
+    return mode;
+}

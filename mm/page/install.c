@@ -1,0 +1,117 @@
+/* What one kernel does with one page of a space. See the header. */
+#include "mm/page/install.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "mm/area/backing.h"
+#include "mm/file/object.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/reference.h"
+#include "mm/page/zero_page.h"
+#include "mm/policy/policy.h"
+#include "mm/space/entry.h"
+
+int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool held, bool cow)
+{
+    uint64_t *entry = paging_entry(&space->tables, page, true);
+
+    if (entry == NULL)
+        return -ENOMEM;
+    assert(*entry == 0);
+    *entry = frame | space_page_flags(prot, cow);
+    if (held) {
+        *entry |= PAGING_SOFT_HELD;
+        space_hold_pages_locked(space, 1);
+    }
+    if (!window_owns(frame, PAGE_SIZE))
+        *entry |= PAGING_SOFT_BORROWED;
+    else if (held)
+        frame_share(frame);
+    return 0;
+}
+
+/* A page of a file of this kernel. */
+static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, bool copy)
+{
+    uint64_t frame = 0;
+    int error;
+
+    if (!copy) {
+        error = file_object_page(backing, &frame);
+        if (error == 0)
+            error = space_install_locked(space, page, frame, prot, true, (prot & AREA_SHARED) == 0);
+        if (frame != 0)
+            frame_release(frame); /* the entry has its own reference, and the cache */
+        return error;
+    }
+    frame = policy_frame_near(false);
+    error = frame == 0 ? -ENOMEM : file_object_copy(backing, frame);
+    if (error == 0)
+        error = space_install_locked(space, page, frame, prot, true, false);
+    if (error != 0 && frame != 0)
+        frame_free(frame, 0);
+    return error;
+}
+
+int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
+{
+    uint64_t backing = area_backing_at(area, page);
+
+    if (backing_kernel(backing) != instance.kernel)
+        return 1;
+    return install_file_locked(space, page, area->prot, backing, space_wants_copy(area->prot, access));
+}
+
+int space_install(struct space *space, uint64_t page, uint64_t frame, bool held, bool cow)
+{
+    const struct area *area;
+    const uint64_t *entry;
+    int error = -EFAULT;
+
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    entry = paging_look(&space->tables, page);
+    if (entry != NULL && *entry != 0)
+        error = (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
+    else if (area != NULL)
+        error = space_install_locked(space, page, frame, area->prot, held, cow);
+    spin_unlock(&space->lock);
+    return error;
+}
+
+void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer)
+{
+    const struct area *area;
+    const uint64_t *entry;
+
+    *answer = (struct msg_space_mapping){.kind = SPACE_NONE};
+    spin_lock(&space->lock);
+    area = area_find(&space->areas, page);
+    entry = paging_look(&space->tables, page);
+    if (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)
+        area = NULL; /* nobody is to get this frame any more */
+    if (entry != NULL && zero_page_is(*entry))
+        zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
+    if (area != NULL) {
+        *answer = (struct msg_space_mapping){
+            .kind = SPACE_AREA, .prot = area->prot, .start = area->start, .end = area->end};
+        answer->backing = area_backing_at(area, page);
+        if (entry != NULL && *entry != 0) {
+            answer->kind = SPACE_FRAME;
+            answer->frame = *entry & PAGING_FRAME;
+            answer->cow = (*entry & PAGING_SOFT_COW) != 0;
+            if ((*entry & PAGING_SOFT_BORROWED) == 0)
+                frame_lend(answer->frame);
+        }
+    }
+    spin_unlock(&space->lock);
+}
+
+void space_drop_new(uint64_t frame)
+{
+    if (window_owns(frame, PAGE_SIZE))
+        frame_free(frame, 0);
+    else
+        release_one(frame);
+}

@@ -1,0 +1,50 @@
+/* Memory of a space that runs nowhere yet. See the header. */
+#include "mm/page/populate.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+#include "mm/page/install.h"
+#include "mm/policy/policy.h"
+
+/* For a program that is loaded: whatever its policy. */
+static int install_near_locked(struct space *space, uint64_t page, uint32_t prot)
+{
+    uint64_t frame = policy_frame_near(true);
+    int error = frame == 0 ? -ENOMEM : space_install_locked(space, page, frame, prot, true, false);
+
+    if (error != 0 && frame != 0)
+        frame_free(frame, 0);
+    return error;
+}
+
+int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot)
+{
+    int error;
+
+    spin_lock(&space->lock);
+    error = area_overlaps(&space->areas, start, end) ? -ENOEXEC : area_set(&space->areas, start, end, prot);
+    for (uint64_t page = start; page < end && error == 0; page += PAGE_SIZE)
+        error = install_near_locked(space, page, prot);
+    spin_unlock(&space->lock);
+    return error;
+}
+
+void space_write(struct space *space, uint64_t address, const void *data, uint64_t size)
+{
+    const uint8_t *bytes = data;
+
+    while (size > 0) {
+        uint64_t offset = address & (PAGE_SIZE - 1);
+        uint64_t part = PAGE_SIZE - offset < size ? PAGE_SIZE - offset : size;
+        const uint64_t *entry = paging_look(&space->tables, address);
+
+        assert(entry != NULL && *entry != 0);
+        memcpy((uint8_t *)window_direct(*entry & PAGING_FRAME) + offset, bytes, part);
+        address += part;
+        bytes += part;
+        size -= part;
+    }
+}

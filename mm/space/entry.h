@@ -1,0 +1,42 @@
+/* An entry of a space's page tables: what an area's protection makes of it, and what is read out of it. The states of
+ * an entry are in mm/retrieve/retrieval.md. */
+#ifndef MM_SPACE_ENTRY_H
+#define MM_SPACE_ENTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/paging.h"
+#include "mm/area/area.h"
+
+#define LEAF_ENTRIES 512u
+#define LEAF_SIZE (LEAF_ENTRIES * PAGE_SIZE)
+
+static inline uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+}
+
+/* Page table flags for an area's protection; 0 when it allows nothing. */
+static inline uint64_t space_entry_flags(uint32_t prot)
+{
+    if ((prot & AREA_PROT) == 0)
+        return 0;
+    return PAGING_PRESENT | PAGING_USER | ((prot & AREA_WRITE) != 0 ? PAGING_WRITE : 0) |
+           ((prot & AREA_EXEC) != 0 ? 0 : PAGING_NO_EXECUTE);
+}
+
+/* The same for a page's entry: COW ones are not writable. */
+static inline uint64_t space_page_flags(uint32_t prot, bool cow)
+{
+    return cow ? (space_entry_flags(prot) & ~PAGING_WRITE) | PAGING_SOFT_COW : space_entry_flags(prot);
+}
+
+/* 1 if ENTRY's page came with another one's answer and was touched since, else 0. */
+static inline uint32_t space_prefetch_used(uint64_t entry)
+{
+    return (entry & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED)) == (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED) ? 1 : 0;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* What a process may map (RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK), at its home, which knows all areas. Nobody gets a
+ * lease of a space that is limited, so the home is asked for each mapping. */
+#include "mm/space/limit.h"
+
+void space_set_limits(struct space *space, const struct space_limits *limits)
+{
+    spin_lock(&space->lock);
+    space->limits = *limits;
+    spin_unlock(&space->lock);
+}
+
+static bool is_data(uint32_t prot)
+{
+    return (prot & (AREA_WRITE | AREA_SHARED | AREA_GROWS)) == AREA_WRITE;
+}
+
+bool space_limited_locked(const struct space *space)
+{
+    return space->limits.all != UINT64_MAX || space->limits.data != UINT64_MAX;
+}
+
+bool space_may_have_locked(const struct space *space, uint32_t prot, uint64_t start, uint64_t end)
+{
+    uint64_t all = end - start, data = is_data(prot) ? end - start : 0;
+
+    if (!space_limited_locked(space))
+        return true;
+    for (const struct area *area = area_next(&space->areas, 0); area != NULL; area = area_after(&space->areas, area)) {
+        uint64_t size = area->end - area->start;
+
+        if (area->start < end && start < area->end) /* what is replaced does not count twice */
+            size -= (area->end < end ? area->end : end) - (area->start > start ? area->start : start);
+        all += size;
+        data += is_data(area->prot) ? size : 0;
+    }
+    return all <= space->limits.all && (!is_data(prot) || data <= space->limits.data);
+}
+
+uint64_t space_stack_most_locked(const struct space *space)
+{
+    return space->limits.stack < SPACE_STACK_MAX ? space->limits.stack : SPACE_STACK_MAX;
+}

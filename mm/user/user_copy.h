@@ -1,0 +1,19 @@
+/* Memory of the current program, for system calls. Pages are made usable by faults, so all of these may wait. */
+#ifndef MM_USER_USER_COPY_H
+#define MM_USER_USER_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mm/area/range.h"
+
+/* Copies to or from the current program; -EFAULT. */
+int user_read(void *to, uint64_t from, uint64_t size);
+int user_write(uint64_t to, const void *from, uint64_t size);
+/* How many of SIZE bytes (at least 1) from ADDRESS on, up to the first page that cannot, the current program can write:
+ * none is changed. */
+uint64_t user_reach(uint64_t address, uint64_t size);
+/* Copies a string of at most SIZE - 1 bytes and its NUL; returns its length, -EFAULT or -ENAMETOOLONG. */
+int64_t user_read_string(char *to, uint64_t from, uint64_t size);
+
+#endif

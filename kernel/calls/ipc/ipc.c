@@ -7,8 +7,8 @@
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files/files.h"
 #include "kernel/calls/ipc/ipc.h"
-#include "kernel/file/remote.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/file/permission.h"
+#include "kernel/ipc/call.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
@@ -52,7 +52,7 @@ static void give_up(const struct ipc_call *call)
     struct ipc_call over = {.operation = IPC_SEM_GIVE_UP, .id = call->id, .task = call->task};
     struct file_answer answer;
 
-    file_call_ipc(&over, sizeof(over), NULL, 0, &answer);
+    ipc_ask(&over, sizeof(over), NULL, 0, &answer);
 }
 
 /* CALL with SIZE bytes of data, which have room behind it. Waits, until DEADLINE (clock_now ns; 0: any). */
@@ -70,7 +70,7 @@ static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *r
         memcpy(memory + sizeof(*call), data, size);
     for (;;) {
         memcpy(memory, call, sizeof(*call));
-        value = file_call_ipc(memory, length, result, room, &answer);
+        value = ipc_ask(memory, length, result, room, &answer);
         if (value != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
             break;
         waited = true;

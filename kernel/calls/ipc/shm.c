@@ -6,7 +6,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/ipc/ipc.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/file/permission.h"
 #include "mm/area/backing.h"
 #include "mm/file/hold.h"
 #include "mm/space/space.h"

@@ -6,11 +6,11 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
-#include "kernel/calls/calls.h"
-#include "kernel/calls/events/pidfd.h"
+#include "kernel/calls/process/exec.h"
 #include "kernel/dev/serial.h"
-#include "kernel/file/file.h"
 #include "kernel/file/move/move.h"
+#include "kernel/files.h"
+#include "kernel/first.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/fs/tree/initramfs.h"
 #include "kernel/instance/instance.h"
@@ -301,7 +301,6 @@ void kernel_main(void *unused)
     facts_init();
     migrate_init();
     exec_init();
-    group_hooks.open_process = pidfd_open_child;
     work_init();
     timer_start();
     watch_start();
@@ -316,7 +315,7 @@ void kernel_main(void *unused)
     control_init();
     audit_calls_init();
     retrieve_calls_init();
-    file_init();
+    files_init();
     boot_cpu.online = true;
     start_own_cpus();
     if (instance.kernel == 0) {

@@ -1,6 +1,6 @@
-/* The system calls: dispatch, names, counts, and the functions behind them, which the table kernel/abi/syscalls.def
- * names. Each takes its six arguments undecoded and returns a result or a negative errno; it decodes and checks all of
- * them before it acts. */
+/* The system calls: their names, and the functions behind them, which the table kernel/abi/syscalls.def names and the
+ * subjects (kernel/calls/README.md) fill in. Each takes its six arguments undecoded and returns a result or a negative
+ * errno; it decodes and checks all of them before it acts. */
 #ifndef KERNEL_CALLS_CALLS_H
 #define KERNEL_CALLS_CALLS_H
 
@@ -21,15 +21,14 @@ typedef int64_t (*call_function)(struct call *call);
 
 /* How often NUMBER, which Kettle does not have, was called on this kernel; 0 for one it has. */
 uint64_t calls_absent_count(uint32_t number);
+/* One more call of it, which is below CALLS_MAX. True: the first. */
+bool calls_count_absent(uint32_t number);
 /* Linux's name, or "?" */
 const char *calls_name(uint32_t number);
 
 #define ABSENT(number, name)
 #define CALL(number, name, function, status) int64_t function(struct call *call);
 #include "kernel/abi/syscalls.def"
-
-/* Registers the messages by which other kernels start programs here. */
-void exec_init(void);
 
 /* Kettle's own, by their numbers in kernel/abi/kettle.h. */
 int64_t call_kettle_migrate(struct call *call);
@@ -46,13 +45,5 @@ int64_t call_kettle_stop(struct call *call);
 int64_t call_kettle_audit(struct call *call);
 int64_t call_kettle_retrieve(struct call *call);
 int64_t call_kettle_lock(struct call *call);
-/* A stop goes on to be waited for. */
-int64_t kettle_stop_again(void);
-struct signal_info;
-/* Takes a signal of SET, which the current thread awaits until DEADLINE (clock_now ns, 0: none). EXPIRED: it takes only
- * what is there. 0; -EAGAIN: none came; -EINTR; -ERESTARTSYS: it is to begin again. */
-int64_t signal_wait_take(uint64_t set, uint64_t deadline, bool expired, struct signal_info *info);
-/* RESTART_SIGNAL: context.restart_argument are deadline, user address and set. */
-int64_t signal_wait_again(void);
 
 #endif

@@ -2,10 +2,10 @@
 #include "kernel/exec/load.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/path.h"
+#include "kernel/file/permission.h"
 #include "kernel/file/remote.h"
-#include "kernel/fs/name/path.h"
 #include "kernel/fs/node/node.h"
-#include "kernel/fs/node/permission.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"

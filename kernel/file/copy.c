@@ -5,8 +5,9 @@
 #include "kernel/file/copy.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/descriptor.h"
+#include "kernel/file/path.h"
 #include "kernel/file/wire.h"
-#include "kernel/fs/name/path.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"

@@ -1,28 +1,10 @@
-/* Open files: table, counts, events. See the header. */
+/* Open files: their table and their counts. See the header. */
 #include "kernel/file/file.h"
 
-#include "kernel/abi/errno.h"
-#include "kernel/exec/load.h"
-#include "kernel/file/copy.h"
-#include "kernel/file/event/pidfd.h"
-#include "kernel/file/event/poll.h"
-#include "kernel/file/remote.h"
-#include "kernel/file/root.h"
-#include "kernel/file/serve/anonymous.h"
-#include "kernel/file/table.h"
-#include "kernel/file/table_share.h"
-#include "kernel/file/wire.h"
-#include "kernel/fs/name/name.h"
-#include "kernel/fs/name/path.h"
-#include "kernel/fs/node/map.h"
-#include "kernel/fs/proc/proc.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "kernel/tty/job.h"
-#include "kernel/tty/terminal.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
-#include "tasks/process/group.h"
 #include "tasks/remote/role.h"
 
 #define BUCKETS 256u
@@ -49,18 +31,6 @@ static void count(uint32_t kernel, int64_t more)
 static struct list *bucket_of(uint64_t id)
 {
     return &files[id % BUCKETS];
-}
-
-void file_events_init(struct file_events *events)
-{
-    watch_init(&events->source);
-    list_init(&events->polls);
-}
-
-void file_event(struct file_events *events)
-{
-    watch_event(&events->source);
-    poll_event(events);
 }
 
 static struct file *new_file(uint32_t kernel)
@@ -282,69 +252,12 @@ static void put_source(void *held)
     file_unpin(held);
 }
 
-static void nothing(void)
-{
-}
-
-static int fork_files(struct group *parent, bool files, bool folder, void **out)
-{
-    struct file_table *table;
-    int error = files || folder ? file_table_share(parent, files, folder, &table) : file_table_fork(parent, &table);
-
-    *out = error == 0 ? table : NULL;
-    return error;
-}
-
-static void begin_root(void *files, struct credentials *credentials)
-{
-    root_begin(files, credentials);
-}
-
-/* In a task. */
-static void release_files(void *files)
-{
-    file_table_unlock(files);
-    file_table_leave(files);
-}
-
-static void limit_files(void *files, uint64_t count, uint64_t bytes)
-{
-    file_table_limit(files, count, bytes);
-}
-
-static int exec_files(struct group *group)
-{
-    int error = file_table_unshare(group);
-
-    if (error == 0)
-        file_table_exec(group->files);
-    return error;
-}
-
 void file_init(void)
 {
     static const struct watch_lookup lookup = {find_source, put_source};
 
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&files[i]);
-    group_hooks.release_files = release_files;
-    group_hooks.fork_files = fork_files;
-    group_hooks.begin_root = begin_root;
-    group_hooks.exec_files = exec_files;
-    group_hooks.limit_files = limit_files;
-    group_hooks.ended = pidfd_ended;
-    group_hooks.first_begins = terminal_begin_session;
-    group_hooks.session_ended = job_session_ended;
-    group_hooks.ending = nothing; /* waits for files end by what is due for the thread */
-    node_map_init();
     watch_register(WATCH_FILE, &lookup);
     msg_register(MSG_FILE_DROP, handle_drop, sizeof(uint64_t), 0);
-    remote_init();
-    copy_init();
-    name_init();
-    poll_init();
-    load_init();
-    terminal_init();
-    proc_init();
-    anonymous_init();
 }

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/file/events.h"
 #include "kernel/lib/list.h"
 #include "msg/call.h"
-#include "tasks/remote/watch.h"
 
 struct file;
 struct file_request; /* kernel/file/wire.h */
@@ -78,12 +78,6 @@ struct file_facts {                 /* what stat tells */
 
 struct node;
 
-/* What wakes those who wait for a file; several files may share it. */
-struct file_events {
-    struct watch_source source;
-    struct list polls; /* struct poll_entry, under the lock of polls */
-};
-
 /* What a kind of file can do. None waits, but where `waits` says so. Results are byte counts, 0, or negative errnos;
  * -EAGAIN: not now, and the file's events tell when to try again. NULL: it cannot. */
 struct file_kind {
@@ -105,13 +99,14 @@ struct file_kind {
     bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */
     bool directory;                     /* its entries are at `data`, as getdents64 gives them, or: */
     int64_t (*entries)(struct file *file, void *data, size_t room); /* from its offset on */
-    int64_t (*opened)(struct file *file); /* a FIFO's: 0, or -EAGAIN until the other end has been opened */
-    bool whole;                           /* a write of up to PIPE_BUF bytes is all or nothing */
-    bool signals;                         /* a read takes signals of the caller: signalfd_mask has the set */
-    bool socket;                          /* SPECIAL_SOCKET is for it; for others that is -ENOTSOCK */
-    bool zeros;                           /* a mapping of it is memory without a file */
-    bool of_node;                         /* `state` is a struct node */
-    bool waits;    /* what it does may wait, `state` is a struct share_open: a task does it (kernel/fs/name/later.h) */
+    int64_t (*opened)(struct file *file);         /* a FIFO's: 0, or -EAGAIN until the other end has been opened */
+    bool whole;                                   /* a write of up to PIPE_BUF bytes is all or nothing */
+    uint64_t (*signals)(const struct file *file); /* a read takes signals of the caller: of this set. Or NULL */
+    bool socket;                                  /* SPECIAL_SOCKET is for it; for others that is -ENOTSOCK */
+    bool zeros;                                   /* a mapping of it is memory without a file */
+    bool of_node;                                 /* `state` is a struct node */
+    bool waits;    /* what it does may wait, `state` is a struct share_open: a task does it (later.h) */
+    bool locks;    /* a process may have locks on it (FILE_LOCK), which go when it closes a descriptor of it */
     bool flushes;  /* FILE_LOCK by no task: a process closes a descriptor of it, or ends, and what it has of it goes */
     bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
 };
@@ -137,7 +132,7 @@ struct file {
     struct msg_asking asking; /* a proxy's: FILE_DROP */
 };
 
-/* Everything of kernel/fs; the messages of files. Once. */
+/* The table of files, and the messages about one. Once. */
 void file_init(void);
 
 /* A file of KIND on this kernel, open once, with `id`; or NULL. STATE is the kind's; EVENTS, if not NULL, are used
@@ -180,9 +175,6 @@ void file_close(struct file *file);
 /* One open less of file ID of any KERNEL, for which nothing stands here. Tasks only. */
 void file_drop(uint32_t kernel, uint64_t id);
 
-/* Something has changed for those who wait for these events. Any context, without locks. */
-void file_event(struct file_events *events);
-void file_events_init(struct file_events *events);
 /* Somebody waits for FILE, or has it in a set whose edges count: what may make it ready is an event. Under the lock
  * under which the kind decides. */
 static inline bool file_event_wanted(struct file *file)

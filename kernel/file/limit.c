@@ -2,8 +2,7 @@
 #include "kernel/file/limit.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/remote.h"
-#include "kernel/fs/node/node.h"
+#include "kernel/file/operation.h"
 #include "kernel/lib/string.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
@@ -17,13 +16,20 @@ bool file_limit_holds(uint32_t operation)
            operation == FILE_ALLOCATE;
 }
 
+/* Bytes of FILE, which has a node. */
+static uint64_t size_of(const struct file *file)
+{
+    struct file_facts facts;
+
+    node_hooks.facts(file_node(file), &facts);
+    return facts.size;
+}
+
 /* Where a write of FILE begins. Asked before it, so of two that write at once both may be let. */
 static uint64_t begin_of(struct file *file, const struct file_request *request)
 {
-    const struct node *node = file_node(file);
-
     if ((file->flags & OPEN_APPEND) != 0 || (request->extra & FILE_APPEND) != 0)
-        return node->content.size;
+        return size_of(file);
     return request->operation == FILE_WRITE ? file->offset : (uint64_t)request->argument;
 }
 
@@ -31,20 +37,19 @@ static uint64_t begin_of(struct file *file, const struct file_request *request)
 static bool allows(struct file *file, const struct file_limited *limited, const void *data, size_t *size)
 {
     const struct file_request *request = &limited->request;
-    const struct node *node = file_node(file);
     int64_t length, end;
     uint64_t begin;
 
     switch (request->operation) {
     case FILE_RESIZE:
         return request->argument < 0 || (uint64_t)request->argument <= limited->limit ||
-               (uint64_t)request->argument <= node->content.size;
+               (uint64_t)request->argument <= size_of(file);
     case FILE_ALLOCATE:
         if (*size < sizeof(length))
             return true; /* it is refused for that */
         memcpy(&length, data, sizeof(length));
         return __builtin_add_overflow(request->argument, length, &end) || (request->extra & 1u) != 0 ||
-               (uint64_t)end <= limited->limit || (uint64_t)end <= node->content.size;
+               (uint64_t)end <= limited->limit || (uint64_t)end <= size_of(file);
     default:
         begin = begin_of(file, request);
         if (begin >= limited->limit && *size > 0)
@@ -59,7 +64,7 @@ int64_t file_limit_do(struct file *file, const void *data, size_t size, struct f
 {
     struct file_limited limited;
     const uint8_t *rest = (const uint8_t *)data + sizeof(limited);
-    bool regular = file_node(file) != NULL && (file_node(file)->mode & FILE_TYPE_MASK) == FILE_REGULAR;
+    bool regular = file_node(file) != NULL && (file->facts.mode & FILE_TYPE_MASK) == FILE_REGULAR;
 
     *answer = (struct file_answer){.value = -EPROTO};
     if (size < sizeof(limited))

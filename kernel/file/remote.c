@@ -2,284 +2,23 @@
 #include "kernel/file/remote.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/anonymous.h"
+#include "kernel/file/descriptor.h"
+#include "kernel/file/home.h"
 #include "kernel/file/known.h"
 #include "kernel/file/lent.h"
-#include "kernel/file/serve/anonymous.h"
-#include "kernel/file/serve/home.h"
+#include "kernel/file/operation.h"
+#include "kernel/file/service.h"
 #include "kernel/file/table.h"
-#include "kernel/fs/name/later.h"
-#include "kernel/fs/node/lock.h"
-#include "kernel/fs/node/regular.h"
 #include "kernel/instance/instance.h"
-#include "kernel/ipc/socket/write.h"
-#include "kernel/ipc/sysv/ipc.h"
 #include "kernel/lib/string.h"
-#include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
-#include "tasks/sched/sched.h"
-#include "tasks/thread/thread.h"
 
 #define SMALL 320u       /* bytes with the header: on the stack */
 #define RETRIES_MAX 1000 /* of a file that is closed between the home's answer and the call */
-
-/* What is asked of a kernel, and not of a file. */
-static bool is_for_kernel(const struct msg_file_call *call)
-{
-    return call->group == 0 && call->id == 0 &&
-           (call->request.operation == FILE_NAMELESS || call->request.operation == FILE_IPC ||
-            call->request.operation == FILE_SESSION_ENDED || call->request.operation == FILE_SESSION_TERMINAL ||
-            call->request.operation == FILE_LOCK_OVER);
-}
-
-static void do_for_kernel(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                          struct file_answer *answer)
-{
-    *answer = (struct file_answer){.kernel = instance.kernel};
-    if (instance.kernel != 0) {
-        answer->value = -EPROTO;
-        return;
-    }
-    switch (request->operation) {
-    case FILE_IPC:
-        ipc_do(data, size, result, room, answer);
-        break;
-    case FILE_SESSION_ENDED:
-        tty_session_ended((uint32_t)request->argument);
-        break;
-    case FILE_SESSION_TERMINAL:
-        answer->value = tty_of_session((uint32_t)request->argument);
-        break;
-    case FILE_LOCK_OVER:
-        node_lock_over((uint32_t)request->argument);
-        break;
-    case FILE_NAMELESS:
-        answer->value = regular_create_nameless((uint32_t)request->argument, request->extra, (uint32_t)request->fd,
-                                                &answer->id);
-        break;
-    default:
-        answer->value = -EPROTO;
-    }
-}
-
-size_t file_result_size(const struct file_request *request, const struct file_answer *answer, size_t room)
-{
-    if (answer->value < 0 || (answer->flags & FILE_ELSEWHERE) != 0)
-        return 0;
-    switch (request->operation) {
-    case FILE_PIPE:
-    case FILE_LOCATE:
-    case FILE_LIST:
-    case FILE_READ:
-    case FILE_READ_AT:
-    case FILE_STAT:
-    case FILE_SPACE:
-    case FILE_ENTRIES:
-    case FILE_NEW:
-    case FILE_OPERATE:
-        return (size_t)answer->value;
-    case FILE_IPC:
-        return (size_t)answer->seen;
-    case FILE_ATTRIBUTE:
-        return (size_t)answer->value <= room ? (size_t)answer->value : 0;
-    case FILE_GET_PROGRAM:
-    case FILE_PATH:
-        return (size_t)answer->value + 1;
-    case FILE_LOCK:
-        return room < sizeof(struct file_lock) ? 0 : sizeof(struct file_lock);
-    case FILE_CONTROL:
-        return FILE_CONTROL_MAX;
-    default:
-        return 0;
-    }
-}
-
-struct long_answer {
-    struct msg_kept kept;
-    size_t size; /* of this and the data */
-    struct file_answer answer;
-    uint8_t data[];
-};
-
-_Static_assert(offsetof(struct long_answer, data) == offsetof(struct long_answer, answer) + sizeof(struct file_answer),
-               "data follows the answer");
-
-static void long_answer_done(struct msg_kept *kept)
-{
-    struct long_answer *l = container_of(kept, struct long_answer, kept);
-
-    heap_free(l, l->size);
-}
-
-/* Data or room for a result that the caller of M lends, in place of what came with it. */
-static int open_lent(const struct msg *m, const uint8_t **data, uint32_t *size, void **result, uint32_t *room)
-{
-    const struct msg_file_call *call = m->data;
-    bool write = call->request.lent == FILE_LENT_RESULT;
-    uint64_t address;
-    void *lent;
-
-    if (*size != sizeof(address) || (!write && call->request.lent != FILE_LENT_DATA))
-        return -EPROTO;
-    memcpy(&address, *data, sizeof(address));
-    lent = lent_open(m->ticket.kernel, address, call->room, write);
-    if (lent == NULL)
-        return -EPROTO;
-    if (write) {
-        *result = lent;
-        *size = 0;
-    } else {
-        *data = lent;
-        *size = *room;
-        *room = 0;
-    }
-    return 0;
-}
-
-/* An operation that waits for nobody though others on such a file do: a lock, unless it begins at the file's end. So it
- * is done in the order of messages, and what was given back is free for who asks later. */
-static bool is_at_once(const struct msg_file_call *call, uint32_t size)
-{
-    struct file_lock lock;
-
-    if (call->request.operation != FILE_LOCK || size != sizeof(lock))
-        return false;
-    memcpy(&lock, call + 1, sizeof(lock));
-    return lock.whence != 2;
-}
-
-/* A request that lent less than LENT_SMALL bytes, as if it had sent them. */
-struct unlent {
-    struct msg message;
-    struct msg_file_call call;
-    uint8_t data[LENT_SMALL];
-};
-
-_Static_assert(offsetof(struct unlent, data) == offsetof(struct unlent, call) + sizeof(struct msg_file_call),
-               "data follows the request");
-
-/* A task does what M asks, when the caller's memory is out of reach: nothing is lent then. NULL: M is answered. */
-static const struct msg *take_loan(const struct msg *m, struct unlent *own)
-{
-    const struct msg_file_call *call = m->data;
-    const uint8_t *data = (const uint8_t *)(call + 1);
-    struct file_answer answer = {.flags = FILE_NOT_LENT};
-    uint32_t size = m->length - (uint32_t)sizeof(*call), room = call->room;
-    void *result = NULL;
-    int error = 0;
-
-    if (room < LENT_SMALL) {
-        error = open_lent(m, &data, &size, &result, &room);
-        if (error == 0 && size > 0)
-            memcpy(own->data, data, size);
-        lent_close();
-        if (error == 0) {
-            own->call = *call;
-            own->call.room = room;
-            own->call.request.lent = 0;
-            own->message = *m;
-            own->message.data = &own->call;
-            own->message.length = (uint32_t)sizeof(own->call) + size;
-            return &own->message;
-        }
-        msg_reply_error(&m->ticket, error);
-        return NULL;
-    }
-    msg_reply(&m->ticket, &answer, sizeof(answer));
-    return NULL;
-}
-
-/* FILE is pinned, or NULL: M is not about a file. */
-static void serve(const struct msg *m, struct file *file)
-{
-    const struct msg_file_call *call = m->data;
-    uint32_t size = m->length - (uint32_t)sizeof(*call);
-    const uint8_t *data = (const uint8_t *)(call + 1);
-    uint64_t small[MSG_SHORT / 8] = {0};
-    struct long_answer *l = NULL;
-    struct file_answer *answer = (struct file_answer *)(void *)small;
-    uint32_t room = call->room;
-    struct group *group = call->group != 0 ? group_find(call->group) : NULL;
-    struct file_table *table = group != NULL ? file_table_of(group) : NULL; /* only the home has one */
-    void *result = NULL;
-    int error = 0;
-
-    if (group != NULL)
-        group_put(group);
-
-    if (room > FILE_CHUNK)
-        error = -EPROTO;
-    else if (table == NULL && file == NULL && !is_for_kernel(call))
-        error = -ESRCH;
-    if (error == 0 && file != NULL && file->kind->waits && !is_at_once(call, size)) {
-        file_later(m, file);
-        return;
-    }
-    if (error == 0 && call->request.lent != 0) {
-        error = open_lent(m, &data, &size, &result, &room);
-    } else if (error == 0 && sizeof(*answer) + room > MSG_SHORT) {
-        l = heap_alloc(sizeof(*l) + room);
-        if (l == NULL) {
-            error = -ENOMEM;
-        } else {
-            l->size = sizeof(*l) + room;
-            answer = &l->answer;
-        }
-    }
-    if (error == 0) {
-        if (result == NULL)
-            result = answer + 1;
-        if (file != NULL)
-            file_do(file, &call->request, data, size, result, room, answer);
-        else if (table == NULL)
-            do_for_kernel(&call->request, data, size, result, room, answer);
-        else
-            home_do(table, &call->request, data, size, result, room, answer);
-    }
-    lent_close();
-    if (table != NULL)
-        file_table_free(table);
-    if (file != NULL)
-        file_unpin(file);
-    if (error != 0) {
-        msg_reply_error(&m->ticket, error);
-        return;
-    }
-    size = (uint32_t)(sizeof(*answer) + (call->request.lent != 0 ? 0 : file_result_size(&call->request, answer, room)));
-    if (size <= MSG_SHORT) {
-        size = (size + 7) / 8 * 8; /* whole words take a shorter way; the caller knows its room */
-        msg_reply(&m->ticket, answer, size);
-        if (l != NULL)
-            heap_free(l, l->size);
-        return;
-    }
-    msg_keep(m, &l->kept, NULL);
-    msg_kept_reply_long(&l->kept, answer, size, long_answer_done);
-}
-
-static void handle_call(const struct msg *m)
-{
-    const struct msg_file_call *call = m->data;
-    struct file *file = call->group == 0 ? file_find(call->id) : NULL;
-    struct unlent own;
-
-    if (file != NULL && file->kind->waits && call->request.lent != 0) {
-        m = take_loan(m, &own);
-        if (m == NULL) {
-            file_unpin(file);
-            return;
-        }
-    }
-    serve(m, file);
-}
-
-void remote_init(void)
-{
-    lent_init();
-    msg_register(MSG_FILE_CALL, handle_call, sizeof(struct msg_file_call), sizeof(struct file_answer));
-}
 
 /* What FILE_OPERATE with SPECIAL moves its data like. */
 static uint32_t operates_as(uint32_t special)
@@ -383,40 +122,13 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
     return value;
 }
 
-int64_t file_create_nameless(uint32_t flags, uint64_t *id)
+int64_t file_call_zero(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
+                       struct file_answer *answer)
 {
-    const struct credentials *own = &thread_current()->context.credentials;
-    struct file_request request = {
-        .operation = FILE_NAMELESS, .argument = flags, .extra = own->fsuid, .fd = (int32_t)own->fsgid};
-    struct file_answer answer;
-
-    if (instance.kernel == 0)
-        do_for_kernel(&request, NULL, 0, NULL, 0, &answer);
-    else
-        call_at(0, 0, 0, &request, NULL, 0, NULL, 0, &answer);
-    *id = answer.id;
-    return answer.value;
-}
-
-int64_t file_call_ipc(const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
-{
-    struct file_request request = {.operation = FILE_IPC};
-
     if (instance.kernel != 0)
-        return call_at(0, 0, 0, &request, data, size, result, room, answer);
-    do_for_kernel(&request, data, size, result, room, answer);
+        return call_at(0, 0, 0, request, data, size, result, room, answer);
+    service_do(request, data, size, result, room, answer);
     return answer->value;
-}
-
-void file_undo_semaphores(uint32_t process)
-{
-    struct ipc_call call = {.operation = IPC_SEM_UNDO, .pid = process};
-    struct file_answer answer;
-
-    while (file_call_ipc(&call, sizeof(call), NULL, 0, &answer) == -ENOMEM) { /* an answer gives some back */
-        msg_poll();
-        sched_yield();
-    }
 }
 
 int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
@@ -505,9 +217,7 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
                   size_t room, struct file_answer *answer)
 {
-    int64_t value = call_process(group->files, group->id, request, data, size, result, room, answer);
-
-    return __builtin_expect(value == -FILE_WHO, 0) ? socket_write_as(group, request->fd, data, size, answer) : value;
+    return call_process(group->files, group->id, request, data, size, result, room, answer);
 }
 
 int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,

@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
+#include "kernel/file/descriptor.h"
 #include "kernel/file/remote.h"
 #include "kernel/file/table.h"
 #include "kernel/instance/instance.h"

@@ -4,6 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/copy.h"
+#include "kernel/file/descriptor.h"
 #include "kernel/file/known.h"
 #include "tasks/process/group.h"
 

@@ -1,4 +1,5 @@
-/* Payloads of the messages of files (48 to 55 in msg/messages.def). */
+/* Operations on files and names, and the payloads of the messages that ask other kernels for them: FILE_CALL,
+ * FILE_NAME, FILE_MAKE, FILE_TABLE_COPY, FILE_SHARE, FILE_DROP, FILE_POLL, FILE_POLL_END and FILE_READY. */
 #ifndef KERNEL_FILE_WIRE_H
 #define KERNEL_FILE_WIRE_H
 
@@ -61,13 +62,16 @@ enum file_operation {
     FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock, whose range is absolute
                        then */
     FILE_SEALS,     /* fd, extra: 1: add those of argument; the result is what it had */
-    FILE_IPC,       /* of no group and no file: kernel/ipc/sysv/ipc.h; SEEN: bytes of result data */
-    FILE_NAMELESS,  /* of no group and no file: makes one without a name; argument: NAMELESS_*, extra: user, fd: group;
-                       id: of the new one, an open of which is the caller's */
-    FILE_SESSION_ENDED,    /* of no group and no file; argument: a session whose leader has ended */
-    FILE_SESSION_TERMINAL, /* the same; the result is its terminal: device << 32 | process group in the foreground, 0:
-                              none */
-    FILE_LOCK_OVER         /* of no group and no file; argument: a task that waits for a lock no more */
+    FILE_IPC,       /* kernel/ipc/call.h; SEEN: bytes of result data. This and what follows: of no group and no file,
+                       for kernel 0 (service.h) */
+    FILE_NAMELESS,  /* makes a file without a name; argument: NAMELESS_*, extra: user, fd: group; id: of the new one, an
+                       open of which is the caller's */
+    FILE_SESSION_ENDED,    /* argument: a session whose leader has ended */
+    FILE_SESSION_TERMINAL, /* argument: a session; the result is its terminal: device << 32 | process group in the
+                              foreground, 0: none */
+    FILE_LOCK_OVER,        /* argument: a task that waits for a lock no more */
+    FILE_SERVICE_FIRST = FILE_IPC,
+    FILE_SERVICE_LAST = FILE_LOCK_OVER
 };
 
 #define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */
@@ -98,7 +102,7 @@ struct file_limited {
 enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT };
 
 struct file_lock {
-    uint32_t kind;    /* enum lock_kind of kernel/fs/node/range_lock.h */
+    uint32_t kind;    /* enum lock_kind (lock.h) */
     uint32_t type;    /* enum lock_type */
     uint32_t process; /* whose it is, or who asks; UINT32_MAX: an open file's */
     uint32_t task;    /* who waits */
@@ -242,6 +246,10 @@ struct msg_file_named {
 };
 
 #define FILE_NAME_AT (sizeof(struct msg_file_named) + sizeof(struct file_facts))
+
+#define TMPFS_MAGIC 0x01021994u /* file_space.type, as statfs tells it */
+#define PROCFS_MAGIC 0x9fa0u
+#define PIPEFS_MAGIC 0x50495045u
 
 struct file_space { /* FILE_SPACE */
     uint64_t type, block, blocks, free, files, files_free;

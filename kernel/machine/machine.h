@@ -31,11 +31,6 @@ void start_announce(void);
 int control_everywhere(const char *words);
 void control_init(void);
 
-/* The first process of the machine: as `.kettle/run` in the initramfs says. */
-void first_process_start(void);
-/* Tells the host the first process's status (as waitpid's) and ends the machine. */
-_Noreturn void machine_exit(uint32_t status);
-
 /* A non-maskable interrupt: stop for a peer's panic, or write what everybody waits for. */
 void machine_nmi(const struct trap_frame *frame);
 

@@ -3,9 +3,8 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/file/remote.h"
-#include "kernel/file/serve/anonymous.h"
-#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "kernel/tty/tty.h"
 #include "msg/call.h"
@@ -110,25 +109,21 @@ void job_opened(const struct file_place *place, uint32_t session, uint32_t flags
     file_call_at(place, &request, data, sizeof(data), result, sizeof(result), &answer); /* refused: it stays as it is */
 }
 
-/* OPERATION about SESSION, on kernel 0. */
+/* OPERATION about SESSION. */
 static int64_t ask_terminals(uint32_t operation, uint32_t session)
 {
-    struct file_request request = {.operation = operation, .fd = -1, .argument = session};
-    struct file_place place = {.kernel = 0};
+    struct file_request request = {.operation = (uint16_t)operation, .fd = -1, .argument = session};
     struct file_answer answer;
 
-    return file_call_at(&place, &request, NULL, 0, NULL, 0, &answer);
+    return file_call_zero(&request, NULL, 0, NULL, 0, &answer);
 }
 
 void job_session_ended(uint32_t session)
 {
-    if (instance.kernel == 0)
-        tty_session_ended(session);
-    else
-        ask_terminals(FILE_SESSION_ENDED, session);
+    ask_terminals(FILE_SESSION_ENDED, session);
 }
 
 int64_t job_terminal(uint32_t session)
 {
-    return instance.kernel == 0 ? tty_of_session(session) : ask_terminals(FILE_SESSION_TERMINAL, session);
+    return ask_terminals(FILE_SESSION_TERMINAL, session);
 }

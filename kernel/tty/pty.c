@@ -4,7 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
-#include "kernel/fs/name/path.h"
+#include "kernel/file/path.h"
 #include "kernel/fs/tree/tree.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/lib/completion.h"
+#include "kernel/wait/completion.h"
 #include "msg/message.h"
 
 /* What is asked, as the function that does it sees it. It stays until that returns. */

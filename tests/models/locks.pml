@@ -189,7 +189,7 @@ inline lock(n, p, type)
         :: else
         fi;
         if
-        :: atomic { /* node_lock_over() */
+        :: atomic { /* wait_over() */
             result == GONE ->
                 waits[p] = NONE;
                 blocker[p] = (BUG != 7 -> NONE : blocker[p])

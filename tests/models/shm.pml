@@ -3,7 +3,7 @@
  * Processes attach and detach; one removes the segment; one asks who is attached.
  *
  * An atomic step is a critical section of ipc_lock, of the node, or of the homes' table of objects (mm/file/hold.c). What
- * is given back is taken back in two steps: grant_less(), then shm_given_back().
+ * is given back is taken back in two steps: grant_less(), then given_back().
  *
  * Asserted: the segment goes once, and only when nobody has it attached or is about to; when all is over it has gone; who
  * asks when nothing is attached any more is told so.

@@ -4,7 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/events/anonymous.h"
+#include "kernel/calls/common/anonymous.h"
 #include "kernel/calls/events/poll.h"
 #include "kernel/file/event/epoll.h"
 #include "kernel/file/remote.h"

@@ -2,7 +2,7 @@
 #include "kernel/file/event/eventfd.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/events/anonymous.h"
+#include "kernel/calls/common/anonymous.h"
 #include "kernel/file/event/timerfd.h"
 #include "mm/user/user_copy.h"
 

@@ -4,9 +4,11 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/events/anonymous.h"
-#include "kernel/calls/files/files.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/calls/common/anonymous.h"
+#include "kernel/calls/common/files.h"
+#include "kernel/calls/common/path.h"
+#include "kernel/file/permission.h"
+#include "kernel/file/remote.h"
 #include "tasks/thread/thread.h"
 
 #define WATCH_ANY                                                                                                      \

@@ -3,9 +3,9 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/events/anonymous.h"
-#include "kernel/calls/files/files.h"
-#include "kernel/calls/process/signals.h"
+#include "kernel/calls/common/anonymous.h"
+#include "kernel/calls/common/files.h"
+#include "kernel/calls/common/signal.h"
 #include "kernel/file/copy.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"

@@ -6,7 +6,8 @@
 #include "kernel/calls/files/files.h"
 #include "kernel/calls/files/live.h"
 #include "kernel/file/limit.h"
-#include "kernel/fs/node/regular.h"
+#include "kernel/file/remote.h"
+#include "kernel/fs/node/nameless.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
@@ -126,7 +127,7 @@ int64_t call_memfd_create(struct call *c)
     result = user_read_string(name, c->a[0], sizeof(name));
     if (result < 0)
         return result == -ENAMETOOLONG ? -EINVAL : result;
-    result = file_create_nameless((flags & MFD_ALLOW_SEALING) != 0 ? NAMELESS_SEALS : 0, &id);
+    result = nameless_create((flags & MFD_ALLOW_SEALING) != 0 ? NAMELESS_SEALS : 0, &id);
     return result != 0
                ? result
                : files_install(&(struct file_place){.id = id}, (flags & MFD_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
@@ -173,7 +174,7 @@ static int64_t write_part(int64_t fd, const uint8_t *bytes, size_t size, int64_t
     int64_t result;
 
     do {
-        result = file_call(thread_current()->group, &request, bytes, size, NULL, 0, &answer);
+        result = files_write(&request, bytes, size, &answer);
         if (live_is(result, &answer))
             return -EINVAL;
         if (result != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0 || !waits)

@@ -6,14 +6,14 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/events/anonymous.h"
+#include "kernel/calls/common/anonymous.h"
+#include "kernel/calls/common/spans.h"
 #include "kernel/calls/files/count.h"
 #include "kernel/calls/files/live.h"
 #include "kernel/calls/files/partly.h"
-#include "kernel/calls/files/spans.h"
 #include "kernel/file/limit.h"
+#include "kernel/file/operation.h"
 #include "kernel/file/table.h"
-#include "kernel/fs/node/map.h"
 #include "kernel/ipc/pipe/pipe.h"
 #include "kernel/lib/string.h"
 #include "kernel/tty/job.h"
@@ -26,42 +26,10 @@
 
 #define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one read or write */
 #define SMALL 256u                 /* bytes that are moved by way of the stack */
-#define TENTH 100000000ull         /* ns */
 #define RWF_HIPRI 1u
 #define RWF_DSYNC 2u
 #define RWF_SYNC 4u
 #define RWF_APPEND 16u
-
-int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra)
-{
-    struct file_request request = {.operation = operation, .fd = (int32_t)fd, .argument = argument, .extra = extra};
-    struct file_answer answer;
-
-    return file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
-}
-
-int64_t files_error(int64_t fd, int64_t error)
-{
-    int64_t flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
-
-    return flags < 0 ? flags : error;
-}
-
-int64_t files_wait(const struct file_answer *answer, const char *why)
-{
-    uint64_t tenths = answer->flags >> FILE_SECONDS_SHIFT;
-    uint64_t deadline = tenths != 0 ? clock_now() + tenths * TENTH : 0;
-    int64_t result = watch_wait_at(answer->kernel, WATCH_FILE, answer->id, answer->seen, why, deadline);
-
-    return result == -ETIMEDOUT ? 1 : result;
-}
-
-bool files_interrupted(void)
-{
-    const struct thread *thread = thread_current();
-
-    return (thread->due & THREAD_DUE_INTERRUPTS) != 0 || thread_dying(thread);
-}
 
 /* Reads a file in memory of this kernel without another copy, as far as there is room. False: FD is none. */
 static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *result)
@@ -148,24 +116,12 @@ static bool is_socket(int64_t fd)
            (facts.mode & FILE_TYPE_MASK) == FILE_SOCKET;
 }
 
-void files_signal_broken_pipe(void)
-{
-    struct thread *thread = thread_current();
-    struct signal_info info = {
-        .signal = SIGPIPE, .code = SI_USER, .pid = thread->group->id, .uid = thread->context.credentials.uid};
-
-    spin_lock(&thread->group->lock);
-    signal_send_thread_locked(thread, &info);
-    spin_unlock(&thread->group->lock);
-}
-
 static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
 {
     struct file_request request = {.operation = at < 0 ? FILE_WRITE : FILE_WRITE_AT,
                                    .fd = (int32_t)fd,
                                    .group = job_group(),
                                    .extra = (spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0) | spans->extra};
-    struct group *group = thread_current()->group;
     uint64_t done = 0, begin = 0, end = 0; /* of the whole: moved; what is in the buffer, to what is not */
     struct file_answer answer;
     int64_t count;
@@ -187,7 +143,7 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
             end = (uint64_t)count;
         }
         request.argument = at < 0 ? 0 : at + (int64_t)done;
-        count = file_call(group, &request, buffer + begin, end - begin, NULL, 0, &answer);
+        count = files_write(&request, buffer + begin, end - begin, &answer);
         if (live_is(count, &answer)) {
             count = live_memory(fd, &answer, at < 0 ? -1 : request.argument, buffer + begin, end - begin, true);
             if (count == 0) /* there is no such memory any more, and will be none */
@@ -404,37 +360,6 @@ int64_t call_preadv2(struct call *c)
 int64_t call_pwritev2(struct call *c)
 {
     return transfer_vector_flags(c, false);
-}
-
-int64_t files_install(const struct file_place *place, uint32_t flags)
-{
-    int64_t result = files_simple(FILE_INSTALL, flags, (int64_t)place->id, place->kernel);
-
-    if (result != -ENOSPC)
-        return result;
-    file_drop(place->kernel, place->id);
-    return -ENOMEM;
-}
-
-void files_settle(const struct file_answer *answer)
-{
-    if ((answer->flags & FILE_SETTLES) != 0)
-        node_settle(answer->kernel, answer->seen);
-}
-
-bool files_same(int64_t one, int64_t other)
-{
-    struct file_request request = {.operation = FILE_STAT};
-    int64_t fds[2] = {one, other};
-    struct file_facts facts[2];
-    struct file_answer answer;
-
-    for (uint32_t i = 0; i < 2; i++) {
-        request.fd = (int32_t)fds[i];
-        if (file_call(thread_current()->group, &request, NULL, 0, &facts[i], sizeof(facts[i]), &answer) < 0)
-            return false;
-    }
-    return facts[0].inode == facts[1].inode && facts[0].device == facts[1].device;
 }
 
 int64_t call_lseek(struct call *c)

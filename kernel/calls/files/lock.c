@@ -1,8 +1,9 @@
 /* System calls that lock files: flock, and fcntl's locks of processes and of open files. */
-#include "kernel/fs/node/lock.h"
+#include "kernel/file/lock.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files/files.h"
+#include "kernel/file/remote.h"
 #include "kernel/file/table_share.h"
 #include "kernel/fs/node/range_lock.h"
 #include "kernel/instance/instance.h"

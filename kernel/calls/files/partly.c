@@ -2,10 +2,11 @@
 #include "kernel/calls/files/partly.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/calls/common/socket.h"
 #include "kernel/calls/files/files.h"
 #include "kernel/calls/files/live.h"
-#include "kernel/calls/ipc/socket.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
+#include "kernel/file/remote.h"
 #include "kernel/ipc/pipe/buffer.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"

@@ -2,11 +2,12 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files/files.h"
+#include "kernel/file/path.h"
+#include "kernel/file/permission.h"
+#include "kernel/file/remote.h"
 #include "kernel/file/root.h"
 #include "kernel/file/table.h"
 #include "kernel/fs/name/name.h"
-#include "kernel/fs/name/path.h"
-#include "kernel/fs/node/permission.h"
 #include "kernel/fs/tree/tree.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -18,56 +19,6 @@
 
 #define AT_EACCESS 0x200u
 #define PROC_DEVICE 2u
-
-char *files_path(uint64_t path, int64_t *error)
-{
-    char *text = heap_alloc_unset(PATH_MAX);
-
-    *error = text == NULL ? -ENOMEM : user_read_string(text, path, PATH_MAX);
-    if (*error >= 0) {
-        *error = 0;
-        return text;
-    }
-    heap_free(text, PATH_MAX);
-    return NULL;
-}
-
-int64_t files_name(const struct msg_file_name *asked, int64_t directory, uint64_t path, struct name_result *result)
-{
-    struct name name = {.directory = directory};
-    int64_t error;
-    char *text = files_path(path, &error);
-
-    *result = (struct name_result){.text = NULL};
-    if (text == NULL)
-        return error;
-    name.path = text;
-    error = name_do(thread_current()->group, asked, &name, NULL, result);
-    heap_free(text, PATH_MAX);
-    return error;
-}
-
-uint32_t files_mode(uint32_t mode)
-{
-    struct msg_process_call call = {
-        .id = thread_current()->group->id, .operation = PROCESS_UMASK, .a = PROCESS_UMASK_ASK};
-    struct msg_process_result result;
-    int64_t mask = process_call(&call, &result);
-
-    return mask < 0 ? mode : mode & ~(uint32_t)mask;
-}
-
-bool files_empty(uint64_t path)
-{
-    char first;
-
-    return user_read(&first, path, 1) == 0 && first == '\0';
-}
-
-uint32_t files_flags(uint32_t flags)
-{
-    return ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? NAME_NO_FOLLOW : 0) | ((flags & AT_EMPTY_PATH) != 0 ? NAME_EMPTY : 0);
-}
 
 static int64_t open_at(int64_t directory, uint64_t path, uint32_t flags, uint32_t mode)
 {

@@ -4,11 +4,12 @@
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/spans.h"
 #include "kernel/calls/files/files.h"
 #include "kernel/calls/files/live.h"
-#include "kernel/calls/files/spans.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/file/limit.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/remote.h"
 #include "kernel/tty/job.h"
 #include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
@@ -106,7 +107,7 @@ static int64_t write_some(struct moving *m, struct file_request *request, size_t
     int64_t value;
 
     request->argument = m->out.at < 0 ? 0 : m->out.at + (int64_t)m->done;
-    value = file_call(thread_current()->group, request, m->buffer, count, NULL, 0, answer);
+    value = files_write(request, m->buffer, count, answer);
     if (live_is(value, answer))
         return -EINVAL;
     if (value == -EPIPE)
@@ -464,7 +465,7 @@ static int64_t give(struct moving *m, struct spans *spans)
             begin = 0;
             end = (size_t)count;
         }
-        count = file_call(thread_current()->group, &request, m->buffer + begin, end - begin, NULL, 0, &answer);
+        count = files_write(&request, m->buffer + begin, end - begin, &answer);
         if (count == -EPIPE)
             files_signal_broken_pipe();
         if (count == -EAGAIN && m->done == 0) {

@@ -3,6 +3,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files/files.h"
+#include "kernel/file/remote.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/fs/tree/tree.h"
 #include "mm/user/user_copy.h"

@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files/files.h"
+#include "kernel/file/remote.h"
 #include "kernel/fs/node/attribute.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"

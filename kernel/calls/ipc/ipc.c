@@ -1,16 +1,17 @@
 /* System calls on System V semaphores and message queues (kernel/ipc/sysv/ipc.h). Each is one step of kernel 0; the
  * calling thread waits when that says so, and begins again when it was interrupted by what the program does not see. */
-#include "kernel/calls/ipc/ipc.h"
+#include "kernel/ipc/sysv/ipc.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/files/files.h"
-#include "kernel/file/remote.h"
-#include "kernel/fs/node/permission.h"
-#include "kernel/ipc/sysv/ipc.h"
+#include "kernel/calls/ipc/ipc.h"
+#include "kernel/file/permission.h"
+#include "kernel/ipc/call.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/watch.h"
@@ -52,7 +53,7 @@ static void give_up(const struct ipc_call *call)
     struct ipc_call over = {.operation = IPC_SEM_GIVE_UP, .id = call->id, .task = call->task};
     struct file_answer answer;
 
-    file_call_ipc(&over, sizeof(over), NULL, 0, &answer);
+    ipc_ask(&over, sizeof(over), NULL, 0, &answer);
 }
 
 /* CALL with SIZE bytes of data, which have room behind it. Waits, until DEADLINE (clock_now ns; 0: any). */
@@ -70,7 +71,7 @@ static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *r
         memcpy(memory + sizeof(*call), data, size);
     for (;;) {
         memcpy(memory, call, sizeof(*call));
-        value = file_call_ipc(memory, length, result, room, &answer);
+        value = ipc_ask(memory, length, result, room, &answer);
         if (value != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
             break;
         waited = true;

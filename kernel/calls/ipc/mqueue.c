@@ -3,10 +3,11 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/events/anonymous.h"
+#include "kernel/calls/common/anonymous.h"
 #include "kernel/calls/files/files.h"
-#include "kernel/fs/name/path.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/file/path.h"
+#include "kernel/file/permission.h"
+#include "kernel/ipc/call.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
@@ -47,7 +48,7 @@ static int64_t by_name(enum ipc_operation operation, struct ipc_call *call, uint
     if (memory != NULL) {
         memcpy(memory, call, sizeof(*call));
         memcpy(memory + sizeof(*call), text, length);
-        error = file_call_ipc(memory, sizeof(*call) + length, NULL, 0, answer);
+        error = ipc_ask(memory, sizeof(*call) + length, NULL, 0, answer);
     } else {
         error = -ENOMEM;
     }

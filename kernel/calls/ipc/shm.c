@@ -2,10 +2,12 @@
  * is.
  */
 #include "kernel/ipc/sysv/shm.h"
+
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/ipc/ipc.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/file/permission.h"
+#include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/file/hold.h"
 #include "mm/space/space.h"

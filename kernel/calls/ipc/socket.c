@@ -3,7 +3,8 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/events/anonymous.h"
+#include "kernel/calls/common/anonymous.h"
+#include "kernel/calls/common/socket.h"
 #include "kernel/calls/files/files.h"
 #include "kernel/fs/name/name.h"
 #include "kernel/instance/instance.h"
@@ -22,31 +23,6 @@
 #define FAMILY_SIZE 2u
 #define ADDRESS_MOST 128 /* struct sockaddr_storage */
 #define OPTION_MOST 16u  /* bytes */
-
-int64_t socket_do(int64_t fd, struct socket_call *call, size_t size, struct socket_result *result, size_t room,
-                  bool dont_wait, const char *why, struct file_answer *answer)
-{
-    const struct credentials *own = &thread_current()->context.credentials;
-    int64_t value;
-
-    if ((call->flags & MESSAGE_CREDENTIALS) == 0)
-        call->user = (struct socket_user){thread_current()->group->id, own->uid, own->gid};
-    call->acting = (struct socket_user){thread_current()->group->id, own->euid, own->egid};
-    for (;;) {
-        value = anonymous_call(fd, SPECIAL_SOCKET, 0, call, size, result, room, answer);
-        if (value != -EAGAIN || (answer->flags & FILE_MAY_WAIT) == 0 || dont_wait)
-            break;
-        value = files_wait(answer, why);
-        if (value != 0)
-            return value == 1 ? -EAGAIN : value;
-    }
-    if (value < 0)
-        return value;
-    if (result->name_size > SOCKET_NAME_MAX || result->files > SOCKET_FILES_MAX ||
-        sizeof(*result) + result->files * sizeof(struct file_place) + result->size > room)
-        return -EPROTO;
-    return 0;
-}
 
 /* One that only says yes or no. */
 static int64_t simple(int64_t fd, struct socket_call *call)

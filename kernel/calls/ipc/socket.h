@@ -11,11 +11,6 @@
 
 #define MESSAGE_DONT_WAIT 0x40u
 
-/* Sends CALL, with what follows it in SIZE bytes, for FD; RESULT has ROOM bytes. Waits, WHY, while the socket says so,
- * unless DONT_WAIT. CALL's users are the caller, but with MESSAGE_CREDENTIALS `user`. 0; -EAGAIN also when the socket's
- * time limit is over. *ANSWER is the last one. */
-int64_t socket_do(int64_t fd, struct socket_call *call, size_t size, struct socket_result *result, size_t room,
-                  bool dont_wait, const char *why, struct file_answer *answer);
 /* 0 if the current thread may send a message as SAID. -EINVAL: no ids; -EPERM: not as that; -ESRCH: nobody has that
  * process id. Waits for the home of a process that is not its own. */
 int64_t socket_sender(const struct socket_user *said);

@@ -1,4 +1,5 @@
 /* Kettle's own system calls. libc/kettle.h documents them. */
+#include "kernel/calls/machine/kettle.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/instance/instance.h"

@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "kernel/fs/device/device.h"
 #include "kernel/fs/proc/report.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -11,6 +12,9 @@
 #include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/process/wire.h"
+
+#define RANDOM_FLAGS 7u /* NONBLOCK 1, RANDOM 2, INSECURE 4 */
+#define RANDOM_MOST 5u  /* RANDOM and INSECURE exclude each other */
 
 #define SECOND 1000000000ull
 #define LOADS_SHIFT 16u /* of loads: SI_LOAD_SHIFT */
@@ -118,4 +122,15 @@ int64_t call_umask(struct call *c)
     struct msg_process_result result;
 
     return process_call_surely(&call, &result); /* the call has no errors */
+}
+
+int64_t call_getrandom(struct call *c)
+{
+    uint64_t size = c->a[1] > 256 ? 256 : c->a[1];
+    uint8_t bytes[256];
+
+    if ((c->a[2] & ~(uint64_t)RANDOM_FLAGS) != 0 || (c->a[2] & RANDOM_FLAGS) > RANDOM_MOST)
+        return -EINVAL;
+    device_random(bytes, size);
+    return user_write(c->a[0], bytes, size) != 0 ? -EFAULT : (int64_t)size;
 }

@@ -5,7 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/time/cpu_clock.h"
+#include "kernel/calls/process/cpu_clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/user/user_copy.h"

@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/signal.h"
 #include "kernel/calls/process/signals.h"
 #include "kernel/lib/string.h"
 #include "mm/user/user_copy.h"
@@ -14,16 +15,6 @@
 
 #define SIGSET_SIZE 8u
 #define SECOND 1000000000ull
-#define CODE_OFFSET 8u /* in siginfo_t */
-#define VALUE_OFFSET 24u
-
-struct signal_info signal_user_info(uint64_t signal, int32_t code)
-{
-    return (struct signal_info){.signal = (uint32_t)signal,
-                                .code = code,
-                                .pid = thread_current()->group->id,
-                                .uid = thread_current()->context.credentials.uid};
-}
 
 /* To the process ID. */
 static int64_t send_process(uint32_t id, const struct signal_info *info)
@@ -99,27 +90,6 @@ int64_t call_tgkill(struct call *c)
     if ((int32_t)c->a[0] <= 0 || (int32_t)c->a[1] <= 0 || (uint32_t)c->a[2] > SIGNALS)
         return -EINVAL;
     return send_thread((uint32_t)c->a[0], (uint32_t)c->a[1], &info);
-}
-
-int64_t signal_read_info(uint64_t address, uint64_t signal, uint32_t target, bool the_same, struct signal_info *info)
-{
-    uint8_t user[128];
-    uint32_t ids[2], inside;
-
-    if (user_read(user, address, sizeof(user)) != 0)
-        return -EFAULT;
-    memcpy(&inside, user, sizeof(inside));
-    if (the_same && inside != (uint32_t)signal)
-        return -EINVAL;
-    *info = (struct signal_info){.signal = (uint32_t)signal};
-    memcpy(&info->code, user + CODE_OFFSET, sizeof(info->code));
-    memcpy(ids, user + 16, sizeof(ids));
-    memcpy(&info->value, user + VALUE_OFFSET, sizeof(info->value));
-    info->pid = ids[0];
-    info->uid = ids[1];
-    if ((info->code >= 0 || info->code == SI_TKILL) && target != thread_current()->tid)
-        return -EPERM;
-    return (uint32_t)signal > SIGNALS ? -EINVAL : 0;
 }
 
 int64_t call_rt_sigqueueinfo(struct call *c)
@@ -207,19 +177,11 @@ int64_t call_rt_sigpending(struct call *c)
     return user_write(c->a[0], &set, c->a[1]);
 }
 
-/* Waits until something is due for the current thread: a signal, or what makes the call begin again. */
-static void wait_due(uint64_t deadline)
-{
-    static const struct wait_reason reason = {.what = "a signal", .kernel = -1};
-
-    sched_block(NULL, &reason, WAIT_INTERRUPTIBLE, deadline);
-}
-
 int64_t call_pause(struct call *c)
 {
     (void)c;
     while (!wait_ops.ended(WAIT_INTERRUPTIBLE))
-        wait_due(0);
+        signal_wait_due(0);
     return -ERESTARTNOHAND;
 }
 
@@ -236,38 +198,6 @@ int64_t call_rt_sigsuspend(struct call *c)
     thread->context.flags |= CONTEXT_RESTORE_MASK;
     signal_set_mask(thread, set & ~SIGNAL_UNBLOCKABLE);
     return call_pause(c);
-}
-
-int64_t signal_wait_take(uint64_t set, uint64_t deadline, bool expired, struct signal_info *info)
-{
-    struct thread *thread = thread_current();
-    struct thread_context *context = &thread->context;
-    bool taken;
-
-    for (;;) {
-        thread->awaited = set;
-        thread_clear_due(thread, THREAD_DUE_SIGNAL);
-        taken = signal_take(thread, set, info);
-        if (taken || expired)
-            break;
-        signal_mask_changed(thread); /* others that are not awaited, and those that have come since */
-        if (wait_ops.ended(WAIT_INTERRUPTIBLE) && (thread->due & THREAD_DUE_SIGNAL) == 0)
-            break; /* a move, a stop, the end */
-        if ((thread->due & THREAD_DUE_SIGNAL) == 0)
-            wait_due(deadline);
-        taken = signal_take(thread, set, info);
-        if (taken || wait_ops.ended(WAIT_INTERRUPTIBLE))
-            break;
-        expired = deadline != 0 && clock_now() >= deadline;
-    }
-    thread->awaited = 0;
-    signal_mask_changed(thread);
-    signal_retarget(thread->group, set & context->signal_mask); /* we may have been chosen for one meanwhile */
-    if (taken)
-        return 0;
-    if (expired)
-        return -EAGAIN;
-    return (thread->due & THREAD_DUE_INTERRUPTS & ~THREAD_DUE_SIGNAL) == 0 ? -EINTR : -ERESTARTSYS;
 }
 
 /* Takes a signal of SET and writes its siginfo_t to INFO_AT, unless that is 0. DEADLINE and EXPIRED as above. */

@@ -8,8 +8,9 @@
 #include "kernel/calls/events/epoll.h"
 #include "kernel/calls/events/poll.h"
 #include "kernel/calls/files/files.h"
-#include "kernel/calls/time/cpu_clock.h"
-#include "kernel/file/serve/device.h"
+#include "kernel/calls/machine/kettle.h"
+#include "kernel/calls/process/cpu_clock.h"
+#include "kernel/calls/process/signals.h"
 #include "kernel/instance/instance.h"
 #include "kernel/vdso/pages.h"
 #include "mm/user/user_copy.h"
@@ -301,18 +302,4 @@ int64_t call_clock_adjtime(struct call *c)
     if (c->a[0] == CLOCK_REALTIME)
         return adjust(c->a[1]);
     return clock_offset(c->a[0]) >= 0 || cpu_clock_read((int32_t)c->a[0], &used) == 0 ? -EOPNOTSUPP : -EINVAL;
-}
-
-#define RANDOM_FLAGS 7u /* NONBLOCK 1, RANDOM 2, INSECURE 4 */
-#define RANDOM_MOST 5u  /* RANDOM and INSECURE exclude each other */
-
-int64_t call_getrandom(struct call *c)
-{
-    uint64_t size = c->a[1] > 256 ? 256 : c->a[1];
-    uint8_t bytes[256];
-
-    if ((c->a[2] & ~(uint64_t)RANDOM_FLAGS) != 0 || (c->a[2] & RANDOM_FLAGS) > RANDOM_MOST)
-        return -EINVAL;
-    device_random(bytes, size);
-    return user_write(c->a[0], bytes, size) != 0 ? -EFAULT : (int64_t)size;
 }

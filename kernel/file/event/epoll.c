@@ -1,8 +1,8 @@
 /* Sets of files to wait for. See the header; files of other kernels: far.c. */
 #include "kernel/abi/errno.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/file/event/internal.h"
 #include "kernel/file/event/signalfd.h"
-#include "kernel/file/serve/anonymous.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -137,7 +137,7 @@ static void collect_signals(struct epoll *epoll, uint64_t signals, uint32_t max,
             epoll_remove(item);
             continue;
         }
-        set = item->file != NULL ? signalfd_mask(item->file) : item->seen;
+        set = item->file != NULL ? item->file->kind->signals(item->file) : item->seen;
         if (item->disabled || (item->events & POLL_IN) == 0)
             continue;
         if (out->count < max && (set & signals) != 0)
@@ -262,7 +262,7 @@ void epoll_item_here(struct epoll_item *item)
         return;
     }
     poll_hook_add(item->file->events, &item->hook);
-    if (item->file->kind->signals && list_empty(&item->signalfd))
+    if (item->file->kind->signals != NULL && list_empty(&item->signalfd))
         list_append(&item->epoll->signalfds, &item->signalfd);
     ready_add(item); /* it may be */
 }
@@ -425,7 +425,7 @@ struct epoll *epoll_of(const struct file *file)
     return file->kind == &epoll_kind ? file->state : NULL;
 }
 
-struct file *epoll_create(void)
+static struct file *create(void)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
     struct epoll *epoll = heap_alloc(sizeof(*epoll));
@@ -460,7 +460,17 @@ void epoll_switch(uint32_t from, uint32_t to)
     file_each(switch_set, kernels);
 }
 
+static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    (void)flags;
+    (void)data;
+    (void)size;
+    made[0] = create();
+    return made[0] != NULL ? 0 : -ENOMEM;
+}
+
 void epoll_init(void)
 {
     epoll_far_init();
+    anonymous_register(ANONYMOUS_EPOLL, make);
 }

@@ -50,8 +50,6 @@ struct msg_epoll_wait { /* EPOLL_WAIT, answered with struct epoll_found and even
 };
 
 void epoll_init(void);
-/* NULL without memory. */
-struct file *epoll_create(void);
 /* All stand still: files of FROM, which stops, are at TO. */
 void epoll_switch(uint32_t from, uint32_t to);
 /* SPECIAL_EPOLL_WAIT for the set at PLACE, asking other kernels as well; OUT has room for LOOK's events. Returns the

@@ -2,7 +2,7 @@
 #include "kernel/file/event/eventfd.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
@@ -88,7 +88,7 @@ static const struct file_kind eventfd_kind = {.read = eventfd_read,
                                               .whole = true,
                                               .one_read = true};
 
-struct file *eventfd_create(uint32_t flags, const struct event_start *start)
+static struct file *create(uint32_t flags, const struct event_start *start)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
     struct eventfd *event = heap_alloc(sizeof(*event));
@@ -102,4 +102,20 @@ struct file *eventfd_create(uint32_t flags, const struct event_start *start)
     if (file == NULL)
         heap_free(event, sizeof(*event));
     return file;
+}
+
+static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    struct event_start start;
+
+    if (size != sizeof(start))
+        return -EPROTO;
+    memcpy(&start, data, sizeof(start));
+    made[0] = create(flags, &start);
+    return made[0] != NULL ? 0 : -ENOMEM;
+}
+
+void eventfd_init(void)
+{
+    anonymous_register(ANONYMOUS_EVENT, make);
 }

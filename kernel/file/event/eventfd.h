@@ -11,7 +11,6 @@ struct event_start {
     uint32_t semaphore; /* 1: a read takes 1 */
 };
 
-/* NULL without memory. */
-struct file *eventfd_create(uint32_t flags, const struct event_start *start);
+void eventfd_init(void);
 
 #endif

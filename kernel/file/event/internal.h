@@ -6,7 +6,7 @@
 #define KERNEL_FILE_EVENT_INTERNAL_H
 
 #include "kernel/file/event/epoll.h"
-#include "kernel/file/event/poll.h"
+#include "kernel/file/event/look.h"
 #include "tasks/sched/waitq.h"
 
 #define EPOLL_BUCKETS 64u

@@ -3,7 +3,8 @@
 #include "kernel/file/event/pidfd.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
+#include "kernel/file/descriptor.h"
 #include "kernel/file/table.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -175,7 +176,8 @@ static int no_process(uint32_t id)
     return -EINVAL;
 }
 
-int pidfd_create(uint32_t flags, uint32_t id, struct file **out)
+/* For process ID, whose home this kernel is. -ESRCH; -EINVAL: it is a thread, and no process; -ENOMEM. */
+static int create(uint32_t flags, uint32_t id, struct file **out)
 {
     struct group *group = group_find(id);
     int error = 0;
@@ -222,8 +224,19 @@ void pidfd_ended(struct group *group)
     }
 }
 
+static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    uint32_t id;
+
+    if (size != sizeof(id))
+        return -EPROTO;
+    memcpy(&id, data, sizeof(id));
+    return create(flags, id, &made[0]);
+}
+
 void pidfd_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
+    anonymous_register(ANONYMOUS_PROCESS, make);
 }

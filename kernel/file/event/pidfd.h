@@ -22,9 +22,7 @@ struct pidfd_asker {
     uint32_t any;
 };
 
-/* For process ID, whose home this kernel is. -ESRCH; -EINVAL: it is a thread, and no process; -ENOMEM. */
-int pidfd_create(uint32_t flags, uint32_t id, struct file **out);
-/* For one that is being made. NULL without memory. */
+/* For one that is being made, whose home this kernel is. NULL without memory. */
 struct file *pidfd_create_for(uint32_t flags, struct group *group);
 /* GROUP, at home here, has ended. Any context, without locks. */
 void pidfd_ended(struct group *group);

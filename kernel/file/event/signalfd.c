@@ -2,7 +2,7 @@
 #include "kernel/file/event/signalfd.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
@@ -10,7 +10,7 @@ struct signalfd {
     uint64_t set; /* [a] */
 };
 
-uint64_t signalfd_mask(const struct file *file)
+static uint64_t signalfd_signals(const struct file *file)
 {
     const struct signalfd *signalfd = file->state;
 
@@ -59,9 +59,9 @@ static const struct file_kind signalfd_kind = {.read = signalfd_read,
                                                .operate = signalfd_operate,
                                                .forget = forget,
                                                .one_read = true,
-                                               .signals = true};
+                                               .signals = signalfd_signals};
 
-struct file *signalfd_create(uint32_t flags, uint64_t set)
+static struct file *create(uint32_t flags, uint64_t set)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
     struct signalfd *signalfd = heap_alloc(sizeof(*signalfd));
@@ -74,4 +74,20 @@ struct file *signalfd_create(uint32_t flags, uint64_t set)
     if (file == NULL)
         heap_free(signalfd, sizeof(*signalfd));
     return file;
+}
+
+static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    uint64_t set;
+
+    if (size != sizeof(set))
+        return -EPROTO;
+    memcpy(&set, data, sizeof(set));
+    made[0] = create(flags, set);
+    return made[0] != NULL ? 0 : -ENOMEM;
+}
+
+void signalfd_init(void)
+{
+    anonymous_register(ANONYMOUS_SIGNAL, make);
 }

@@ -9,9 +9,6 @@
 
 #define SIGNALFD_INFO 128u /* bytes of a struct signalfd_siginfo */
 
-/* NULL without memory. */
-struct file *signalfd_create(uint32_t flags, uint64_t set);
-/* The set of FILE, whose kind has `signals`. */
-uint64_t signalfd_mask(const struct file *file);
+void signalfd_init(void);
 
 #endif

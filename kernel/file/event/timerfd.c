@@ -4,7 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/timer/timer.h"
@@ -181,7 +181,7 @@ static const struct file_kind timerfd_kind = {.read = timerfd_read,
                                               .forget = forget,
                                               .one_read = true};
 
-struct file *timerfd_create(uint32_t flags, bool realtime)
+static struct file *create(uint32_t flags, bool realtime)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
     struct timerfd *t = heap_alloc(sizeof(*t));
@@ -194,4 +194,20 @@ struct file *timerfd_create(uint32_t flags, bool realtime)
     if (t->file == NULL)
         heap_free(t, sizeof(*t));
     return t->file;
+}
+
+static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    uint32_t realtime;
+
+    if (size != sizeof(realtime))
+        return -EPROTO;
+    memcpy(&realtime, data, sizeof(realtime));
+    made[0] = create(flags, realtime != 0);
+    return made[0] != NULL ? 0 : -ENOMEM;
+}
+
+void timerfd_init(void)
+{
+    anonymous_register(ANONYMOUS_TIMER, make);
 }

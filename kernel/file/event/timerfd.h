@@ -14,7 +14,6 @@ struct timer_setting { /* struct itimerspec in nanoseconds; value 0: not armed *
 
 #define TIMER_ABSOLUTE 1u /* TFD_TIMER_ABSTIME */
 
-/* NULL without memory. REALTIME: its absolute times are since 1970. */
-struct file *timerfd_create(uint32_t flags, bool realtime);
+void timerfd_init(void);
 
 #endif

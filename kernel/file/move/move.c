@@ -3,9 +3,9 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/move/internal.h"
+#include "kernel/file/path.h"
 #include "kernel/file/table.h"
 #include "kernel/file/table_share.h"
-#include "kernel/fs/name/path.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/pipe/pipe.h"
 #include "kernel/lib/string.h"

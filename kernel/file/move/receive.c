@@ -1,13 +1,14 @@
 /* Moving files, the other side: the successor lays them out, and every kernel learns where they are. See
  * kernel/file/move/move.h. Handlers do it, one at a time, while programs stand still. */
 #include "kernel/abi/errno.h"
+#include "kernel/file/descriptor.h"
 #include "kernel/file/event/epoll.h"
 #include "kernel/file/known.h"
 #include "kernel/file/move/internal.h"
 #include "kernel/file/move/move.h"
+#include "kernel/file/path.h"
 #include "kernel/file/root.h"
 #include "kernel/file/table.h"
-#include "kernel/fs/name/path.h"
 #include "kernel/fs/node/map.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/pipe/pipe.h"

@@ -4,8 +4,9 @@
 #include "kernel/fs/inotify/inotify.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/fs/tree/internal.h"
+#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/remote/work.h"
@@ -51,8 +52,6 @@ static struct list telling = {&telling, &telling}; /* [k] struct inotify */
 static uint32_t cookies;                           /* [k] */
 static struct work flush_work;
 static bool flush_asked; /* [k] */
-volatile uint32_t inotify_watches;
-volatile uint32_t inotify_untold;
 
 /* --- queues --- */
 
@@ -120,7 +119,7 @@ static void event_free(struct event *event)
     heap_free(event, sizeof(*event) + event->told.length);
 }
 
-void inotify_tell_flush(void)
+static void tell_files(void)
 {
     for (;;) {
         struct inotify *inotify;
@@ -148,7 +147,7 @@ static void run_flush(struct work *work)
     spin_lock(&lock);
     flush_asked = false;
     spin_unlock(&lock);
-    inotify_tell_flush();
+    tell_files();
 }
 
 /* --- watches --- */
@@ -185,15 +184,15 @@ static void tell_locked(struct node *node, uint32_t mask, bool directory, uint32
     }
 }
 
-void inotify_tell_name_locked(struct node *folder, const char *name, const struct node *node, uint32_t mask,
-                              uint32_t cookie)
+static void tell_about_name_locked(struct node *folder, const char *name, const struct node *node, uint32_t mask,
+                                   uint32_t cookie)
 {
     spin_lock(&lock);
     tell_locked(folder, mask, tree_is(node, FILE_DIRECTORY), cookie, name);
     spin_unlock(&lock);
 }
 
-void inotify_tell_locked(struct node *node, uint32_t mask, bool name)
+static void tell_about_locked(struct node *node, uint32_t mask, bool name)
 {
     bool directory = tree_is(node, FILE_DIRECTORY) && mask != WATCH_MOVE_SELF; /* of that it is not told, as in Linux */
     struct tree_part *part = tree_of(node);
@@ -208,15 +207,15 @@ void inotify_tell_locked(struct node *node, uint32_t mask, bool name)
     spin_unlock(&lock);
 }
 
-void inotify_tell_node(struct node *node, uint32_t mask)
+static void tell_about_node(struct node *node, uint32_t mask)
 {
     spin_lock(&tree_lock);
-    inotify_tell_locked(node, mask, true);
+    tell_about_locked(node, mask, true);
     spin_unlock(&tree_lock);
-    inotify_tell_flush();
+    tell_files();
 }
 
-void inotify_tell_gone(struct node *node)
+static void tell_about_gone(struct node *node)
 {
     bool ask = false;
 
@@ -235,7 +234,7 @@ void inotify_tell_gone(struct node *node)
     }
 }
 
-uint32_t inotify_cookie(void)
+static uint32_t new_cookie(void)
 {
     uint32_t cookie;
 
@@ -312,7 +311,7 @@ static int64_t take_away(struct inotify *inotify, int32_t number)
         }
     }
     spin_unlock(&lock);
-    inotify_tell_flush();
+    tell_files();
     return result;
 }
 
@@ -429,7 +428,7 @@ static const struct file_kind inotify_kind = {.read = inotify_read,
                                               .forget = forget,
                                               .one_read = true};
 
-struct file *inotify_create(uint32_t flags)
+static struct file *create(uint32_t flags)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
     struct inotify *inotify = heap_alloc(sizeof(*inotify));
@@ -446,4 +445,25 @@ struct file *inotify_create(uint32_t flags)
     else
         inotify->file = file;
     return file;
+}
+
+static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    (void)data;
+    (void)size;
+    if (instance.kernel != 0)
+        return -EPROTO;
+    made[0] = create(flags);
+    return made[0] != NULL ? 0 : -ENOMEM;
+}
+
+void inotify_init(void)
+{
+    inotify_hooks = (struct inotify_hooks){.node = tell_about_node,
+                                           .node_locked = tell_about_locked,
+                                           .name_locked = tell_about_name_locked,
+                                           .gone = tell_about_gone,
+                                           .flush = tell_files,
+                                           .cookie = new_cookie};
+    anonymous_register(ANONYMOUS_WATCH, make);
 }

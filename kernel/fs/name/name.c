@@ -2,18 +2,15 @@
 #include "kernel/fs/name/name.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/base/layout.h"
-#include "kernel/file/lent.h"
+#include "kernel/file/operation.h"
+#include "kernel/file/path.h"
+#include "kernel/file/permission.h"
 #include "kernel/file/remote.h"
 #include "kernel/file/root.h"
-#include "kernel/file/serve/device.h"
-#include "kernel/fs/name/later.h"
-#include "kernel/fs/name/path.h"
+#include "kernel/fs/device/device.h"
 #include "kernel/fs/name/proc.h"
-#include "kernel/fs/node/map.h"
-#include "kernel/fs/node/permission.h"
-#include "kernel/fs/share/share.h"
-#include "kernel/fs/tree/tree.h"
+#include "kernel/fs/node/revocation.h"
+#include "kernel/fs/remote/remote.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "kernel/tty/job.h"
@@ -23,201 +20,6 @@
 #include "tasks/thread/thread.h"
 
 #define RETRIES_MAX 1000u /* of a directory that is closed between the home's answer and the message */
-
-/* --- kernel 0: the handler --- */
-
-/* Handlers run one at a time: what was asked, out of reach of who asked. */
-static uint64_t own_request[(sizeof(struct msg_file_name) + sizeof(struct file_user) + 2ul * PATH_MAX) / 8];
-
-/* Undoes what an answer would have brought that cannot be given. */
-static void take_back(const struct tree_result *result)
-{
-    if (result->answer.id != 0)
-        file_drop(0, result->answer.id);
-}
-
-/* Facts and text go to the memory that M lends. */
-static void answer_there(const struct msg *m, struct tree_result *result)
-{
-    const struct msg_file_name_lent *lent = m->data;
-    size_t facts = result->answer.facts != 0 ? sizeof(result->facts) : 0;
-    size_t text = result->text != NULL ? strlen(result->text) + 1 : 0;
-    size_t size = sizeof(result->answer) + facts + text;
-    uint8_t *to = size <= lent->room ? lent_open(m->ticket.kernel, lent->address, size, true) : NULL;
-
-    if (to == NULL) {
-        take_back(result);
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
-    to += sizeof(result->answer);
-    memcpy(to, &result->facts, facts);
-    if (text > 0)
-        memcpy(to + facts, result->text, text);
-    lent_close();
-    result->answer.text = (uint32_t)text;
-    msg_reply(&m->ticket, &result->answer, sizeof(result->answer));
-}
-
-/* SIZE bytes at TEXT are two strings. */
-static bool are_names(const char *text, size_t size)
-{
-    size_t first = strnlen(text, size) + 1;
-
-    return first < size && first <= PATH_MAX && size - first <= PATH_MAX &&
-           strnlen(text + first, size - first) == size - first - 1;
-}
-
-/* What M lends, copied, so that who asked cannot change it any more. False: it is not theirs, or too much. */
-static bool take_request(const struct msg *m)
-{
-    const struct msg_file_name_lent *lent = m->data;
-    const uint8_t *from;
-
-    if (lent->size < sizeof(struct msg_file_name) || lent->size > sizeof(own_request) || lent->room > FILE_CHUNK ||
-        lent->room < FILE_NAME_AT + lent->size)
-        return false;
-    from = lent_open(m->ticket.kernel, lent->address + FILE_NAME_AT, lent->size, false);
-    if (from != NULL)
-        memcpy(own_request, from, lent->size);
-    lent_close();
-    return from != NULL;
-}
-
-static void handle_name(const struct msg *m)
-{
-    const struct msg_file_name_lent *lent = m->data;
-    struct msg_file_name *asked = (struct msg_file_name *)own_request;
-    const char *names = (const char *)(asked + 1);
-    size_t size, user_size = 0;
-    struct tree_result result;
-    struct file_user user;
-    bool as_user;
-
-    if (instance.kernel != 0 || !take_request(m)) {
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
-    size = lent->size - sizeof(*asked);
-    as_user = (asked->operation & NAME_FOR_USER) != 0;
-    if (as_user)
-        user_size = permission_take(names, size, &user);
-    names += user_size;
-    if (as_user != (user_size != 0) || !are_names(names, size - user_size)) {
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
-    asked->operation &= ~NAME_FOR_USER;
-    tree_do(asked, as_user ? &user : NULL, names, names + strlen(names) + 1, &result);
-    if (result.waits) {
-        struct msg own = *m;
-
-        heap_free(result.text, PATH_MAX);
-        if (as_user)
-            asked->operation |= NAME_FOR_USER;
-        own.data = own_request;
-        own.length = lent->size;
-        name_later(&own);
-        return;
-    }
-    if (result.answer.facts != 0 || result.text != NULL)
-        answer_there(m, &result);
-    else
-        msg_reply(&m->ticket, &result.answer, sizeof(result.answer));
-    heap_free(result.text, PATH_MAX);
-}
-
-void name_init(void)
-{
-    msg_register(MSG_FILE_NAME, handle_name, sizeof(struct msg_file_name_lent), sizeof(struct msg_file_named));
-}
-
-/* --- any kernel --- */
-
-static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *result)
-{
-    memcpy(&result->answer, answer, sizeof(result->answer));
-    answer += sizeof(result->answer);
-    length -= sizeof(result->answer);
-    if (result->answer.facts != 0) {
-        if (length < sizeof(result->facts))
-            return -EPROTO;
-        memcpy(&result->facts, answer, sizeof(result->facts));
-        answer += sizeof(result->facts);
-        length -= sizeof(result->facts);
-    }
-    if (length > PATH_MAX || (length > 0 && answer[length - 1] != '\0'))
-        return -EPROTO;
-    if (length > 0) {
-        result->text = heap_alloc_unset(PATH_MAX);
-        if (result->text == NULL)
-            return -ENOMEM;
-        memcpy(result->text, answer, length);
-    }
-    return result->answer.value;
-}
-
-/* Asks kernel 0: what is asked, and what is answered, are in one piece of memory, which is lent. */
-static int64_t ask_zero(const struct msg_file_name *asked, const struct file_user *user, size_t user_size,
-                        const char *const names[2], struct tree_result *result)
-{
-    size_t lengths[2] = {strlen(names[0]) + 1, strlen(names[1]) + 1};
-    size_t size = sizeof(*asked) + user_size + lengths[0] + lengths[1];
-    size_t room = size < PATH_MAX ? FILE_NAME_AT + PATH_MAX : FILE_NAME_AT + size; /* a text is no longer */
-    uint8_t *memory = heap_alloc_unset(room), *to;
-    struct msg_file_name_lent lent = {(uint64_t)memory - DIRECT_BASE, (uint32_t)size, (uint32_t)room};
-    int64_t value;
-
-    *result = (struct tree_result){.text = NULL};
-    if (memory == NULL)
-        return -ENOMEM;
-    to = memory + FILE_NAME_AT;
-    memcpy(to, asked, sizeof(*asked));
-    if (user_size != 0) {
-        ((struct msg_file_name *)(void *)to)->operation |= NAME_FOR_USER;
-        memcpy(to + sizeof(*asked), user, user_size);
-    }
-    to += sizeof(*asked) + user_size;
-    memcpy(to, names[0], lengths[0]);
-    memcpy(to + lengths[0], names[1], lengths[1]);
-    value = msg_call(0, MSG_FILE_NAME, &lent, sizeof(lent), memory, (uint32_t)room, "file by name", 0);
-    if (value >= 0) {
-        const struct msg_file_named *named = (const struct msg_file_named *)(void *)memory;
-        size_t length = (size_t)value;
-
-        if (length == sizeof(*named)) /* the rest is there */
-            length += (named->facts != 0 ? sizeof(result->facts) : 0) + named->text;
-        value = length <= room ? unpack(memory, length, result) : -EPROTO;
-        if (value < 0 && result->answer.value >= 0 && result->answer.id != 0)
-            file_drop(0, result->answer.id); /* nobody takes it */
-    }
-    heap_free(memory, room);
-    return value;
-}
-
-/* One operation of the tree, on kernel 0. WHOLE: as if the asker had no other root. */
-static int64_t ask_tree(const struct msg_file_name *asked, const char *first, const char *second, bool whole,
-                        struct tree_result *result)
-{
-    struct credentials who = thread_current()->context.credentials;
-    const char *const names[2] = {first, second};
-    const struct file_user *as;
-    struct file_user user;
-    size_t user_size;
-
-    if (whole)
-        who.root = 0;
-    user_size = permission_user(&who, &user);
-    as = user_size != 0 ? &user : NULL;
-    if (instance.kernel == 0) {
-        int64_t value = tree_do(asked, as, first, second, result);
-        if (!result->waits)
-            return value;
-        heap_free(result->text, PATH_MAX);
-        return share_do(asked, as, first, second, result);
-    }
-    return ask_zero(asked, as, user_size, names, result);
-}
 
 /* A name as far as it is known where it leads. */
 struct way {
@@ -476,7 +278,7 @@ static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, st
             return do_inside(asked, &ways[1], true, result);
         asked->start = ways[0].start;
         asked->second = ways[1].start;
-        error = ask_tree(asked, ways[0].text, ways[1].text, ways[0].whole, &tree);
+        error = tree_ask(asked, ways[0].text, ways[1].text, ways[0].whole, &tree);
         if (error < 0 || (tree.answer.what != NAMED_ON && tree.answer.what != NAMED_SECOND_ON)) {
             if (error == 0)
                 return take_result(asked, &tree, result);
@@ -563,22 +365,4 @@ int64_t name_stat(struct group *group, const struct name *name, uint32_t flags, 
     *facts = result.facts;
     name_result_free(&result);
     return error;
-}
-
-int64_t name_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts)
-{
-    struct msg_file_name asked = {.operation = NAME_MAPPED, .number = object};
-    struct tree_result result;
-    size_t length;
-    int64_t error = kernel == 0 ? ask_tree(&asked, "", "", false, &result) : -ENOENT;
-
-    if (error != 0)
-        return error;
-    length = result.text != NULL ? strnlen(result.text, room - 1) : 0;
-    if (length > 0)
-        memcpy(name, result.text, length);
-    name[length] = '\0';
-    *facts = result.facts;
-    heap_free(result.text, PATH_MAX);
-    return 0;
 }

@@ -1,6 +1,7 @@
-/* Files by name, from any kernel. The tree is kernel 0's, which is asked by one message for each operation (FILE_NAME);
- * what is below /proc is made on the kernel that asks, so a walk that comes there goes on here, and one that leaves it
- * by a link or ".." asks kernel 0 again. kernel/fs/tree/tree.md has the protocol. Tasks only: all of it may wait. */
+/* Files by name, from any kernel. The tree is kernel 0's, which is asked by one message for each operation
+ * (kernel/fs/remote); what is below /proc is made on the kernel that asks, so a walk that comes there goes on here, and
+ * one that leaves it by a link or ".." asks kernel 0 again. kernel/fs/tree/tree.md has the protocol. Tasks only: all of
+ * it may wait. */
 #ifndef KERNEL_FS_NAME_NAME_H
 #define KERNEL_FS_NAME_NAME_H
 
@@ -26,7 +27,6 @@ struct name_result {
     char *text;              /* heap, PATH_MAX bytes, or NULL: NAME_READ_LINK; NAME_OPEN with OPEN_RUN: the name */
 };
 
-void name_init(void);
 /* Does ASKED, whose `start`, `second` and `links` are not set, with FIRST and SECOND (NULL: it takes one name).
  * SECOND's directory is not looked at for NAME_CREATE. GROUP NULL: names begin at the root. Errors as the system calls.
  */
@@ -41,8 +41,5 @@ int64_t name_open(struct group *group, const struct name *name, uint32_t flags, 
                   struct name_result *result);
 /* FLAGS: NAME_NO_FOLLOW, NAME_EMPTY. */
 int64_t name_stat(struct group *group, const struct name *name, uint32_t flags, struct file_facts *facts);
-/* Writes the name of the file that programs have mapped as OBJECT of KERNEL (mm/area/backing.h) to NAME, ROOM bytes, ""
- * if it has none. -ENOENT, -ENOMEM. */
-int64_t name_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts);
 
 #endif

@@ -4,8 +4,8 @@
 #include "kernel/fs/name/proc.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/path.h"
 #include "kernel/file/remote.h"
-#include "kernel/fs/name/path.h"
 #include "kernel/fs/proc/proc.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"

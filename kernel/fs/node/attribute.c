@@ -5,8 +5,8 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/wire.h"
-#include "kernel/fs/inotify/inotify.h"
 #include "kernel/fs/node/node.h"
+#include "kernel/fs/node/notify.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 

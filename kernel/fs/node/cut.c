@@ -5,7 +5,7 @@
 #include "kernel/file/wire.h"
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/node/node.h"
-#include "mm/area/backing.h"
+#include "kernel/fs/node/revocation.h"
 
 /* One change: cut_begin, the content's change, cut_end. */
 struct cutting {

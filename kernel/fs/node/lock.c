@@ -4,7 +4,8 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/remote.h"
+#include "kernel/file/lock.h"
+#include "kernel/file/service.h"
 #include "kernel/fs/node/range_lock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
@@ -36,7 +37,8 @@ static struct lock_wait *wait_of_locked(uint32_t task)
     return NULL;
 }
 
-void node_lock_over(uint32_t task)
+/* TASK, of any kernel, waits for no lock any more. */
+static void wait_over(uint32_t task)
 {
     struct lock_wait *wait;
 
@@ -231,7 +233,7 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
     if (event)
         file_event(&node->events);
     if (waits && wanted.kind == LOCK_PROCESS && (error != -EAGAIN || blocker == 0))
-        node_lock_over(lock->task); /* it has it, or an open file does, which waits for nobody */
+        wait_over(lock->task); /* it has it, or an open file does, which waits for nobody */
     if (error == 0 && how != LOCK_TEST)
         tell_range(&wanted, lock);
     if (error == 0 && how != LOCK_TEST && __atomic_load_n(&file->opens, __ATOMIC_RELAXED) == 0)
@@ -269,83 +271,20 @@ void node_lock_release(struct file *file, struct node *node)
         file_event(&node->events);
 }
 
-/* --- a process lets go of what it has --- */
+/* --- FILE_LOCK_OVER --- */
 
-static struct file_lock nothing_of(uint32_t process)
+static void over(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
+                 struct file_answer *answer)
 {
-    return (struct file_lock){.kind = LOCK_PROCESS, .type = LOCK_NONE, .process = process};
+    (void)data;
+    (void)size;
+    (void)result;
+    (void)room;
+    (void)answer;
+    wait_over((uint32_t)request->argument);
 }
 
-struct unlocking {
-    struct msg_asking asking;
-    struct msg_file_call call;
-    struct file_lock lock;
-};
-
-_Static_assert(offsetof(struct unlocking, lock) == offsetof(struct unlocking, call) + sizeof(struct msg_file_call),
-               "data follows the request");
-
-static void unlocked(void *context, uint32_t kernel, const void *reply, int length)
+void node_lock_init(void)
 {
-    (void)kernel;
-    (void)reply;
-    (void)length; /* -ESRCH: it has been closed for good, and its locks went with it */
-    heap_free(context, sizeof(struct unlocking));
-}
-
-static void unlock_here(struct file *file, uint32_t process)
-{
-    struct file_request request = {.operation = FILE_LOCK, .extra = LOCK_SET};
-    struct file_lock lock = nothing_of(process);
-    struct file_answer answer;
-
-    file_do(file, &request, &lock, sizeof(lock), NULL, 0, &answer);
-}
-
-void file_unlock_later(struct file *file, uint32_t process)
-{
-    struct unlocking *unlocking;
-
-    if (file->kind != NULL) {
-        unlock_here(file, process);
-        return;
-    }
-    unlocking = heap_alloc(sizeof(*unlocking));
-    if (unlocking == NULL) {
-        log_line("fs: no memory to give back the locks of process %u", process);
-        return;
-    }
-    unlocking->lock = nothing_of(process);
-    unlocking->call = (struct msg_file_call){.id = file->id, .request = {.operation = FILE_LOCK, .extra = LOCK_SET}};
-    msg_ask(&unlocking->asking, file->kernel, MSG_FILE_CALL, &unlocking->call,
-            sizeof(unlocking->call) + sizeof(unlocking->lock), unlocked, unlocking);
-}
-
-void file_unlock(uint32_t kernel, uint64_t id, uint32_t process)
-{
-    struct {
-        struct msg_file_call call;
-        struct file_lock lock;
-    } ask = {.call = {.id = id, .request = {.operation = FILE_LOCK, .extra = LOCK_SET}}, .lock = nothing_of(process)};
-    struct file_answer answer;
-    struct file *file = kernel == instance.kernel ? file_find(id) : NULL;
-
-    if (file != NULL) {
-        unlock_here(file, process);
-        file_unpin(file);
-    } else if (kernel != instance.kernel) {
-        msg_call(kernel, MSG_FILE_CALL, &ask, sizeof(ask), &answer, sizeof(answer), "locks of a file", id);
-    }
-}
-
-void file_lock_over(void)
-{
-    struct file_request request = {.operation = FILE_LOCK_OVER, .argument = thread_current()->tid};
-    struct file_place place = {.kernel = 0};
-    struct file_answer answer;
-
-    if (instance.kernel == 0)
-        node_lock_over(thread_current()->tid);
-    else
-        file_call_at(&place, &request, NULL, 0, NULL, 0, &answer);
+    service_register(FILE_LOCK_OVER, over);
 }

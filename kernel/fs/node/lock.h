@@ -16,14 +16,7 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
                   struct file_answer *answer);
 /* FILE, of NODE, is closed for good. */
 void node_lock_release(struct file *file, struct node *node);
-/* TASK, of any kernel, waits for no lock any more. Kernel 0 only. */
-void node_lock_over(uint32_t task);
-
-/* PROCESS closes a descriptor of FILE, of any kernel and pinned: the locks that it has there go. The first waits for
- * that. */
-void file_unlock(uint32_t kernel, uint64_t id, uint32_t process);
-void file_unlock_later(struct file *file, uint32_t process);
-/* The current task waits for no lock any more. Waits for kernel 0. */
-void file_lock_over(void);
+/* Registers FILE_LOCK_OVER (kernel/file/service.h). Once. */
+void node_lock_init(void);
 
 #endif

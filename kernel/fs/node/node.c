@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/fs/inotify/inotify.h"
 #include "kernel/fs/node/attribute.h"
 #include "kernel/fs/node/map.h"
+#include "kernel/fs/node/notify.h"
 #include "kernel/lib/panic.h"
 #include "mm/area/backing.h"
 #include "mm/frame/heap.h"

@@ -20,8 +20,20 @@
 #include "tasks/remote/work.h"
 
 struct attribute;
-struct node_maps;
 struct file_answer;
+struct file_stamps; /* mm/file/hold.h */
+struct node;
+struct node_maps;
+
+/* What a node is that is neither in the tree nor a file without a name: filled in by the room that makes it. Any
+ * context. */
+struct node_owner {
+    /* What a program that has it mapped is told: its name, "" if it has none, in PATH_MAX bytes, and its facts. */
+    void (*describe)(struct node *node, char *name, struct file_facts *facts);
+    /* A home of spaces has given back grants (map.h): STAMPS (or NULL) is what it knew; LAST: nobody has one any more.
+     * Also under a space's lock; not under the node's. NULL: it does not matter. */
+    void (*given_back)(struct node *node, const struct file_stamps *stamps, bool last);
+};
 
 #define SEAL_SEAL 1u /* as F_SEAL_* */
 #define SEAL_SHRINK 2u
@@ -43,7 +55,8 @@ struct node {
     struct content content;         /* [n] a regular file's */
     struct node_maps *maps;         /* [n] who maps it, or NULL: nobody ever did */
     uint32_t seals;                 /* [n] F_SEAL_* */
-    uint32_t segment;               /* [i] it is System V shared memory (kernel/ipc/sysv/shm.h): its id and 1 more */
+    uint32_t segment;               /* [i] of System V shared memory: its id and 1 more */
+    const struct node_owner *owner; /* [i] or NULL */
     struct list watches;            /* kernel/fs/inotify/inotify.c, under its lock; zeros: there never was one */
     struct attribute *attributes;   /* [n] kernel/fs/node/attribute.c */
     uint64_t attribute_bytes;       /* [n] of all of them */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/lock.h"
 #include "mm/frame/heap.h"
 
 static struct range_lock *lock_at(struct list *node)

@@ -6,13 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/file/lock.h"
 #include "kernel/lib/list.h"
 
 #define LOCK_LAST UINT64_MAX /* a range that goes on to the end of all files */
-
-/* Whose a lock is. Those of whole files (flock) and the others know nothing of each other. */
-enum lock_kind { LOCK_PROCESS = 1, LOCK_OPEN_FILE, LOCK_WHOLE };
-enum lock_type { LOCK_READ, LOCK_WRITE, LOCK_NONE }; /* as F_RDLCK, F_WRLCK, F_UNLCK */
 
 struct range_lock {
     struct list node;

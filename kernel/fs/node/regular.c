@@ -4,9 +4,9 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/wire.h"
-#include "kernel/fs/inotify/inotify.h"
 #include "kernel/fs/node/lock.h"
 #include "kernel/fs/node/map.h"
+#include "kernel/fs/node/notify.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 
@@ -364,7 +364,8 @@ static void release(struct file *file)
     node_lock_release(file, node_of(file));
 }
 
-const struct file_kind file_regular_kind = {.act = act, .release = release, .forget = forget, .of_node = true};
+const struct file_kind file_regular_kind = {
+    .act = act, .release = release, .forget = forget, .of_node = true, .locks = true};
 
 struct file *regular_open(struct node *node, uint32_t flags)
 {
@@ -376,22 +377,4 @@ struct file *regular_open(struct node *node, uint32_t flags)
     if (file == NULL)
         node_put(node);
     return file;
-}
-
-int64_t regular_create_nameless(uint32_t flags, uint32_t uid, uint32_t gid, uint64_t *id)
-{
-    struct node *node = node_create(FILE_REGULAR | 0777);
-    struct file *file;
-
-    if (node == NULL)
-        return -ENOMEM;
-    node->uid = uid;
-    node->gid = gid;
-    node->seals = (flags & NAMELESS_SEALS) != 0 ? 0 : SEAL_SEAL;
-    file = regular_open(node, 2u | OPEN_LARGE);
-    node_put(node);
-    if (file == NULL)
-        return -ENOMEM;
-    *id = file->id;
-    return 0;
 }

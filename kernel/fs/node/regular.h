@@ -11,9 +11,4 @@ extern const struct file_kind file_regular_kind;
  * done: FILE_RESIZE. */
 struct file *regular_open(struct node *node, uint32_t flags);
 
-#define NAMELESS_SEALS 2u /* it may be sealed: memfd_create's MFD_ALLOW_SEALING */
-
-/* A new file of UID and GID without a name, for reading and writing: *ID, of which an open is the caller's. -ENOMEM. */
-int64_t regular_create_nameless(uint32_t flags, uint32_t uid, uint32_t gid, uint64_t *id);
-
 #endif

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
-#include "kernel/fs/node/map.h"
+#include "kernel/fs/node/revocation.h"
 #include "kernel/instance/instance.h"
 #include "mm/change/revoke.h"
 #include "mm/frame/heap.h"

@@ -2,7 +2,7 @@
 #include "kernel/fs/proc/live.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/remote.h"
+#include "kernel/file/wire.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/account/facts.h"

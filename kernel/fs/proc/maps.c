@@ -1,8 +1,8 @@
 /* /proc/PID/maps: the areas of a process, as its home has them, in Linux's form. */
 #include "kernel/abi/errno.h"
-#include "kernel/fs/name/name.h"
-#include "kernel/fs/name/path.h"
+#include "kernel/file/path.h"
 #include "kernel/fs/proc/process_text.h"
+#include "kernel/fs/remote/remote.h"
 #include "kernel/lib/string.h"
 #include "kernel/vdso/pages.h"
 #include "mm/area/area.h"
@@ -36,7 +36,8 @@ static int64_t find_file(struct maps *maps, uint64_t backing)
     if (file == maps->file)
         return 0;
     maps->file = 0;
-    error = name_mapped(backing_kernel(backing), backing_object(backing), maps->name, sizeof(maps->name), &maps->facts);
+    error = tree_ask_mapped(backing_kernel(backing), backing_object(backing), maps->name, sizeof(maps->name),
+                            &maps->facts);
     if (error == 0)
         maps->file = file;
     return error;

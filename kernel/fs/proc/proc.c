@@ -7,7 +7,6 @@
 #include "kernel/fs/proc/process.h"
 #include "kernel/fs/proc/report.h"
 #include "kernel/fs/proc/sysvipc.h"
-#include "kernel/fs/sys/sys.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/printf.h"
@@ -16,6 +15,7 @@
 #include "mm/frame/heap.h"
 #include "tasks/process/group.h"
 
+#define TREES_MAX 2u /* /proc and /sys */
 #define SMALL_TEXT 1024u
 #define CPU_TEXT 512u /* bytes of one CPU's part of cpuinfo */
 
@@ -272,16 +272,20 @@ static const struct proc_row root_rows[] = {
 static const struct proc_directory root = {
     .rows = root_rows, .count = sizeof(root_rows) / sizeof(root_rows[0]), .find = process_find, .list = process_list};
 /* Both trees, under the names that they have in the root folder. */
-static const struct proc_row tree_rows[] = {
-    {.name = "proc", .directory = &root},
-    {.name = "sys", .directory = &sys_directory},
-};
-static const struct proc_directory trees = {.rows = tree_rows, .count = sizeof(tree_rows) / sizeof(tree_rows[0])};
+static struct proc_row tree_rows[TREES_MAX]; /* [i] */
+static struct proc_directory trees = {.rows = tree_rows};
 static const struct proc_row root_row = {.name = "", .directory = &trees};
+
+void proc_add_tree(const char *name, const struct proc_directory *directory)
+{
+    assert(trees.count < TREES_MAX);
+    tree_rows[trees.count++] = (struct proc_row){.name = name, .directory = directory};
+}
 
 void proc_init(void)
 {
     report_init();
+    proc_add_tree("proc", &root);
 }
 
 static const struct proc_row *find_row(const struct proc_directory *directory, const char *name, size_t length)

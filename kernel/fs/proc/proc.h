@@ -43,7 +43,10 @@ struct proc_directory {
                     struct file **out);
 };
 
+/* Registers the messages, and /proc. Every kernel, once. */
 void proc_init(void);
+/* DIRECTORY is NAME of the root folder from now on: kernel/fs/sys has /sys. Before programs run. */
+void proc_add_tree(const char *name, const struct proc_directory *directory);
 /* Whether NAME, as path_normalize writes it, is /proc, /sys or below them. */
 bool proc_has(const char *name);
 /* NAME is such a name. -ENOENT, -ENOTDIR, -ENOMEM. Tasks only. Links are not followed: -ELOOP to open one. */

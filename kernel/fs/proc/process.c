@@ -2,9 +2,9 @@
 #include "kernel/fs/proc/process.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/path.h"
 #include "kernel/file/remote.h"
-#include "kernel/file/serve/device.h"
-#include "kernel/fs/name/path.h"
+#include "kernel/fs/device/device.h"
 #include "kernel/fs/proc/live.h"
 #include "kernel/fs/proc/process_text.h"
 #include "kernel/fs/tree/tree.h"

@@ -3,7 +3,6 @@
 #include "kernel/fs/proc/process_text.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/fs/sys/sys.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "kernel/tty/job.h"
@@ -169,11 +168,11 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text)
                  (unsigned long)t->pending, (unsigned long)p->pending, (unsigned long)t->blocked,
                  (unsigned long)p->ignored, (unsigned long)p->caught);
         text_put(text, "Cpus_allowed:\t");
-        sys_put_mask(text, t->affinity, instance.plan.cpu_count);
+        text_put_mask(text, t->affinity, instance.plan.cpu_count);
         text_put(text, "\nCpus_allowed_list:\t");
         put_cpus(text, t->affinity);
         text_put(text, "\nMems_allowed:\t");
-        sys_put_mask(text, (const uint64_t[]){nodes}, instance.plan.node_count);
+        text_put_mask(text, (const uint64_t[]){nodes}, instance.plan.node_count);
         text_put(text, instance.plan.node_count > 1 ? "\nMems_allowed_list:\t0-%u\n" : "\nMems_allowed_list:\t%u\n",
                  instance.plan.node_count - 1);
         text_put(text, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n",

@@ -3,7 +3,7 @@
 #include "kernel/fs/proc/sysvipc.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/remote.h"
+#include "kernel/ipc/call.h"
 #include "kernel/ipc/sysv/shm.h"
 #include "mm/frame/heap.h"
 
@@ -18,7 +18,7 @@ static int64_t next_facts(enum ipc_operation operation, int32_t *index, struct i
 {
     struct ipc_call call = {.operation = operation, .id = *index, .flags = IPC_NEXT};
     struct file_answer answer;
-    int64_t id = file_call_ipc(&call, sizeof(call), facts, sizeof(*facts), &answer);
+    int64_t id = ipc_ask(&call, sizeof(call), facts, sizeof(*facts), &answer);
 
     if (id >= 0)
         *index = (int32_t)((uint32_t)id % IPC_SLOTS) + 1;

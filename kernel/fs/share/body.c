@@ -58,7 +58,7 @@ bool share_body_keep(struct share_body *body, struct p9_fid *fid)
     return keep;
 }
 
-bool share_mapped(struct node *node, char *name, struct file_facts *facts)
+static void describe(struct node *node, char *name, struct file_facts *facts)
 {
     struct share_body *body = NULL;
     char *path = heap_alloc(PATH_MAX);
@@ -76,11 +76,12 @@ bool share_mapped(struct node *node, char *name, struct file_facts *facts)
             memcpy(path, body->name, strlen(body->name) + 1);
     }
     spin_unlock(&lock);
-    if (body != NULL && (path == NULL || *path == '\0' || share_path(body->share, NULL, path, name, PATH_MAX) < 0))
+    if (body == NULL || path == NULL || *path == '\0' || share_path(body->share, NULL, path, name, PATH_MAX) < 0)
         *name = '\0';
     heap_free(path, PATH_MAX);
-    return body != NULL;
 }
+
+static const struct node_owner owner = {.describe = describe};
 
 /* For /proc/PID/maps. Without memory it has no name there. */
 static void note_name(struct share_open *open)
@@ -133,6 +134,7 @@ struct share_body *share_body_get(struct host_share *share, const struct p9_qid 
     if (other == NULL) {
         node->device = qid->path;
         node->end = end;
+        node->owner = &owner;
         list_append(bucket_of(qid->path), &body->list);
     }
     spin_unlock(&lock);

@@ -1,7 +1,7 @@
 /* What describes and changes names of shares. See kernel/fs/share/internal.h. The order of the checks is Linux's
  * (fs/namei.c), as in kernel/fs/tree/change.c; the server decides what may happen meanwhile. */
 #include "kernel/abi/errno.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/file/permission.h"
 #include "kernel/fs/share/internal.h"
 #include "kernel/fs/tree/tree.h"
 #include "kernel/lib/string.h"

@@ -5,7 +5,7 @@
 #define KERNEL_FS_SHARE_INTERNAL_H
 
 #include "kernel/file/file.h"
-#include "kernel/fs/name/path.h"
+#include "kernel/file/path.h"
 #include "kernel/fs/share/option.h"
 #include "kernel/fs/share/p9.h"
 #include "kernel/fs/share/share.h"

@@ -20,22 +20,12 @@ struct course {
     struct share_walk walk;
 };
 
-bool share_begins(uint64_t start, const char *name)
-{
-    struct file *file = *name != '/' && start != 0 && shares != NULL ? file_find(start) : NULL;
-    bool begins = file != NULL && file->kind->waits;
-
-    if (file != NULL)
-        file_unpin(file);
-    return begins;
-}
-
 static void course_begin(struct course *course, const struct msg_file_name *asked, const struct file_user *user,
                          struct node *root, uint64_t start, const char *text)
 {
     *course = (struct course){
         .asked = asked, .user = user, .root = root, .start = start, .text = text, .links = asked->links};
-    course->file = share_begins(start, text) ? file_find(start) : NULL;
+    course->file = tree_begins_in_share(start, text) ? file_find(start) : NULL;
 }
 
 static void course_end(struct course *course)

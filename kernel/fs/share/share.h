@@ -21,17 +21,9 @@ struct text;
  * kernel 0, before programs run. */
 void share_start(void);
 
-/* NAME, which begins at file START of this kernel, is relative to, or is, an open file of a share. Any context. */
-bool share_begins(uint64_t start, const char *name);
 /* As tree_do, for names that lead into a share, and for any other: it may wait. Tasks of kernel 0 only. */
 int64_t share_do(const struct msg_file_name *asked, const struct file_user *user, const char *first, const char *second,
                  struct tree_result *result);
-
-struct node;
-struct file_facts;
-/* NODE has the pages of a file of a share: its name when it was mapped, in PATH_MAX bytes at NAME, or "", and what it
- * is. Any context of kernel 0. */
-bool share_mapped(struct node *node, char *name, struct file_facts *facts);
 
 /* Appends a line of /proc/mounts for each share that is mounted, or of /proc/PID/mountinfo. Any context of kernel 0. */
 void share_list(struct text *text, bool info);

@@ -6,7 +6,6 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 
-#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define CACHES_MAX 16u /* a CPU names fewer; one that does not stop is not believed */
 #define SMALL_TEXT 64u
 

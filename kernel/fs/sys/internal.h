@@ -5,6 +5,8 @@
 #include "kernel/abi/limits.h"
 #include "kernel/fs/proc/proc.h"
 
+#define TEXT_SIZE 2048u /* bytes, for a list of any CPUs: each second one of 256 makes 500 */
+
 struct sys_cpus {
     uint64_t bits[CPUS_MAX / 64];
 };
@@ -26,6 +28,13 @@ int64_t sys_write_number(struct text *text, uint32_t number);
 bool sys_numbered(const char *name, size_t length, const char *prefix, uint32_t limit, uint64_t *number);
 void sys_add_numbered(struct directory *to, const char *prefix, uint32_t number, uint32_t mode);
 
+/* Where a link leads: FORMAT with NUMBER, to OUT. Its length, or -ENAMETOOLONG. */
+int64_t sys_give_link(char *out, size_t size, const char *format, uint64_t number);
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* cpu and cpu/cpuN (cpu.c), node and node/nodeN (node.c), which lead to each other. at->keys: CPU, node. */
+extern const struct proc_directory sys_all_cpus, sys_cpu, sys_all_nodes, sys_node;
 /* cpuN/cache (cache.c). at->keys: CPU, and below it the cache. */
 extern const struct proc_directory sys_cache;
 

@@ -3,6 +3,7 @@
 #define KERNEL_FS_TEXT_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct text {
     char *bytes;
@@ -12,5 +13,8 @@ struct text {
 
 /* As printf. */
 void text_put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The first COUNT bits as hexadecimal digits, in groups of 32. */
+void text_put_mask(struct text *text, const uint64_t *bits, uint32_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /* What changes names in the tree. See kernel/fs/tree/internal.h. All of it is under tree_lock; what can fail comes
  * before what is changed. The order of the checks is Linux's (fs/namei.c). */
 #include "kernel/abi/errno.h"
-#include "kernel/fs/inotify/inotify.h"
+#include "kernel/fs/node/notify.h"
 #include "kernel/fs/tree/internal.h"
 #include "kernel/lib/panic.h"
 
@@ -252,7 +252,7 @@ static void exchange(struct entry *one, struct entry *other)
 
 static void tell_moved(struct node *from, const char *old, struct node *to, const char *new, struct node *node)
 {
-    uint32_t cookie = inotify_watches != 0 ? inotify_cookie() : 0;
+    uint32_t cookie = inotify_cookie();
 
     inotify_name_locked(from, old, node, WATCH_MOVED_FROM, cookie);
     inotify_name_locked(to, new, node, WATCH_MOVED_TO, cookie);

@@ -1,12 +1,16 @@
-/* Open directories. See the header. A file's offset is the cookie of the entry that was listed last, so a listing goes
- * on after it, whatever was made or removed meanwhile. */
+/* Open directories, and what all open files with a node need of the tree. See the header. A directory's offset is the
+ * cookie of the entry that was listed last, so a listing goes on after it, whatever was made or removed meanwhile. */
 #include "kernel/fs/tree/file.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/fs/inotify/inotify.h"
+#include "kernel/file/operation.h"
+#include "kernel/fs/node/attribute.h"
+#include "kernel/fs/node/notify.h"
 #include "kernel/fs/text/dirent.h"
 #include "kernel/fs/tree/internal.h"
 #include "kernel/lib/string.h"
+#include "mm/area/backing.h"
+#include "mm/frame/frame.h"
 
 #define DOT 1u /* cookies */
 #define DOT_DOT 2u
@@ -94,4 +98,34 @@ struct file *tree_file_open(struct node *node, uint32_t flags)
     if (file != NULL)
         node_hold(node);
     return file;
+}
+
+/* --- open files of nodes (kernel/file/operation.h) --- */
+
+static int64_t change(struct node *node, const struct file_user *user, const struct node_change *asked)
+{
+    int64_t error = tree_change(node, user, asked);
+
+    if (error == 0)
+        inotify_node(node, WATCH_ATTRIB);
+    return error;
+}
+
+static void space_of_tree(struct file_space *space)
+{
+    struct frame_stats frames;
+
+    frame_stats(&frames);
+    *space = (struct file_space){.type = TMPFS_MAGIC,
+                                 .block = PAGE_SIZE,
+                                 .blocks = frames.total,
+                                 .free = frames.free,
+                                 .files = BACKING_OBJECTS - 1,
+                                 .files_free = BACKING_OBJECTS - 1 - node_count()};
+}
+
+void tree_files_init(void)
+{
+    node_hooks = (struct node_hooks){
+        .facts = tree_facts, .change = change, .name = tree_name, .space = space_of_tree, .attribute = attribute_do};
 }

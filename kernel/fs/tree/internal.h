@@ -1,17 +1,19 @@
-/* What the files of the tree share: kernel/fs/tree/tree.c, walk.c, change.c, open.c. */
+/* What the files of the tree share: kernel/fs/tree/tree.c, node.c, walk.c, change.c, open.c,
+ * file.c. */
 #ifndef KERNEL_FS_TREE_INTERNAL_H
 #define KERNEL_FS_TREE_INTERNAL_H
 
 #include <stdbool.h>
 
 #include "kernel/arch/x86_64/spinlock.h"
-#include "kernel/fs/name/path.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/file/path.h"
+#include "kernel/file/permission.h"
 #include "kernel/fs/tree/directory.h"
 #include "kernel/fs/tree/tree.h"
 
 extern struct spinlock tree_lock;
 extern struct node *tree_root;
+extern bool tree_has_shares; /* [i] once programs run: a share is mounted somewhere */
 
 struct fifo;
 
@@ -98,6 +100,8 @@ void tree_put(struct node *folder, struct entry *entry, struct node *node);
 void tree_take(struct entry *entry);
 /* NODE's entries, links or facts have changed now. */
 void tree_touch(struct node *node, bool content);
+/* Makes what of ASKED the user may. -EPERM, -EACCES: USER (NULL: root) may not. Locks the node. */
+int64_t tree_change(struct node *node, const struct file_user *user, const struct node_change *asked);
 /* As tree_name. */
 int64_t tree_name_locked(const struct node *node, const struct node *root, char *out, size_t size);
 

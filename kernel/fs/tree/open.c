@@ -1,11 +1,10 @@
 /* Opening by name. See kernel/fs/tree/internal.h. Under tree_lock; the order of the checks is Linux's (fs/namei.c). */
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/device.h"
-#include "kernel/fs/inotify/inotify.h"
+#include "kernel/fs/device/device.h"
+#include "kernel/fs/node/notify.h"
 #include "kernel/fs/node/regular.h"
 #include "kernel/fs/tree/file.h"
 #include "kernel/fs/tree/internal.h"
-#include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
 
 static int make_here(struct walk *walk, uint32_t mode)
@@ -131,7 +130,7 @@ static int64_t open_terminal(struct node *node, uint32_t flags, struct tree_resu
     int64_t error;
 
     tree_facts(node, &facts);
-    error = tty_open(node->device, &facts, flags, &file, &session);
+    error = device_terminals.open(node->device, &facts, flags, &file, &session);
     if (error != 0)
         return error;
     result->answer.number = session;
@@ -174,7 +173,7 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
         result->fifo = node;
         return 0;
     }
-    if (tree_is(node, FILE_CHARACTER) && device_is_terminal(node->device))
+    if (tree_is(node, FILE_CHARACTER) && device_terminals.has(node->device))
         return open_terminal(node, flags | anyway, result);
     tree_facts(node, &result->facts);
     result->answer.facts = 1;

@@ -1,7 +1,7 @@
 /* What the tree begins with: the boot image, and directories and devices that every system has. See tree.h. Nothing
  * else runs yet, but the lock is taken as always. */
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/device.h"
+#include "kernel/fs/device/device.h"
 #include "kernel/fs/node/content.h"
 #include "kernel/fs/tree/internal.h"
 #include "kernel/lib/panic.h"
@@ -194,6 +194,7 @@ static int mount_locked(const char *name, struct host_share *share, struct node 
         return error;
     tree_of(*mount)->mount = true;
     tree_of(*mount)->share = share;
+    tree_has_shares = true;
     return 0;
 }
 
@@ -230,7 +231,7 @@ void tree_seed_rest(void)
         error = seed_missing(&rest[i]);
     for (uint32_t i = 0; error == 0 && (name = device_name(i, &device.rdev)) != NULL; i++) {
         snprintf(text, sizeof(text), "dev/%s", name);
-        device.mode = FILE_CHARACTER | (device_is_terminal(device.rdev) ? 0620 : 0666);
+        device.mode = FILE_CHARACTER | (device_terminals.has(device.rdev) ? 0620 : 0666);
         error = seed_missing(&device);
     }
     mount("proc");

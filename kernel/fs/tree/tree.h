@@ -14,10 +14,6 @@
 #include "kernel/file/wire.h"
 #include "kernel/fs/node/node.h"
 
-#define TMPFS_MAGIC 0x01021994u /* statfs */
-#define PROCFS_MAGIC 0x9fa0u
-#define PIPEFS_MAGIC 0x50495045u
-
 #define TREE_DEVICE 1u /* st_dev of everything in the tree */
 
 struct host_share;
@@ -32,6 +28,8 @@ struct tree_result {
     struct node *cut, *fifo;  /* in between: O_TRUNC is to be done, or a FIFO to be opened, once no lock is held */
 };
 
+/* What open files with a node need of the tree (kernel/file/operation.h). Every kernel, once. */
+void tree_files_init(void);
 /* An empty tree with a root. Kernel 0 only, once. */
 void tree_init(void);
 /* Puts a node under NAME, which begins at the root; directories on the way are made. What was there is replaced, unless
@@ -62,14 +60,14 @@ int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user,
 /* The root of USER (NULL: root) is *ROOT, as long as *FILE, if not NULL, is pinned. 0, or -ESRCH: it was closed. */
 int64_t tree_find_root(const struct file_user *user, struct file **file, struct node **root);
 
-/* For open files with a node. */
+/* NAME, which begins at file START of this kernel, is relative to, or is, an open file of a share. Any context. */
+bool tree_begins_in_share(uint64_t start, const char *name);
+
+/* What stat tells of NODE. */
 void tree_facts(struct node *node, struct file_facts *facts);
-/* -EPERM, -EACCES: USER (NULL: root) may not. */
-int64_t tree_change(struct node *node, const struct file_user *user, const struct node_change *asked);
 /* The name of NODE from the root on, with a slash before it; of one with several, one of them. ROOT, if not NULL, is
  * the root of who asks; what is not below it has "(unreachable)" before its name. Returns its length; -ENOENT: it has
  * none any more; -ENAMETOOLONG. */
 int64_t tree_name(struct node *node, const struct node *root, char *out, size_t size);
-void tree_statfs(struct file_space *space);
 
 #endif

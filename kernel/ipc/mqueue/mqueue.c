@@ -2,9 +2,9 @@
 #include "kernel/ipc/mqueue/mqueue.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
+#include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
-#include "kernel/fs/node/permission.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/process/internal.h"

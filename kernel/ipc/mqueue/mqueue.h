@@ -1,12 +1,12 @@
 /* POSIX message queues (mq_overview(7)): names and queues of kernel 0, which are open files with a kind of their own.
- * Opening is FILE_IPC (kernel/ipc/sysv/ipc.h), the rest FILE_OPERATE. Nothing here waits. */
+ * Opening is FILE_IPC (kernel/ipc/call.h), the rest FILE_OPERATE. Nothing here waits. */
 #ifndef KERNEL_IPC_MQUEUE_MQUEUE_H
 #define KERNEL_IPC_MQUEUE_MQUEUE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/ipc/sysv/ipc.h"
+#include "kernel/ipc/call.h"
 
 #define MQUEUE_PRIORITIES 32768u
 #define MQUEUE_BYTES_MAX 819200u              /* of all messages that a queue may hold */

@@ -2,6 +2,7 @@
 #include "kernel/ipc/pipe/hold.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/lib/string.h"
 
 int64_t pipe_hold_begin(struct file *file, const struct file_request *request)

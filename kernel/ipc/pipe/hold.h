@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/file/serve/anonymous.h"
 #include "kernel/file/wire.h"
 #include "kernel/ipc/pipe/buffer.h"
 

@@ -3,7 +3,7 @@
 #include "kernel/ipc/pipe/pipe.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/ipc/pipe/buffer.h"
 #include "kernel/ipc/pipe/hold.h"
 #include "mm/frame/heap.h"
@@ -253,7 +253,7 @@ static const struct file_kind write_kind = {.write = pipe_write,
                                             .forget = forget_writer,
                                             .whole = true};
 
-int pipe_create(uint32_t flags, struct file **reader, struct file **writer)
+static int create(uint32_t flags, struct file **reader, struct file **writer)
 {
     struct pipe *pipe = heap_alloc(sizeof(*pipe));
     struct file_facts facts = {.device = PIPE_DEVICE, .mode = FILE_FIFO | 0600};
@@ -275,6 +275,18 @@ int pipe_create(uint32_t flags, struct file **reader, struct file **writer)
     pipe->ends[READ_END] = *reader;
     pipe->ends[WRITE_END] = *writer;
     return 0;
+}
+
+static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    (void)data;
+    (void)size;
+    return create(flags, &made[0], &made[1]);
+}
+
+void pipe_init(void)
+{
+    anonymous_register(ANONYMOUS_PIPE, make);
 }
 
 bool pipe_is_usual(const struct file *file)

@@ -19,9 +19,8 @@ struct pipe_size {
 };
 int64_t pipe_buffer_control(struct pipe_buffer *buffer, uint32_t command, void *data);
 
-/* Makes a pipe on this kernel: *READER and *WRITER, each open once. FLAGS: OPEN_NONBLOCK and OPEN_DIRECT (packets).
- * -ENOMEM. */
-int pipe_create(uint32_t flags, struct file **reader, struct file **writer);
+/* Registers the maker of pipes: ANONYMOUS_PIPE. Once. */
+void pipe_init(void);
 
 /* For moving a pipe to another kernel, while nobody uses it. */
 /* It has the usual size, never had packets, and nobody holds it: another stays where it is. */

@@ -2,7 +2,7 @@
  *
  * Long because it is all that is done with a socket, one function for each. */
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/fs/node/node.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/socket/internal.h"
@@ -16,7 +16,7 @@
 
 static const struct file_kind socket_kind;
 
-static struct socket *make(uint32_t type, uint32_t flags)
+static struct socket *create(uint32_t type, uint32_t flags)
 {
     struct file_facts facts = {.device = SOCKET_DEVICE, .mode = FILE_SOCKET | 0777};
     struct socket *socket = heap_alloc(sizeof(*socket));
@@ -56,17 +56,10 @@ static void join_locked(struct socket *a, struct socket *b)
     a->state = b->state = SOCKET_CONNECTED;
 }
 
-struct file *socket_create(uint32_t type, uint32_t flags)
+static int create_pair(uint32_t type, uint32_t flags, const struct socket_user *user, struct file *made[2])
 {
-    struct socket *socket = make(type, flags);
-
-    return socket != NULL ? socket->file : NULL;
-}
-
-int socket_create_pair(uint32_t type, uint32_t flags, const struct socket_user *user, struct file *made[2])
-{
-    struct socket *a = make(type, flags);
-    struct socket *b = a != NULL ? make(type, flags) : NULL;
+    struct socket *a = create(type, flags);
+    struct socket *b = a != NULL ? create(type, flags) : NULL;
 
     if (b == NULL) {
         if (a != NULL)
@@ -80,6 +73,37 @@ int socket_create_pair(uint32_t type, uint32_t flags, const struct socket_user *
     made[0] = a->file;
     made[1] = b->file;
     return 0;
+}
+
+static int make_one(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    struct socket *socket;
+    uint32_t words[2];
+
+    if (size != sizeof(words))
+        return -EPROTO;
+    memcpy(words, data, sizeof(words));
+    socket = create(words[0], flags);
+    if (socket == NULL)
+        return -ENOMEM;
+    made[0] = socket->file;
+    return 0;
+}
+
+static int make_pair(uint32_t flags, const void *data, size_t size, struct file *made[2])
+{
+    struct socket_pair_start pair;
+
+    if (size != sizeof(pair))
+        return -EPROTO;
+    memcpy(&pair, data, sizeof(pair));
+    return create_pair(pair.type, flags, &pair.user, made);
+}
+
+void socket_init(void)
+{
+    anonymous_register(ANONYMOUS_SOCKET, make_one);
+    anonymous_register(ANONYMOUS_SOCKET_PAIR, make_pair);
 }
 
 /* --- connecting --- */
@@ -430,7 +454,7 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
     o.size = (uint32_t)(size - sizeof(o.call) - files);
     o.room = (uint32_t)(room - sizeof(*o.result));
     if (o.call.operation == SOCKET_CONNECT && o.socket->type != SOCKET_DATAGRAM) {
-        o.end = make(o.socket->type, 0);
+        o.end = create(o.socket->type, 0);
         if (o.end == NULL)
             return -ENOMEM;
     }

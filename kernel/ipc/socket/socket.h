@@ -80,9 +80,7 @@ struct socket_result {       /* places of files and data follow */
 
 /* All stand still: files of kernel FROM, which stops, are at TO, those on their way too. */
 void socket_switch(uint32_t from, uint32_t to);
-/* TYPE: SOCKET_*. NULL without memory. */
-struct file *socket_create(uint32_t type, uint32_t flags);
-/* Two that are connected, made by USER (effective ids). -ENOMEM. */
-int socket_create_pair(uint32_t type, uint32_t flags, const struct socket_user *user, struct file *made[2]);
+/* Registers the makers of sockets: ANONYMOUS_SOCKET, ANONYMOUS_SOCKET_PAIR. Once. */
+void socket_init(void);
 
 #endif

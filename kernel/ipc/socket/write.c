@@ -2,8 +2,8 @@
 #include "kernel/ipc/socket/write.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/file/remote.h"
-#include "kernel/file/serve/anonymous.h"
 #include "kernel/ipc/socket/socket.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"

@@ -2,9 +2,10 @@
 #include "kernel/ipc/sysv/ipc.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/serve/anonymous.h"
+#include "kernel/file/anonymous.h"
+#include "kernel/file/permission.h"
+#include "kernel/file/service.h"
 #include "kernel/fs/node/node.h"
-#include "kernel/fs/node/permission.h"
 #include "kernel/ipc/mqueue/mqueue.h"
 #include "kernel/ipc/sysv/internal.h"
 #include "kernel/ipc/sysv/shm.h"
@@ -213,7 +214,9 @@ int64_t ipc_wait(struct ipc_object *object, const struct ipc_call *call, struct 
     return -EAGAIN;
 }
 
-void ipc_do(const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
+/* FILE_IPC. Never waits. */
+static void serve(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
+                  struct file_answer *answer)
 {
     struct ipc_call call;
     const uint8_t *rest = (const uint8_t *)data + sizeof(call);
@@ -221,6 +224,7 @@ void ipc_do(const void *data, size_t size, void *result, size_t room, struct fil
     struct file *tell = NULL;
     bool removed = false;
 
+    (void)request;
     *answer = (struct file_answer){.value = -EPROTO, .kernel = 0};
     if (size < sizeof(call))
         return;
@@ -251,4 +255,9 @@ void ipc_do(const void *data, size_t size, void *result, size_t room, struct fil
                                                  : queue_do(&call, rest, size, result, room, answer, &tell, &removed);
     spin_unlock(&ipc_lock);
     ipc_tell(tell, removed);
+}
+
+void ipc_init(void)
+{
+    service_register(FILE_IPC, serve);
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/file/wire.h"
+#include "kernel/ipc/call.h"
 
 #define IPC_PRIVATE 0u
 #define IPC_CREATE 01000u
@@ -39,34 +39,6 @@
 #define IPC_OBJECTS_MAX 4096u /* sets, queues, and segments */
 #define IPC_SLOTS 32768u      /* as Linux: an id is a sequence number times this, and an index */
 
-enum ipc_operation {
-    IPC_SEM_GET = 1, /* key, a: semaphores, flags -> id */
-    IPC_SEM_OPERATE, /* id, data: struct ipc_step; pid; a: 1: steps may be undone */
-    IPC_SEM_CONTROL, /* id, a: number, flags: command, b: a value; data: int32_t values, or struct ipc_facts -> value */
-    IPC_SEM_GIVE_UP, /* id, task: it waits no more */
-    IPC_SEM_UNDO,    /* pid: the process has ended */
-    IPC_MSG_GET,     /* key, flags -> id */
-    IPC_MSG_SEND,    /* id, b: type, flags; data */
-    IPC_MSG_RECEIVE, /* id, b: type, flags, a: bytes of room; result data: int64_t type, bytes */
-    IPC_MSG_CONTROL, /* id, flags: command; data: struct ipc_facts */
-    IPC_QUEUE_OPEN,  /* kernel/ipc/mqueue/mqueue.h */
-    IPC_QUEUE_UNLINK, /* data: name with its NUL */
-    IPC_SHM_GET,      /* kernel/ipc/sysv/shm.h. key, a: bytes, flags -> id */
-    IPC_SHM_ATTACH,   /* id, flags: of shmat, a: the home; result data: struct shm_answer */
-    IPC_SHM_CONTROL   /* id, or an index; flags: command; data: struct ipc_facts, or struct shm_seen of object b; result
-                         data: struct shm_answer */
-};
-
-struct ipc_call { /* FILE_IPC of kernel 0; data follows */
-    uint32_t operation;
-    uint32_t flags;
-    int32_t id, key;
-    int64_t a, b;
-    uint32_t pid;
-    uint32_t task;         /* IPC_SEM_OPERATE: who waits, if that is to be */
-    struct file_user user; /* effective ids */
-};
-
 struct ipc_step { /* struct sembuf */
     uint16_t number;
     int16_t change;
@@ -82,7 +54,7 @@ struct ipc_facts { /* IPC_STAT, and what of it IPC_SET takes */
     uint32_t pid_in, pid_out;
 };
 
-/* FILE_IPC: SIZE bytes at DATA are a struct ipc_call and data. ANSWER->seen is how many bytes of result data there are
- * if the value is not negative. Kernel 0 only; never waits. */
-void ipc_do(const void *data, size_t size, void *result, size_t room, struct file_answer *answer);
+/* Registers FILE_IPC (kernel/file/service.h). Once. */
+void ipc_init(void);
+
 #endif

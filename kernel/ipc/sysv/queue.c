@@ -1,7 +1,7 @@
 /* System V message queues. See ipc.h. */
 #include "kernel/abi/errno.h"
+#include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
-#include "kernel/fs/node/permission.h"
 #include "kernel/ipc/sysv/internal.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/string.h"

@@ -2,8 +2,8 @@
  * all of them again when something of the set has changed. What is to be undone at a process's end is kept with the
  * set, for each process that asked. */
 #include "kernel/abi/errno.h"
+#include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
-#include "kernel/fs/node/permission.h"
 #include "kernel/ipc/sysv/internal.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/string.h"

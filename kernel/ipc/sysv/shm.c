@@ -2,9 +2,11 @@
 #include "kernel/ipc/sysv/shm.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/path.h"
+#include "kernel/file/permission.h"
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/node/node.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/fs/tree/tree.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/sysv/internal.h"
 #include "kernel/lib/list.h"
@@ -82,12 +84,18 @@ static bool fits(const struct ipc_object *object, const struct ipc_call *call)
     return object != NULL ? size <= object->facts.bytes : size > 0 && size <= SHM_MAX;
 }
 
+static const struct node_owner owner;
+
 static int64_t get(const struct ipc_call *call)
 {
     int64_t id = ipc_get(&segments, call, make, fits, drop);
 
-    if (id >= 0) /* nobody has mapped a new one yet */
-        segment_of(ipc_at(&segments, (uint32_t)id))->node->segment = (uint32_t)id + 1;
+    if (id >= 0) { /* nobody has mapped a new one yet */
+        struct node *node = segment_of(ipc_at(&segments, (uint32_t)id))->node;
+
+        node->segment = (uint32_t)id + 1;
+        node->owner = &owner;
+    }
     return id;
 }
 
@@ -310,7 +318,8 @@ int64_t shm_do(const struct ipc_call *call, const void *data, size_t size, void 
     }
 }
 
-void shm_given_back(struct node *node, const struct file_stamps *stamps, bool last)
+/* Not under ipc_lock. */
+static void given_back(struct node *node, const struct file_stamps *stamps, bool last)
 {
     struct segment *gone = NULL, *segment;
     struct ipc_object *object;
@@ -328,7 +337,8 @@ void shm_given_back(struct node *node, const struct file_stamps *stamps, bool la
     shm_end(gone);
 }
 
-void shm_name(const struct node *node, char *name, size_t size)
+/* As /proc/PID/maps has it: the inode is the id. */
+static void describe(struct node *node, char *name, struct file_facts *facts)
 {
     const struct ipc_object *object;
     int32_t key = 0;
@@ -338,5 +348,9 @@ void shm_name(const struct node *node, char *name, size_t size)
     if (object != NULL && container_of(object, const struct segment, object)->node == node)
         key = container_of(object, const struct segment, object)->name;
     spin_unlock(&ipc_lock);
-    snprintf(name, size, "/SYSV%08x (deleted)", (unsigned)key);
+    snprintf(name, PATH_MAX, "/SYSV%08x (deleted)", (unsigned)key);
+    tree_facts(node, facts);
+    facts->inode = node->segment - 1;
 }
+
+static const struct node_owner owner = {.describe = describe, .given_back = given_back};

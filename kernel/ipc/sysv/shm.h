@@ -59,12 +59,6 @@ struct segment;
 int64_t shm_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
                struct file_answer *answer, struct segment **gone);
 void shm_end(struct segment *gone);
-/* A home has given back grants of NODE, which is a segment: STAMPS (or NULL) is what it knew; LAST: nobody has one any
- * more. Any context, also under a space's lock; not under ipc_lock or the node's. */
-struct node;
-void shm_given_back(struct node *node, const struct file_stamps *stamps, bool last);
-/* What /proc/PID/maps calls NODE, a segment. */
-void shm_name(const struct node *node, char *name, size_t size);
 
 /* --- any kernel: kernel/ipc/sysv/shm_ask.c --- */
 

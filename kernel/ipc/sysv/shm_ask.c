@@ -1,8 +1,8 @@
 /* What callers on any kernel ask about shared memory. See shm.h. Kernel 0 says which homes are to be asked how many
  * areas they have; each answers when all that it has given back has arrived there. */
 #include "kernel/abi/errno.h"
-#include "kernel/file/remote.h"
-#include "kernel/fs/node/permission.h"
+#include "kernel/file/permission.h"
+#include "kernel/ipc/call.h"
 #include "kernel/ipc/sysv/shm.h"
 #include "kernel/lib/string.h"
 #include "mm/file/hold.h"
@@ -50,7 +50,7 @@ int64_t shm_ask(struct ipc_call *call, const struct ipc_facts *facts, struct shm
     }
     for (;;) {
         answer->kernels = 0;
-        value = file_call_ipc(asking, sizeof(asking->call) + size, answer, sizeof(*answer), &told);
+        value = ipc_ask(asking, sizeof(asking->call) + size, answer, sizeof(*answer), &told);
         if (value == -EIDRM && call->flags >= SHM_NEXT)
             continue; /* the one that it was about has gone */
         if (value < 0 || told.seen == 0 || answer->kernels == 0)

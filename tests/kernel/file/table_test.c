@@ -1,17 +1,18 @@
 /* Descriptor tables.
- * sources: kernel/file/table.c */
+ * sources: kernel/file/table.c kernel/file/descriptor.c */
 #include "kernel/file/table.h"
 
 #include <stdlib.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/descriptor.h"
 #include "kernel/file/known.h"
+#include "kernel/file/lock.h"
 #include "kernel/file/root.h"
 #include "kernel/file/wire.h"
-#include "kernel/tty/terminal.h"
 #include "tests/test.h"
 
-const struct file_kind file_regular_kind;
+static const struct file_kind locked_kind = {.locks = true};
 
 static int objects; /* of the heap */
 static bool no_memory;
@@ -51,13 +52,6 @@ void file_free(struct file *file)
 {
     (void)file;
     CHECK(false);
-}
-
-struct file *terminal_open(uint32_t flags)
-{
-    CHECK_EQ(flags, 2);
-    files[0].opens = 1;
-    return &files[0];
 }
 
 uint16_t known_count_new(void)
@@ -123,12 +117,6 @@ void file_unlock(uint32_t kernel, uint64_t id, uint32_t process)
     CHECK_EQ(id, 5);
     CHECK_EQ(process, 7);
     CHECK_EQ(files[1].opens, 1); /* it is still open */
-}
-
-void file_undo_semaphores(uint32_t process)
-{
-    (void)process;
-    CHECK(false); /* nobody has semaphores here */
 }
 
 void file_unlock_later(struct file *file, uint32_t process)
@@ -271,7 +259,7 @@ TEST(table_locks, "what has locks stays open until they have gone")
     int64_t stopped;
 
     begin();
-    files[1].kind = &file_regular_kind;
+    files[1].kind = &locked_kind;
     files[1].id = 5;
     files[0].kernel = files[2].kernel = 3; /* what stands for files of other kernels than 0, which have none */
     for (int i = 0; i < 3; i++)
@@ -351,7 +339,8 @@ TEST(table_terminal, "the first process's table has the terminal three times")
     begin();
     file_table_free(table);
     objects = 0;
-    table = file_table_create();
+    files[0].opens = 1;
+    table = file_table_create(&files[0]);
     CHECK_EQ(files[0].opens, 3);
     CHECK(at(0) == &files[0] && at(1) == &files[0] && at(2) == &files[0]);
     CHECK_EQ(add(1), 3);

@@ -1,0 +1,85 @@
+/* What system calls do with descriptors of the current process. See the header. */
+#include "kernel/calls/common/files.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/file/remote.h"
+#include "kernel/fs/node/revocation.h"
+#include "tasks/process/group.h"
+#include "tasks/signal/signal.h"
+#include "tasks/thread/thread.h"
+
+#define TENTH 100000000ull /* ns */
+
+int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra)
+{
+    struct file_request request = {.operation = operation, .fd = (int32_t)fd, .argument = argument, .extra = extra};
+    struct file_answer answer;
+
+    return file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
+}
+
+int64_t files_error(int64_t fd, int64_t error)
+{
+    int64_t flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
+
+    return flags < 0 ? flags : error;
+}
+
+int64_t files_wait(const struct file_answer *answer, const char *why)
+{
+    uint64_t tenths = answer->flags >> FILE_SECONDS_SHIFT;
+    uint64_t deadline = tenths != 0 ? clock_now() + tenths * TENTH : 0;
+    int64_t result = watch_wait_at(answer->kernel, WATCH_FILE, answer->id, answer->seen, why, deadline);
+
+    return result == -ETIMEDOUT ? 1 : result;
+}
+
+bool files_interrupted(void)
+{
+    const struct thread *thread = thread_current();
+
+    return (thread->due & THREAD_DUE_INTERRUPTS) != 0 || thread_dying(thread);
+}
+
+void files_signal_broken_pipe(void)
+{
+    struct thread *thread = thread_current();
+    struct signal_info info = {
+        .signal = SIGPIPE, .code = SI_USER, .pid = thread->group->id, .uid = thread->context.credentials.uid};
+
+    spin_lock(&thread->group->lock);
+    signal_send_thread_locked(thread, &info);
+    spin_unlock(&thread->group->lock);
+}
+
+int64_t files_install(const struct file_place *place, uint32_t flags)
+{
+    int64_t result = files_simple(FILE_INSTALL, flags, (int64_t)place->id, place->kernel);
+
+    if (result != -ENOSPC)
+        return result;
+    file_drop(place->kernel, place->id);
+    return -ENOMEM;
+}
+
+void files_settle(const struct file_answer *answer)
+{
+    if ((answer->flags & FILE_SETTLES) != 0)
+        node_settle(answer->kernel, answer->seen);
+}
+
+bool files_same(int64_t one, int64_t other)
+{
+    struct file_request request = {.operation = FILE_STAT};
+    int64_t fds[2] = {one, other};
+    struct file_facts facts[2];
+    struct file_answer answer;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        request.fd = (int32_t)fds[i];
+        if (file_call(thread_current()->group, &request, NULL, 0, &facts[i], sizeof(facts[i]), &answer) < 0)
+            return false;
+    }
+    return facts[0].inode == facts[1].inode && facts[0].device == facts[1].device;
+}

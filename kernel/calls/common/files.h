@@ -1,0 +1,49 @@
+/* What system calls do with descriptors of the current process. Tasks of programs only; all of it may wait. */
+#ifndef KERNEL_CALLS_COMMON_FILES_H
+#define KERNEL_CALLS_COMMON_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/file/remote.h"
+#include "kernel/ipc/socket/write.h"
+#include "tasks/thread/thread.h"
+
+/* An operation of the current process without data. */
+int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra);
+/* ERROR, unless FD is no descriptor: that comes first, as in Linux. */
+int64_t files_error(int64_t fd, int64_t error);
+/* Waits until the file of ANSWER, which was -EAGAIN with FILE_MAY_WAIT, may be ready. 0; 1: the time that the file
+ * allows is over; -ERESTARTSYS. */
+int64_t files_wait(const struct file_answer *answer, const char *why);
+/* A signal, a move, a stop or the end waits for the current thread: a call that might go on and on ends, with what it
+ * has done, or -ERESTARTSYS. */
+bool files_interrupted(void);
+/* After an operation that takes bytes out of a file: waits until nobody maps them any more. */
+void files_settle(const struct file_answer *answer);
+/* A write, as file_call; a socket that wants to know who writes is told (kernel/ipc/socket/write.h). */
+static inline int64_t files_write(const struct file_request *request, const void *data, size_t size,
+                                  struct file_answer *answer)
+{
+    struct group *group = thread_current()->group;
+    int64_t value = file_call(group, request, data, size, NULL, 0, answer);
+
+    return __builtin_expect(value == -FILE_WHO, 0) ? socket_write_as(group, request->fd, data, size, answer) : value;
+}
+
+/* SIGPIPE for the current thread. */
+void files_signal_broken_pipe(void);
+/* A descriptor with FLAGS (DESCRIPTOR_CLOEXEC) for the open file at PLACE, whose open is the caller's, and is gone then
+ * in any case. */
+int64_t files_install(const struct file_place *place, uint32_t flags);
+#define F_GETLK 5u
+#define F_SETLK 6u
+#define F_SETLKW 7u
+#define F_OFD_GETLK 36u
+#define F_OFD_SETLK 37u
+#define F_OFD_SETLKW 38u
+/* Both descriptors are open files of the same node. */
+bool files_same(int64_t one, int64_t other);
+
+#endif

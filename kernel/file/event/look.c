@@ -1,0 +1,345 @@
+/* Looking at files of one kernel, from any. See the header.
+ *
+ * On a file's kernel an arm hangs in the lists of the files' events. The first event marks it fired and tells the
+ * asker, by FILE_READY or, if that is this kernel, at once. It is freed when the poll is over and no FILE_READY is
+ * under way.
+ *
+ * Locks: poll_lock for arms and their entries, then files_lock; tickets_lock for those who have asked here. */
+#include "kernel/file/event/look.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "mm/frame/heap.h"
+#include "msg/call.h"
+
+#define ITEMS_MAX 2048u /* of one FILE_POLL */
+
+struct poll_entry {
+    struct poll_hook hook; /* [p] in file->events->polls */
+    struct file *file;
+    struct arm *arm;
+};
+
+/* Marks: [i] set once, [p] under poll_lock. */
+struct arm {
+    struct list node;      /* [p] in arms */
+    uint64_t cookie;       /* [i] the asker's */
+    uint32_t kernel;       /* [i] the asker */
+    uint32_t count;        /* [i] */
+    bool fired;            /* [p] the asker has been told, or is being told, or knows already */
+    bool telling;          /* [p] FILE_READY is under way: the memory is in use */
+    bool over;             /* [p] the asker wants to know no more */
+    struct poll_told told; /* [p] by whoever fired it */
+    struct msg_asking asking;
+    struct msg_poll_cookie message;
+    struct poll_entry entries[];
+};
+
+static struct list arms; /* [p] */
+static struct spinlock tickets_lock;
+static struct list tickets;  /* [w] tickets_lock: struct poll_ticket */
+static uint64_t last_cookie; /* [w] tickets_lock */
+
+/* --- the file's kernel --- */
+
+static size_t arm_size(uint32_t count)
+{
+    return sizeof(struct arm) + count * sizeof(struct poll_entry);
+}
+
+static void arm_free(struct arm *arm)
+{
+    for (uint32_t i = 0; i < arm->count; i++) {
+        if (arm->entries[i].file != NULL)
+            file_unpin(arm->entries[i].file);
+    }
+    heap_free(arm, arm_size(arm->count));
+}
+
+static void tell_waiter(uint64_t cookie)
+{
+    struct file *file = NULL;
+
+    spin_lock(&tickets_lock);
+    list_for_each(node, &tickets) {
+        struct poll_ticket *ticket = container_of(node, struct poll_ticket, node);
+
+        if (ticket->cookie == cookie) {
+            file = ticket->ready(ticket);
+            break;
+        }
+    }
+    spin_unlock(&tickets_lock);
+    if (file != NULL) {
+        file_event(file->events);
+        file_unpin(file);
+    }
+}
+
+/* The asker has been told. */
+static void told(struct arm *arm)
+{
+    bool over;
+
+    spin_lock(&poll_lock);
+    arm->telling = false;
+    over = arm->over;
+    spin_unlock(&poll_lock);
+    if (over)
+        arm_free(arm);
+}
+
+static void ready_answered(void *context, uint32_t kernel, const void *reply, int length)
+{
+    (void)kernel;
+    (void)reply;
+    (void)length;
+    told(context);
+}
+
+static void tell_asker(struct poll_told *note)
+{
+    struct arm *arm = container_of(note, struct arm, told);
+
+    if (arm->kernel == instance.kernel) {
+        tell_waiter(arm->cookie);
+        told(arm);
+        return;
+    }
+    arm->message.cookie = arm->cookie;
+    msg_ask(&arm->asking, arm->kernel, MSG_FILE_READY, &arm->message, sizeof(arm->message), ready_answered, arm);
+}
+
+static void fire_arm(struct poll_hook *hook, struct list *fired)
+{
+    struct arm *arm = container_of(hook, struct poll_entry, hook)->arm;
+
+    if (arm->fired)
+        return;
+    arm->fired = true;
+    arm->telling = true;
+    list_append(fired, &arm->told.node);
+}
+
+static struct arm *find_arm_locked(uint32_t kernel, uint64_t cookie)
+{
+    list_for_each(node, &arms) {
+        struct arm *arm = container_of(node, struct arm, node);
+
+        if (arm->cookie == cookie && arm->kernel == kernel)
+            return arm;
+    }
+    return NULL;
+}
+
+/* The poll COOKIE of KERNEL is over. */
+static void disarm(uint32_t kernel, uint64_t cookie)
+{
+    struct arm *found;
+    bool telling = false;
+
+    spin_lock(&poll_lock);
+    found = find_arm_locked(kernel, cookie);
+    if (found != NULL) {
+        list_remove(&found->node);
+        for (uint32_t i = 0; i < found->count; i++) {
+            if (found->entries[i].file != NULL)
+                list_remove(&found->entries[i].hook.node);
+        }
+        telling = found->telling;
+        found->over = true;
+    }
+    spin_unlock(&poll_lock);
+    if (found != NULL && !telling)
+        arm_free(found);
+}
+
+/* Some files were ready: the asker need not be told, but its files go on counting events for it. */
+static void stop_telling(uint32_t kernel, uint64_t cookie)
+{
+    struct arm *arm;
+
+    spin_lock(&poll_lock);
+    arm = find_arm_locked(kernel, cookie);
+    if (arm != NULL)
+        arm->fired = true;
+    spin_unlock(&poll_lock);
+}
+
+struct poll_state poll_state_of(struct file *file, uint32_t events)
+{
+    /* Counted before looking: what happens from now on is news. */
+    struct poll_state state = {.value = __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE),
+                               .state = POLL_IN | POLL_IN_NORMAL | POLL_OUT | POLL_OUT_NORMAL};
+
+    if (file->kind->signals != NULL)
+        return (struct poll_state){.value = file->kind->signals(file), .state = POLL_SIGNALS};
+    if (file->kind->poll != NULL)
+        state.state = file->kind->poll(file);
+    state.state &= events | POLL_ERR | POLL_HUP;
+    return state;
+}
+
+/* Looks at ITEMS and writes POLL_* of each to STATES. Returns whether none is ready; WANTED (POLL_ARM_* or 0) says what
+ * is to come after. -ENOMEM. */
+static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items, uint32_t count, uint32_t wanted,
+                struct poll_state *states)
+{
+    struct arm *arm = wanted != 0 ? heap_alloc(arm_size(count)) : NULL;
+    bool none = true;
+
+    if (wanted != 0 && arm == NULL)
+        return -ENOMEM;
+    if (arm != NULL) {
+        arm->cookie = cookie;
+        arm->kernel = kernel;
+        arm->count = count;
+        list_init(&arm->told.node);
+        arm->told.tell = tell_asker;
+        spin_lock(&poll_lock);
+        list_append(&arms, &arm->node);
+        for (uint32_t i = 0; i < count; i++) {
+            struct file *file = file_find(items[i].id);
+
+            arm->entries[i] = (struct poll_entry){.hook.fire = fire_arm, .file = file, .arm = arm};
+            if (file != NULL)
+                list_append(&file->events->polls, &arm->entries[i].hook.node);
+        }
+        spin_unlock(&poll_lock);
+    }
+    /* Armed before looking: what happens from now on is told. */
+    for (uint32_t i = 0; i < count; i++) {
+        struct file *file = file_find(items[i].id);
+
+        states[i] = (struct poll_state){.state = POLL_NVAL};
+        if (file != NULL)
+            states[i] = poll_state_of(file, items[i].events);
+        none &= (states[i].state & ~POLL_SIGNALS) == 0 || (items[i].edge != 0 && states[i].value == items[i].seen);
+        if (file != NULL)
+            file_unpin(file);
+    }
+    if (!none && wanted == POLL_ARM_KEEP)
+        stop_telling(kernel, cookie);
+    else if (!none && arm != NULL)
+        disarm(kernel, cookie);
+    return none ? 1 : 0;
+}
+
+struct poll_answer {
+    struct msg_kept kept;
+    size_t size; /* of this and the states */
+    struct poll_state states[];
+};
+
+static void answer_done(struct msg_kept *kept)
+{
+    struct poll_answer *answer = container_of(kept, struct poll_answer, kept);
+
+    heap_free(answer, answer->size);
+}
+
+static void handle_poll(const struct msg *m)
+{
+    const struct msg_file_poll *asked = m->data;
+    struct poll_answer *answer = NULL;
+    int result = -EPROTO;
+
+    if (asked->count <= ITEMS_MAX && m->length == sizeof(*asked) + asked->count * sizeof(struct poll_item)) {
+        size_t size = sizeof(*answer) + asked->count * sizeof(struct poll_state);
+
+        answer = heap_alloc(size);
+        result = -ENOMEM;
+        if (answer != NULL) {
+            answer->size = size;
+            result = look(m->ticket.kernel, asked->cookie, (const struct poll_item *)(asked + 1), asked->count,
+                          asked->arm, answer->states);
+        }
+    }
+    if (result < 0) {
+        msg_reply_error(&m->ticket, result);
+        if (answer != NULL)
+            heap_free(answer, answer->size);
+        return;
+    }
+    if (asked->count * sizeof(struct poll_state) <= MSG_SHORT) {
+        msg_reply(&m->ticket, answer->states, asked->count * (uint32_t)sizeof(struct poll_state));
+        heap_free(answer, answer->size);
+        return;
+    }
+    msg_keep(m, &answer->kept, NULL);
+    msg_kept_reply_long(&answer->kept, answer->states, asked->count * (uint32_t)sizeof(struct poll_state), answer_done);
+}
+
+static void handle_end(const struct msg *m)
+{
+    const struct msg_poll_cookie *message = m->data;
+
+    disarm(m->ticket.kernel, message->cookie);
+}
+
+/* --- the asker's kernel --- */
+
+void poll_ticket_begin(struct poll_ticket *ticket)
+{
+    spin_lock(&tickets_lock);
+    ticket->cookie = ++last_cookie;
+    list_append(&tickets, &ticket->node);
+    spin_unlock(&tickets_lock);
+}
+
+void poll_ticket_end(struct poll_ticket *ticket)
+{
+    spin_lock(&tickets_lock);
+    list_remove(&ticket->node);
+    spin_unlock(&tickets_lock);
+}
+
+int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states)
+{
+    const struct poll_item *items = (const struct poll_item *)(message + 1);
+    uint32_t size = message->count * (uint32_t)sizeof(*states);
+    int64_t ready = 0;
+    int result;
+
+    if (kernel == instance.kernel) {
+        result = look(kernel, message->cookie, items, message->count, message->arm, states);
+    } else {
+        result = msg_call(kernel, MSG_FILE_POLL, message,
+                          (uint32_t)(sizeof(*message) + message->count * sizeof(*items)), states, size,
+                          "state of files", message->count);
+        if (result >= 0 && result != (int)size)
+            result = -EPROTO;
+    }
+    if (result < 0)
+        return result;
+    for (uint32_t i = 0; i < message->count; i++)
+        ready += (states[i].state & ~POLL_SIGNALS) != 0 && (items[i].edge == 0 || states[i].value != items[i].seen);
+    return ready;
+}
+
+void poll_disarm(uint32_t kernel, uint64_t cookie)
+{
+    struct msg_poll_cookie message = {cookie};
+
+    if (kernel == instance.kernel)
+        disarm(kernel, cookie);
+    else
+        msg_notify(kernel, MSG_FILE_POLL_END, &message, sizeof(message));
+}
+
+static void handle_ready(const struct msg *m)
+{
+    const struct msg_poll_cookie *message = m->data;
+
+    tell_waiter(message->cookie); /* a poll that is over is not found */
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+void look_init(void)
+{
+    list_init(&arms);
+    list_init(&tickets);
+    msg_register(MSG_FILE_POLL, handle_poll, sizeof(struct msg_file_poll), 0);
+    msg_register(MSG_FILE_POLL_END, handle_end, sizeof(struct msg_poll_cookie), 0);
+    msg_register(MSG_FILE_READY, handle_ready, sizeof(struct msg_poll_cookie), 0);
+}

@@ -1,0 +1,51 @@
+/* Events of files. See the header. */
+#include "kernel/file/events.h"
+
+struct spinlock poll_lock;
+
+void file_events_init(struct file_events *events)
+{
+    watch_init(&events->source);
+    list_init(&events->polls);
+}
+
+static void fire_hooks(struct file_events *events)
+{
+    struct list told;
+
+    list_init(&told);
+    spin_lock(&poll_lock);
+    list_for_each(node, &events->polls) {
+        struct poll_hook *hook = container_of(node, struct poll_hook, node);
+
+        hook->fire(hook, &told);
+    }
+    spin_unlock(&poll_lock);
+    while (!list_empty(&told)) {
+        struct poll_told *note = container_of(told.next, struct poll_told, node);
+
+        list_remove(&note->node);
+        note->tell(note);
+    }
+}
+
+void file_event(struct file_events *events)
+{
+    watch_event(&events->source);
+    if (!list_empty(&events->polls)) /* who adds a hook looks at the file afterwards */
+        fire_hooks(events);
+}
+
+void poll_hook_add(struct file_events *events, struct poll_hook *hook)
+{
+    spin_lock(&poll_lock);
+    list_append(&events->polls, &hook->node);
+    spin_unlock(&poll_lock);
+}
+
+void poll_hook_remove(struct poll_hook *hook)
+{
+    spin_lock(&poll_lock);
+    list_remove(&hook->node);
+    spin_unlock(&poll_lock);
+}

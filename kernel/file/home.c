@@ -1,0 +1,221 @@
+/* What the home of a group does with its descriptors. See the header. */
+#include "kernel/file/home.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/anonymous.h"
+#include "kernel/file/descriptor.h"
+#include "kernel/file/file.h"
+#include "kernel/file/known.h"
+#include "kernel/file/limit.h"
+#include "kernel/file/operation.h"
+#include "kernel/file/table.h"
+#include "kernel/file/table_share.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+
+/* What stands here for file ID of KERNEL, of which an open came along. -ENOSPC: no memory, and the open is still the
+ * caller's. */
+static int64_t stand_in(uint64_t id, uint32_t kernel, struct file **out)
+{
+    struct file *file;
+
+    if (kernel >= instance.kernels)
+        return -EPROTO;
+    if (kernel == instance.kernel) { /* the open that came along is the table's now */
+        file = file_find(id);
+        if (file == NULL)
+            return -EPROTO;
+        file_unpin(file);
+    } else {
+        file = file_create_proxy(kernel, id);
+        if (file == NULL)
+            return -ENOSPC;
+    }
+    *out = file;
+    return 0;
+}
+
+static int64_t install(struct file_table *table, uint64_t id, uint32_t kernel, uint32_t flags)
+{
+    struct file *file;
+    int64_t error = stand_in(id, kernel, &file);
+
+    return error != 0 ? error : table_add(table, file, 0, flags);
+}
+
+static int64_t locate(struct file_table *table, const void *data, size_t size, void *result, size_t room)
+{
+    size_t count = size / sizeof(int32_t);
+
+    if (room / sizeof(struct file_place) < count)
+        return -EPROTO;
+    for (size_t i = 0; i < count; i++) {
+        struct file_place place = {.id = 0};
+        struct file *file;
+        int32_t fd;
+
+        memcpy(&fd, (const uint8_t *)data + i * sizeof(fd), sizeof(fd));
+        file = table_find(table, fd);
+        if (file != NULL) {
+            place.id = file->id;
+            place.kernel = file->kernel;
+            file_unpin(file);
+        }
+        memcpy((uint8_t *)result + i * sizeof(place), &place, sizeof(place));
+    }
+    return (int64_t)(count * sizeof(struct file_place));
+}
+
+/* The descriptor's file, or a file whose open comes along, becomes the working directory. */
+static int64_t set_folder(struct file_table *table, const struct file_request *request)
+{
+    struct file *file;
+    int64_t error;
+
+    if (request->fd >= 0) {
+        file = table_find(table, request->fd);
+        if (file == NULL)
+            return -EBADF;
+        file_open_again(file);
+        file_unpin(file);
+    } else {
+        error = stand_in((uint64_t)request->argument, request->extra, &file);
+        if (error != 0)
+            return error;
+    }
+    (request->operation == FILE_SET_ROOT ? file_table_set_root : file_table_set_folder)(table, file);
+    return 0;
+}
+
+static int64_t act_on_table(struct file_table *table, const struct file_request *request, const void *data, size_t size,
+                            void *result, size_t room)
+{
+    switch (request->operation) {
+    case FILE_CLOSE:
+        return table_close(table, request->fd);
+    case FILE_DUPLICATE:
+        return table_duplicate(table, request->fd, request->argument, request->extra & DESCRIPTOR_CLOEXEC);
+    case FILE_GET_DESCRIPTOR:
+        return table_get_flags(table, request->fd);
+    case FILE_SET_DESCRIPTOR:
+        return table_set_flags(table, request->fd, (uint32_t)request->argument & DESCRIPTOR_CLOEXEC);
+    case FILE_PIPE:
+        return anonymous_add(table, ANONYMOUS_PIPE, (uint32_t)request->argument, NULL, 0, result, room);
+    case FILE_INSTALL:
+        return install(table, (uint64_t)request->argument, request->extra, (uint32_t)request->fd & DESCRIPTOR_CLOEXEC);
+    case FILE_LOCATE:
+        return locate(table, data, size, result, room);
+    case FILE_SET_FOLDER:
+    case FILE_SET_ROOT:
+        return set_folder(table, request);
+    case FILE_NOTE_UNDO:
+        if (request->extra == 1) {
+            table->process = (uint32_t)request->argument;
+            return 0;
+        }
+        __atomic_store_n(&table->undo, (uint32_t)request->argument, __ATOMIC_RELAXED);
+        return 0;
+    case FILE_GET_PROGRAM:
+        return room == 0 ? -EPROTO : file_table_program(table, result, room);
+    case FILE_LIST:
+        return (int64_t)(table_list(table, request->argument, result, (uint32_t)(room / sizeof(int32_t))) *
+                         sizeof(int32_t));
+    case FILE_NEW:
+        return anonymous_add(table, request->extra, (uint32_t)request->argument, data, size, result, room);
+    default:
+        return -EPROTO;
+    }
+}
+
+/* Locks may be on the file of FD: the caller lets go of them before it is closed, as long as the file is open: it can
+ * wait. */
+static bool unlocks(struct file_table *table, int64_t fd, struct file_answer *answer)
+{
+    struct file *file = table_find(table, fd);
+    bool found = file != NULL && table_has_locks(table, file);
+
+    if (found)
+        *answer = (struct file_answer){
+            .id = file->id, .kernel = file->kernel, .flags = FILE_UNLOCKS, .seen = (uint64_t)fd};
+    if (file != NULL)
+        file_unpin(file);
+    return found;
+}
+
+static void close_range_at_home(struct file_table *table, const struct file_request *request,
+                                struct file_answer *answer)
+{
+    int64_t gone = (request->argument >> 32) - 1, stopped;
+
+    do
+        answer->value = table_close_range(table, (uint32_t)request->fd, (uint32_t)request->argument,
+                                          request->extra != 0, gone, &stopped);
+    while (stopped >= 0 && !unlocks(table, stopped, answer)); /* it has been closed meanwhile */
+}
+
+/* Operations that close. */
+static int64_t close_at_home(struct file_table *table, const struct file_request *request, struct file_answer *answer)
+{
+    struct file *from;
+
+    *answer = (struct file_answer){.flags = 0};
+    switch (request->operation) {
+    case FILE_CLOSE_RANGE:
+        close_range_at_home(table, request, answer);
+        break;
+    case FILE_DUPLICATE_TO:
+        from = table_find(table, request->fd);
+        if (from == NULL || request->fd == request->argument || (request->extra & DUPLICATE_UNLOCKED) != 0 ||
+            !table_may_have(table, request->argument) || !unlocks(table, request->argument, answer))
+            answer->value = table_duplicate_to(table, request->fd, request->argument,
+                                               request->extra & DESCRIPTOR_CLOEXEC);
+        if (from != NULL)
+            file_unpin(from);
+        break;
+    default:
+        if (request->extra != 0 || !unlocks(table, request->fd, answer))
+            answer->value = table_close(table, request->fd);
+    }
+    return answer->value;
+}
+
+int64_t home_do(struct file_table *table, const struct file_request *request, const void *data, size_t size,
+                void *result, size_t room, struct file_answer *answer)
+{
+    uint64_t stamp = known_stamp(table->descriptors->count);
+    bool limited = __atomic_load_n(&table->file_limit, __ATOMIC_ACQUIRE) != UINT64_MAX;
+    bool lasts = !limited && !__atomic_load_n(&table->left, __ATOMIC_ACQUIRE); /* STAMP tells when that ends */
+    struct file *file = NULL;
+
+    if (request->operation == FILE_CLOSE || request->operation == FILE_CLOSE_RANGE ||
+        request->operation == FILE_DUPLICATE_TO)
+        return close_at_home(table, request, answer);
+    if (__builtin_expect(limited, 0) && file_limit_holds(request->operation)) {
+        *answer = (struct file_answer){.flags = FILE_LIMITED_SIZE, .seen = table->file_limit};
+        return 0;
+    }
+    if (request->operation <= FILE_TABLE_LAST) {
+        answer->flags = 0;
+        answer->value = act_on_table(table, request, data, size, result, room);
+        return answer->value;
+    }
+    if (request->fd != FILE_FOLDER || request->operation == FILE_PATH || request->operation == FILE_STAT)
+        file = table_find(table, request->fd);
+    if (file != NULL && request->operation == FILE_LOCK && size == sizeof(struct file_lock))
+        table_note_lock(table, data);
+    if (file == NULL) {
+        answer->flags = 0;
+        answer->value = -EBADF;
+    } else if (file->kernel != instance.kernel || file->kind->waits) {
+        *answer = (struct file_answer){.id = file->id,
+                                       .seen = stamp,
+                                       .kernel = file->kernel,
+                                       .flags = FILE_ELSEWHERE | (lasts ? FILE_STAMPED : 0) |
+                                                (table->process != 0 ? FILE_NOTED : 0)};
+        file_unpin(file);
+    } else {
+        file_do(file, request, data, size, result, room, answer);
+        file_unpin(file);
+    }
+    return answer->value;
+}

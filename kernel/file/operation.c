@@ -1,0 +1,393 @@
+/* What can be done with one open file. See the header. */
+#include "kernel/file/operation.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/anonymous.h"
+#include "kernel/file/limit.h"
+#include "kernel/file/permission.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+
+#define OPEN_ONLY                                                                                                      \
+    (OPEN_CLOEXEC | OPEN_CREATE | OPEN_EXCLUSIVE | OPEN_TRUNCATE | 0400u) /* mean something only to open */
+#define FIONREAD 0x541bu
+#define FIONBIO 0x5421u
+#define ENTRY_LENGTH_AT 16 /* offset of d_reclen in an entry of getdents64 */
+
+struct node_hooks node_hooks;
+
+int64_t file_peek(struct file *file, size_t size, int64_t at, uint64_t *offset, const void **from)
+{
+    uint64_t length;
+
+    *offset = (uint64_t)at;
+    if (at < 0) {
+        spin_lock(&file->lock);
+        *offset = file->offset;
+        spin_unlock(&file->lock);
+    }
+    length = *offset < file->facts.size ? file->facts.size - *offset : 0;
+    *from = (const uint8_t *)file->data + *offset;
+    return (int64_t)(length < size ? length : size);
+}
+
+bool file_advance(struct file *file, uint64_t offset, uint64_t count)
+{
+    bool same;
+
+    spin_lock(&file->lock);
+    same = file->offset == offset;
+    if (same)
+        file->offset = offset + count;
+    spin_unlock(&file->lock);
+    return same;
+}
+
+static int64_t read_file(struct file *file, void *result, size_t size, int64_t at)
+{
+    const void *from;
+    uint64_t offset;
+    int64_t count;
+
+    if ((file->flags & OPEN_ACCESS) == 1 || (file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (file->kind->directory)
+        return -EISDIR;
+    if (file->kind->seekable) {
+        do {
+            count = file_peek(file, size, at, &offset, &from);
+            memcpy(result, from, (size_t)count);
+        } while (at < 0 && !file_advance(file, offset, (uint64_t)count));
+        return count;
+    }
+    if (file->kind->read == NULL)
+        return -EINVAL;
+    if (at >= 0 && file->kind->poll != NULL)
+        return -ESPIPE;
+    return size == 0 ? 0 : file->kind->read(file, result, size);
+}
+
+static int64_t write_file(struct file *file, const void *data, size_t size, uint32_t flags, int64_t at)
+{
+    if ((file->flags & OPEN_ACCESS) == 0 || (file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (file->kind->write == NULL)
+        return -EINVAL;
+    if (at >= 0 && file->kind->poll != NULL)
+        return -ESPIPE;
+    return size == 0 ? 0 : file->kind->write(file, data, size, flags);
+}
+
+static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
+{
+    int64_t base, result;
+
+    if (!file->kind->seekable && !file->kind->directory)
+        return file->kind->poll == NULL || (file->facts.mode & FILE_TYPE_MASK) == 0
+                   ? 0 /* /dev/null, eventfd and their like have no place to go to */
+                   : -ESPIPE;
+    if (whence > 2 || (whence == 2 && file->kind->entries != NULL))
+        return -EINVAL;
+    spin_lock(&file->lock);
+    base = whence == 0 ? 0 : whence == 1 ? (int64_t)file->offset : (int64_t)file->facts.size;
+    if (__builtin_add_overflow(base, offset, &result))
+        result = -EOVERFLOW;
+    else if (result < 0)
+        result = -EINVAL;
+    else
+        file->offset = (uint64_t)result;
+    spin_unlock(&file->lock);
+    return result;
+}
+
+/* Whole entries of a directory, from its offset on. */
+static int64_t read_entries(struct file *file, void *result, size_t room)
+{
+    const uint8_t *data = file->data;
+    size_t done = 0;
+    uint16_t length = 0;
+
+    if (!file->kind->directory)
+        return -ENOTDIR;
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (file->kind->entries != NULL)
+        return file->kind->entries(file, result, room);
+    spin_lock(&file->lock);
+    while (file->offset < file->facts.size) {
+        memcpy(&length, data + file->offset + ENTRY_LENGTH_AT, sizeof(length));
+        if (length > file->facts.size - file->offset || length > room - done)
+            break;
+        memcpy((uint8_t *)result + done, data + file->offset, length);
+        done += length;
+        file->offset += length;
+    }
+    spin_unlock(&file->lock);
+    if (done == 0 && file->offset < file->facts.size)
+        return -EINVAL; /* no room for one, or a place where none begins */
+    return (int64_t)done;
+}
+
+static void set_flags(struct file *file, uint32_t change, uint32_t flags)
+{
+    spin_lock(&file->lock);
+    file->flags = (file->flags & ~change) | (flags & change);
+    spin_unlock(&file->lock);
+}
+
+static int64_t control(struct file *file, uint32_t command, const void *data, size_t size, void *result, size_t room)
+{
+    int32_t number;
+
+    if (size != FILE_CONTROL_MAX || room < FILE_CONTROL_MAX)
+        return -EPROTO;
+    memcpy(result, data, size);
+    if (command == FIONBIO) {
+        memcpy(&number, data, sizeof(number));
+        set_flags(file, OPEN_NONBLOCK, number != 0 ? OPEN_NONBLOCK : 0);
+        return 0;
+    }
+    if (command == FIONREAD && file->kind->seekable) {
+        spin_lock(&file->lock);
+        number = file->offset < file->facts.size ? (int32_t)(file->facts.size - file->offset) : 0;
+        spin_unlock(&file->lock);
+        memcpy(result, &number, sizeof(number));
+        return 0;
+    }
+    return file->kind->control != NULL ? file->kind->control(file, command, result) : -ENOTTY;
+}
+
+/* With a slash before it. ROOT: the directory from where on, 0: the root. -ESRCH: that was closed. */
+static int64_t give_path(const struct file *file, uint64_t root, char *result, size_t room)
+{
+    size_t length = file->path != NULL ? strlen(file->path) + 1 : 1;
+
+    if (file_node(file) != NULL) {
+        struct file *from = root != 0 ? file_find(root) : NULL;
+        int64_t value = root != 0 && from == NULL ? -ESRCH : 0;
+
+        if (value == 0)
+            value = node_hooks.name(file_node(file), from != NULL ? file_node(from) : NULL, result, room);
+        if (from != NULL)
+            file_unpin(from);
+        return value;
+    }
+    if (!file->kind->directory)
+        return -ENOTDIR;
+    if (length >= room)
+        return -ENAMETOOLONG;
+    result[0] = '/';
+    memcpy(result + 1, file->path != NULL ? file->path : "", length);
+    return (int64_t)length;
+}
+
+static int64_t give_facts(struct file *file, struct file_facts *facts, size_t room)
+{
+    if (room < sizeof(*facts))
+        return -EPROTO;
+    if (file_node(file) != NULL) {
+        node_hooks.facts(file_node(file), facts);
+    } else {
+        spin_lock(&file->lock);
+        *facts = file->facts;
+        spin_unlock(&file->lock);
+    }
+    return sizeof(*facts);
+}
+
+/* What has no node of its own here keeps the change as long as it is open. */
+static int64_t change_facts(struct file *file, const void *data, size_t size)
+{
+    struct file_user user;
+    bool as_user = size > sizeof(struct node_change);
+    struct node_change change;
+    int error;
+
+    if (size < sizeof(change) ||
+        (as_user && permission_take((const uint8_t *)data + sizeof(change), size - sizeof(change), &user) == 0))
+        return -EPROTO;
+    memcpy(&change, data, sizeof(change));
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if (file_node(file) != NULL)
+        return node_hooks.change(file_node(file), as_user ? &user : NULL, &change);
+    spin_lock(&file->lock);
+    error = permission_change(as_user ? &user : NULL, file->facts.mode, file->facts.uid, file->facts.gid, &change);
+    if (error == 0) {
+        if ((change.what & CHANGE_MODE) != 0)
+            file->facts.mode = (file->facts.mode & FILE_TYPE_MASK) | (change.mode & 07777);
+        if ((change.what & CHANGE_UID) != 0)
+            file->facts.uid = change.uid;
+        if ((change.what & CHANGE_GID) != 0)
+            file->facts.gid = change.gid;
+        if ((change.what & CHANGE_ATIME) != 0)
+            file->facts.atime = change.atime;
+        if ((change.what & CHANGE_MTIME) != 0)
+            file->facts.mtime = change.mtime;
+    }
+    spin_unlock(&file->lock);
+    return error;
+}
+
+static int64_t give_space(const struct file *file, struct file_space *space, size_t room)
+{
+    if (room < sizeof(*space))
+        return -EPROTO;
+    if (file_node(file) != NULL)
+        node_hooks.space(space);
+    else
+        *space = (struct file_space){.type = file->kind->directory || file->owned != 0 ? PROCFS_MAGIC
+                                             : file->kind->poll != NULL                ? PIPEFS_MAGIC
+                                                                                       : TMPFS_MAGIC,
+                                     .block = PAGE_SIZE};
+    return sizeof(*space);
+}
+
+/* What mmap may do with the file. The order of the checks is Linux's. */
+static int64_t map_file(const struct file *file, bool shared, bool write)
+{
+    uint32_t access = file->flags & OPEN_ACCESS;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    if ((shared && write && access == 0) || access == 1)
+        return -EACCES;
+    if (file->kind->zeros)
+        return 0;
+    return -ENODEV;
+}
+
+/* Of files that have no bytes of their own to be given or taken. */
+static int64_t change_bytes(const struct file *file, uint32_t operation, uint32_t extra)
+{
+    bool folder = file->kind->directory, pipe = (file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO;
+
+    if ((file->flags & OPEN_PATH) != 0)
+        return -EBADF;
+    switch (operation) {
+    case FILE_ALLOCATE:
+        return (file->flags & OPEN_ACCESS) == 0 ? -EBADF : pipe ? -ESPIPE : folder ? -EISDIR : -ENODEV;
+    case FILE_ADVISE:
+        return extra != 0 ? (file->flags & OPEN_ACCESS) == 1 ? -EBADF : -EINVAL : pipe ? -ESPIPE : 0;
+    case FILE_SYNC:
+        return folder || file->kind->seekable ? 0 : -EINVAL;
+    default:
+        return -EINVAL;
+    }
+}
+
+static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                   size_t room)
+{
+    uint64_t asked = (uint64_t)request->argument;
+
+    switch (request->operation) {
+    case FILE_READ:
+        return read_file(file, result, asked < room ? asked : room, -1);
+    case FILE_READ_AT:
+        return request->argument < 0 ? -EINVAL : read_file(file, result, room, request->argument);
+    case FILE_WRITE:
+        return write_file(file, data, size, request->extra, -1);
+    case FILE_WRITE_AT:
+        return request->argument < 0 ? -EINVAL : write_file(file, data, size, 0, request->argument);
+    case FILE_SEEK:
+        return seek(file, request->argument, request->extra);
+    case FILE_STAT:
+        return give_facts(file, result, room);
+    case FILE_GET_FLAGS:
+        return file->flags & ~OPEN_ONLY;
+    case FILE_SET_FLAGS:
+        set_flags(file, OPEN_SETTABLE | ((file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO ? OPEN_DIRECT : 0),
+                  (uint32_t)asked);
+        return 0;
+    case FILE_ENTRIES:
+        return read_entries(file, result, asked < room ? asked : room);
+    case FILE_PATH:
+        return give_path(file, asked, result, room);
+    case FILE_MAP:
+        return map_file(file, asked != 0, asked == 2);
+    case FILE_CONTROL:
+        return control(file, request->extra, data, size, result, room);
+    case FILE_RESIZE:
+    case FILE_ALLOCATE:
+    case FILE_ADVISE:
+    case FILE_SYNC:
+    case FILE_SEALS:
+    case FILE_LOCK:
+        return change_bytes(file, request->operation, request->extra);
+    case FILE_CHANGE:
+        return change_facts(file, data, size);
+    case FILE_ATTRIBUTE:
+        return node_hooks.attribute(file, request, data, size, result, room);
+    case FILE_SPACE:
+        return give_space(file, result, room);
+    case FILE_OPENED:
+        return file->kind->opened != NULL ? file->kind->opened(file) : 0;
+    default:
+        return -EPROTO;
+    }
+}
+
+int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
+                size_t room, struct file_answer *answer)
+{
+    bool waits = file->kind->poll != NULL && (file->flags & OPEN_NONBLOCK) == 0;
+
+    if (request->operation == FILE_LIMITED)
+        return file_limit_do(file, data, size, answer);
+    answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
+    answer->id = file->id;
+    answer->kernel = instance.kernel;
+    /* Before looking: what happens from now on is an event that has not been seen. */
+    answer->seen = file->kind->poll != NULL ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
+    answer->value = FILE_AS_ANY;
+    if (file->kind->act != NULL)
+        answer->value = file->kind->act(file, request, data, size, result, room, answer);
+    if (answer->value == FILE_AS_ANY && request->operation == FILE_OPERATE)
+        answer->value = anonymous_operate(file, request, data, size, result, room, answer);
+    else if (answer->value == FILE_AS_ANY)
+        answer->value = act(file, request, data, size, result, room);
+    if (answer->value == -EAGAIN && waits) {
+        answer->flags |= FILE_MAY_WAIT;
+        if (file->kind->timeout != NULL && (request->operation == FILE_READ || request->operation == FILE_WRITE))
+            answer->flags |= FILE_TIMED | file_tenths(file->kind->timeout(file, request->operation == FILE_WRITE));
+    }
+    if (answer->value == -EAGAIN && file->kind->signals != NULL) {
+        answer->flags |= FILE_SIGNALS;
+        answer->seen = file->kind->signals(file);
+    }
+    return answer->value;
+}
+
+size_t file_result_size(const struct file_request *request, const struct file_answer *answer, size_t room)
+{
+    if (answer->value < 0 || (answer->flags & FILE_ELSEWHERE) != 0)
+        return 0;
+    switch (request->operation) {
+    case FILE_PIPE:
+    case FILE_LOCATE:
+    case FILE_LIST:
+    case FILE_READ:
+    case FILE_READ_AT:
+    case FILE_STAT:
+    case FILE_SPACE:
+    case FILE_ENTRIES:
+    case FILE_NEW:
+    case FILE_OPERATE:
+        return (size_t)answer->value;
+    case FILE_IPC:
+        return (size_t)answer->seen;
+    case FILE_ATTRIBUTE:
+        return (size_t)answer->value <= room ? (size_t)answer->value : 0;
+    case FILE_GET_PROGRAM:
+    case FILE_PATH:
+        return (size_t)answer->value + 1;
+    case FILE_LOCK:
+        return room < sizeof(struct file_lock) ? 0 : sizeof(struct file_lock);
+    case FILE_CONTROL:
+        return FILE_CONTROL_MAX;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,16 @@
+/* Paths: what a program wrote, as one absolute name. There are no links, so "." and ".." are resolved by the text. */
+#ifndef KERNEL_FILE_PATH_H
+#define KERNEL_FILE_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PATH_MAX 4096u /* bytes with the NUL */
+#define NAME_MAX 255u
+
+/* Writes PATH to OUT (SIZE bytes) without leading, double and trailing slashes, "." and "..": "" is the root. *FOLDER
+ * says whether PATH ended in a way only a directory can. -ENOENT: empty; -ENAMETOOLONG: a name over NAME_MAX, or no
+ * room. */
+int path_normalize(const char *path, char *out, size_t size, bool *folder);
+
+#endif

@@ -1,0 +1,56 @@
+/* Who may do what with a file (path_resolution(7), credentials(7)): permissions of its owner, its group and others,
+ * for the user for whom an operation is done. Pure: no state, no locks. */
+#ifndef KERNEL_FILE_PERMISSION_H
+#define KERNEL_FILE_PERMISSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/file/wire.h"
+
+struct credentials;
+
+#define MAY_EXECUTE 1u /* of a directory: to look for a name in it */
+#define MAY_WRITE 2u
+#define MAY_READ 4u
+
+#define MODE_SET_USER 04000u
+#define MODE_SET_GROUP 02000u
+#define MODE_STICKY 01000u
+#define MODE_GROUP_EXECUTE 0010u
+
+/* In all of these USER NULL is root, in group 0 and no other. */
+static inline bool permission_root(const struct file_user *user)
+{
+    return user == NULL || user->uid == 0;
+}
+
+/* 0, or -EACCES: USER may not do all of MAY (MAY_*) with what has MODE, UID and GID. */
+int permission_check(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid, uint32_t may);
+/* The bits for set-user-ID and set-group-ID that a file of MODE loses when it gets another owner. */
+static inline uint32_t permission_lost(uint32_t mode)
+{
+    return (mode & FILE_TYPE_MASK) != FILE_REGULAR
+               ? 0
+               : mode & (MODE_SET_USER | ((mode & MODE_GROUP_EXECUTE) != 0 ? MODE_SET_GROUP : 0));
+}
+/* Is USER in the group GID? */
+bool permission_in_group(const struct file_user *user, uint32_t gid);
+/* Is USER the owner UID, or root? */
+bool permission_owner(const struct file_user *user, uint32_t uid);
+/* May USER remove, or rename, what UID owns from a directory of FOLDER_MODE that FOLDER_UID owns, as far as its sticky
+ * bit is concerned? */
+bool permission_remove(const struct file_user *user, uint32_t folder_mode, uint32_t folder_uid, uint32_t uid);
+/* May USER make CHANGE to what has MODE, UID and GID? A set-group-ID bit that USER may not give is taken out of CHANGE.
+ * 0, -EPERM, -EACCES. */
+int permission_change(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid,
+                      struct node_change *change);
+
+/* USER for what a thread with CREDENTIALS asks for; returns the bytes of it that a message takes, 0: none, as it is
+ * root (NULL) in the root of the tree. */
+size_t permission_user(const struct credentials *credentials, struct file_user *user);
+/* Checks and takes a struct file_user of a message: SIZE bytes at DATA. The bytes it takes, or 0: it is none. */
+size_t permission_take(const void *data, size_t size, struct file_user *user);
+
+#endif

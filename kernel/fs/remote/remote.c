@@ -1,0 +1,114 @@
+/* Asking for names of the tree. See the header. */
+#include "kernel/fs/remote/remote.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/file/path.h"
+#include "kernel/file/permission.h"
+#include "kernel/fs/share/share.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "msg/call.h"
+#include "tasks/thread/thread.h"
+
+static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *result)
+{
+    memcpy(&result->answer, answer, sizeof(result->answer));
+    answer += sizeof(result->answer);
+    length -= sizeof(result->answer);
+    if (result->answer.facts != 0) {
+        if (length < sizeof(result->facts))
+            return -EPROTO;
+        memcpy(&result->facts, answer, sizeof(result->facts));
+        answer += sizeof(result->facts);
+        length -= sizeof(result->facts);
+    }
+    if (length > PATH_MAX || (length > 0 && answer[length - 1] != '\0'))
+        return -EPROTO;
+    if (length > 0) {
+        result->text = heap_alloc_unset(PATH_MAX);
+        if (result->text == NULL)
+            return -ENOMEM;
+        memcpy(result->text, answer, length);
+    }
+    return result->answer.value;
+}
+
+/* Asks kernel 0: what is asked, and what is answered, are in one piece of memory, which is lent. */
+static int64_t ask_zero(const struct msg_file_name *asked, const struct file_user *user, size_t user_size,
+                        const char *const names[2], struct tree_result *result)
+{
+    size_t lengths[2] = {strlen(names[0]) + 1, strlen(names[1]) + 1};
+    size_t size = sizeof(*asked) + user_size + lengths[0] + lengths[1];
+    size_t room = size < PATH_MAX ? FILE_NAME_AT + PATH_MAX : FILE_NAME_AT + size; /* a text is no longer */
+    uint8_t *memory = heap_alloc_unset(room), *to;
+    struct msg_file_name_lent lent = {(uint64_t)memory - DIRECT_BASE, (uint32_t)size, (uint32_t)room};
+    int64_t value;
+
+    *result = (struct tree_result){.text = NULL};
+    if (memory == NULL)
+        return -ENOMEM;
+    to = memory + FILE_NAME_AT;
+    memcpy(to, asked, sizeof(*asked));
+    if (user_size != 0) {
+        ((struct msg_file_name *)(void *)to)->operation |= NAME_FOR_USER;
+        memcpy(to + sizeof(*asked), user, user_size);
+    }
+    to += sizeof(*asked) + user_size;
+    memcpy(to, names[0], lengths[0]);
+    memcpy(to + lengths[0], names[1], lengths[1]);
+    value = msg_call(0, MSG_FILE_NAME, &lent, sizeof(lent), memory, (uint32_t)room, "file by name", 0);
+    if (value >= 0) {
+        const struct msg_file_named *named = (const struct msg_file_named *)(void *)memory;
+        size_t length = (size_t)value;
+
+        if (length == sizeof(*named)) /* the rest is there */
+            length += (named->facts != 0 ? sizeof(result->facts) : 0) + named->text;
+        value = length <= room ? unpack(memory, length, result) : -EPROTO;
+        if (value < 0 && result->answer.value >= 0 && result->answer.id != 0)
+            file_drop(0, result->answer.id); /* nobody takes it */
+    }
+    heap_free(memory, room);
+    return value;
+}
+
+int64_t tree_ask(const struct msg_file_name *asked, const char *first, const char *second, bool whole,
+                 struct tree_result *result)
+{
+    struct credentials who = thread_current()->context.credentials;
+    const char *const names[2] = {first, second};
+    const struct file_user *as;
+    struct file_user user;
+    size_t user_size;
+
+    if (whole)
+        who.root = 0;
+    user_size = permission_user(&who, &user);
+    as = user_size != 0 ? &user : NULL;
+    if (instance.kernel == 0) {
+        int64_t value = tree_do(asked, as, first, second, result);
+        if (!result->waits)
+            return value;
+        heap_free(result->text, PATH_MAX);
+        return share_do(asked, as, first, second, result);
+    }
+    return ask_zero(asked, as, user_size, names, result);
+}
+
+int64_t tree_ask_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts)
+{
+    struct msg_file_name asked = {.operation = NAME_MAPPED, .number = object};
+    struct tree_result result;
+    size_t length;
+    int64_t error = kernel == 0 ? tree_ask(&asked, "", "", false, &result) : -ENOENT;
+
+    if (error != 0)
+        return error;
+    length = result.text != NULL ? strnlen(result.text, room - 1) : 0;
+    if (length > 0)
+        memcpy(name, result.text, length);
+    name[length] = '\0';
+    *facts = result.facts;
+    heap_free(result.text, PATH_MAX);
+    return 0;
+}

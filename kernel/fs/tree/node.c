@@ -1,0 +1,223 @@
+/* Nodes of the tree: what their kind has, their entries, their facts and their names. See kernel/fs/tree/internal.h. */
+#include "kernel/abi/errno.h"
+#include "kernel/fs/tree/fifo.h"
+#include "kernel/fs/tree/internal.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+
+#define DIRECTORY_SIZE 40u /* st_size of an empty directory, and of one entry: as Linux's tmpfs */
+#define ENTRY_SIZE 20u
+
+/* The last reference of a node is gone. */
+static void end(struct node *node)
+{
+    struct tree_part *part = node->state;
+
+    if (tree_is(node, FILE_DIRECTORY) && part->parent != NULL && part->parent != node)
+        node_put(part->parent);
+    else if (tree_is(node, FILE_LINK))
+        heap_free(part->link, node->content.size + 1);
+    else if (tree_is(node, FILE_FIFO))
+        fifo_free(part->fifo);
+    heap_free(part, sizeof(*part));
+}
+
+int tree_make(uint32_t mode, uint64_t device, const char *text, size_t size, struct node **out)
+{
+    struct node *node = node_create(mode);
+    struct tree_part *part = heap_alloc(sizeof(*part));
+    bool whole = node != NULL && part != NULL;
+
+    if (whole && tree_is(node, FILE_LINK))
+        whole = (part->link = heap_alloc(size + 1)) != NULL;
+    else if (whole && tree_is(node, FILE_FIFO))
+        whole = (part->fifo = fifo_new()) != NULL;
+    if (!whole) {
+        if (node != NULL)
+            node_put(node);
+        heap_free(part, sizeof(*part));
+        return -ENOSPC;
+    }
+    list_init(&part->names);
+    node->device = device;
+    node->state = part;
+    node->end = end;
+    if (tree_is(node, FILE_LINK)) {
+        memcpy(part->link, text, size);
+        node->content.size = size;
+    } else if (tree_is(node, FILE_DIRECTORY)) {
+        node->links = 1; /* its "." */
+        node->content.size = DIRECTORY_SIZE;
+    }
+    *out = node;
+    return 0;
+}
+
+void tree_touch(struct node *node, bool content)
+{
+    uint64_t now = node_now();
+
+    spin_lock(&node->lock);
+    node->ctime = now;
+    if (content)
+        node->mtime = now;
+    spin_unlock(&node->lock);
+}
+
+static void change_directory(struct node *folder, int64_t size, int32_t links)
+{
+    spin_lock(&folder->lock);
+    folder->content.size += (uint64_t)size;
+    folder->links += (uint32_t)links;
+    spin_unlock(&folder->lock);
+    tree_touch(folder, true);
+}
+
+void tree_put(struct node *folder, struct entry *entry, struct node *node)
+{
+    bool directory = tree_is(node, FILE_DIRECTORY);
+
+    assert(spin_held(&tree_lock));
+    entry->folder = folder;
+    entry->node = node;
+    node_hold(node);
+    node->links++;
+    list_append(&tree_of(node)->names, &entry->of_node);
+    folder_add(&tree_of(folder)->entries, entry);
+    change_directory(folder, ENTRY_SIZE, directory ? 1 : 0);
+    if (directory && tree_of(node)->parent != folder) {
+        struct node *old = tree_of(node)->parent;
+
+        node_hold(folder);
+        tree_of(node)->parent = folder;
+        if (old != NULL)
+            node_put(old); /* it is alive otherwise: the caller walked there */
+    }
+}
+
+void tree_take(struct entry *entry)
+{
+    struct node *node = entry->node, *folder = entry->folder;
+
+    assert(spin_held(&tree_lock));
+    folder_remove(&tree_of(folder)->entries, entry);
+    list_remove(&entry->of_node);
+    entry->folder = NULL;
+    entry->node = NULL;
+    node->links--;
+    change_directory(folder, -(int64_t)ENTRY_SIZE, tree_is(node, FILE_DIRECTORY) ? -1 : 0);
+}
+
+void tree_facts(struct node *node, struct file_facts *facts)
+{
+    node_facts(node, facts);
+    facts->device = TREE_DEVICE;
+}
+
+void tree_own(const struct walk *walk, const struct node *folder, struct node *node)
+{
+    if (walk->user != NULL) {
+        node->uid = walk->user->uid;
+        node->gid = walk->user->gid;
+    }
+    if ((folder->mode & MODE_SET_GROUP) != 0) { /* what is below it is of its group, too */
+        node->gid = folder->gid;
+        if (tree_is(node, FILE_DIRECTORY))
+            node->mode |= MODE_SET_GROUP;
+        else if ((node->mode & MODE_GROUP_EXECUTE) != 0 && !permission_root(walk->user) &&
+                 !permission_in_group(walk->user, node->gid))
+            node->mode &= ~MODE_SET_GROUP; /* a program of a group is made by one who is in it */
+    }
+}
+
+int64_t tree_change(struct node *node, const struct file_user *user, const struct node_change *asked)
+{
+    uint64_t now = node_now();
+    struct node_change own = *asked, *change = &own;
+    int error;
+
+    spin_lock(&node->lock);
+    error = permission_change(user, node->mode, node->uid, node->gid, change);
+    if (error != 0) {
+        spin_unlock(&node->lock);
+        return error;
+    }
+    if ((change->what & CHANGE_MODE) != 0)
+        node->mode = (node->mode & FILE_TYPE_MASK) | (change->mode & 07777);
+    if ((change->what & CHANGE_UID) != 0)
+        node->uid = change->uid;
+    if ((change->what & CHANGE_GID) != 0)
+        node->gid = change->gid;
+    if ((change->what & CHANGE_OWNER) != 0) /* who gets a program does not become its owner by it */
+        node->mode &= ~permission_lost(node->mode);
+    if ((change->what & CHANGE_ATIME) != 0)
+        node->atime = (change->what & CHANGE_ATIME_NOW) != 0 ? now : change->atime;
+    if ((change->what & CHANGE_MTIME) != 0)
+        node->mtime = (change->what & CHANGE_MTIME_NOW) != 0 ? now : change->mtime;
+    node->ctime = now;
+    spin_unlock(&node->lock);
+    return 0;
+}
+
+/* The name in OUT, which begins at AT and ends the buffer, is from the tree's root on, and who asks has another. */
+static int64_t put_unreachable(char *out, size_t size, size_t at)
+{
+    static const char prefix[] = "(unreachable)";
+    size_t length;
+
+    if (at == size) /* the root itself */
+        out[at -= 2] = '/';
+    length = size - 1 - at;
+    if (length + sizeof(prefix) > size)
+        return -ENAMETOOLONG;
+    memmove(out + sizeof(prefix) - 1, out + at, length);
+    memcpy(out, prefix, sizeof(prefix) - 1);
+    out[sizeof(prefix) - 1 + length] = '\0';
+    return (int64_t)(sizeof(prefix) - 1 + length);
+}
+
+int64_t tree_name_locked(const struct node *node, const struct node *root, char *out, size_t size)
+{
+    size_t at = size, length;
+
+    if (root == NULL)
+        root = tree_root;
+    if (node == root) {
+        if (size < 2)
+            return -ENAMETOOLONG;
+        memcpy(out, "/", 2);
+        return 1;
+    }
+    while (node != root) {
+        const struct entry *entry;
+
+        if (node == tree_root) /* ROOT is not above it */
+            return put_unreachable(out, size, at);
+        if (tree_of(node) == NULL || list_empty(&tree_of(node)->names))
+            return -ENOENT;
+        entry = container_of(tree_of(node)->names.next, struct entry, of_node);
+        if (at == size)
+            at--; /* the NUL */
+        if (at < entry->length + 1u)
+            return -ENAMETOOLONG;
+        at -= entry->length;
+        memcpy(out + at, entry->name, entry->length);
+        out[--at] = '/';
+        node = entry->folder;
+    }
+    length = size - 1 - at;
+    memmove(out, out + at, length);
+    out[length] = '\0';
+    return (int64_t)length;
+}
+
+int64_t tree_name(struct node *node, const struct node *root, char *out, size_t size)
+{
+    int64_t length;
+
+    spin_lock(&tree_lock);
+    length = tree_name_locked(node, root, out, size);
+    spin_unlock(&tree_lock);
+    return length;
+}

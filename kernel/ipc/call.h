@@ -1,0 +1,45 @@
+/* System V IPC and the names of message queues, as any kernel asks kernel 0 for them, which has all (FILE_IPC):
+ * kernel/ipc/sysv does what is asked, kernel/ipc/mqueue what is of POSIX message queues. */
+#ifndef KERNEL_IPC_CALL_H
+#define KERNEL_IPC_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/file/wire.h"
+
+enum ipc_operation {
+    IPC_SEM_GET = 1, /* key, a: semaphores, flags -> id */
+    IPC_SEM_OPERATE, /* id, data: struct ipc_step; pid; a: 1: steps may be undone */
+    IPC_SEM_CONTROL, /* id, a: number, flags: command, b: a value; data: int32_t values, or struct ipc_facts -> value */
+    IPC_SEM_GIVE_UP, /* id, task: it waits no more */
+    IPC_SEM_UNDO,    /* pid: the process has ended */
+    IPC_MSG_GET,     /* key, flags -> id */
+    IPC_MSG_SEND,    /* id, b: type, flags; data */
+    IPC_MSG_RECEIVE, /* id, b: type, flags, a: bytes of room; result data: int64_t type, bytes */
+    IPC_MSG_CONTROL, /* id, flags: command; data: struct ipc_facts */
+    IPC_QUEUE_OPEN,  /* kernel/ipc/mqueue/mqueue.h */
+    IPC_QUEUE_UNLINK, /* data: name with its NUL */
+    IPC_SHM_GET,      /* kernel/ipc/sysv/shm.h. key, a: bytes, flags -> id */
+    IPC_SHM_ATTACH,   /* id, flags: of shmat, a: the home; result data: struct shm_answer */
+    IPC_SHM_CONTROL   /* id, or an index; flags: command; data: struct ipc_facts, or struct shm_seen of object b; result
+                         data: struct shm_answer */
+};
+
+struct ipc_call { /* FILE_IPC of kernel 0; data follows */
+    uint32_t operation;
+    uint32_t flags;
+    int32_t id, key;
+    int64_t a, b;
+    uint32_t pid;
+    uint32_t task;         /* IPC_SEM_OPERATE: who waits, if that is to be */
+    struct file_user user; /* effective ids */
+};
+
+/* Asks kernel 0: SIZE bytes at DATA are a struct ipc_call and data. ANSWER->seen is how many bytes of result data there
+ * are if the value is not negative. Tasks only; waits for the answer, and for nothing else. */
+int64_t ipc_ask(const void *data, size_t size, void *result, size_t room, struct file_answer *answer);
+/* PROCESS has ended: what it did to semaphores, and asked to be undone, is. Tasks only; waits. */
+void ipc_undo(uint32_t process);
+
+#endif

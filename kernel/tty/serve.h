@@ -1,0 +1,9 @@
+/* What terminals are to other rooms: devices with names (kernel/fs/device/device.h), files without a name
+ * (kernel/file/anonymous.h), and operations about sessions (kernel/file/service.h). */
+#ifndef KERNEL_TTY_SERVE_H
+#define KERNEL_TTY_SERVE_H
+
+/* Registers all of that. Once. */
+void tty_serve_init(void);
+
+#endif

@@ -23,7 +23,7 @@
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "tasks/process/group.h"
-#include "tasks/remote/role.h"
+#include "tasks/role/role.h"
 
 #define BUCKETS 256u
 

@@ -5,9 +5,9 @@
 #include "kernel/file/remote.h"
 #include "kernel/fs/node/node.h"
 #include "kernel/lib/string.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 

@@ -9,6 +9,7 @@
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "tasks/account/internal.h"
+#include "tasks/process/call.h"
 
 #define FOLLOW_MAX 8 /* moves that a look at a thread follows; then it is told to be on its way */
 

@@ -6,9 +6,9 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel.h"
-#include "tasks/migrate/migrate.h"
+#include "tasks/migrate/arrive.h"
+#include "tasks/migrate/wire.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/remote/post.h"
 
 void join_undo(struct group *group)

@@ -13,6 +13,15 @@
 #include "tasks/sched/load_average.h"
 #include "tasks/thread/thread.h"
 
+/* What the parts above do for the scheduler; set once before programs run. */
+struct sched_hooks {
+    /* The stack of a dead thread is no longer in use, and nothing refers to it here. Must not wait. */
+    void (*reap)(struct thread *thread);
+    /* In the timer interrupt, at NOW (clock_now ns), of a CPU that more than one thread wants. */
+    void (*crowded)(uint64_t now);
+};
+extern struct sched_hooks sched_hooks; /* [i] */
+
 /* Gives the calling CPU its run queue; then sched_idle is where it lives. */
 void sched_init_cpu(void);
 /* Becomes the calling CPU's idle thread on the present stack. */

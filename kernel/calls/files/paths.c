@@ -11,9 +11,9 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"
 
 #define AT_EACCESS 0x200u

@@ -6,8 +6,9 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
-#include "tasks/process/wire.h"
+#include "tasks/process/permission.h"
 
 #define SECOND 1000000000ull
 #define LOADS_SHIFT 16u /* of loads: SI_LOAD_SHIFT */

@@ -1,11 +1,11 @@
 /* System calls on the calling thread's users and groups (credentials(7), setresuid(2)). What is asked for by a user
  * that is not root has to be one of those that the thread has. */
-#include "tasks/thread/credentials.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/string.h"
 #include "mm/space/space.h"
+#include "tasks/process/permission.h"
 #include "tasks/thread/thread.h"
 
 #define NO_CHANGE UINT32_MAX /* an id that is to stay */

@@ -6,9 +6,9 @@
 #include "kernel/calls/calls.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
-#include "tasks/migrate/locate.h"
+#include "tasks/locate/locate.h"
+#include "tasks/locate/wire.h"
 #include "tasks/process/group.h"
-#include "tasks/process/wire.h"
 
 #define SECOND 1000000000ull
 

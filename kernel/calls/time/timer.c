@@ -3,10 +3,10 @@
 #include "kernel/calls/calls.h"
 #include "kernel/calls/time/posix_timer.h"
 #include "mm/space/space.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"
-#include "tasks/timer/process_timer.h"
+#include "tasks/timer/process/process_timer.h"
 
 #define ITIMER_REAL 0
 #define ITIMER_VIRTUAL 1

@@ -10,10 +10,9 @@
 #include "kernel/instance/instance.h"
 #include "mm/frame/reference.h"
 #include "mm/space/space.h"
-#include "tasks/futex/futex.h"
 #include "tasks/futex/pi/internal.h"
-#include "tasks/process/group.h"
 #include "tasks/sched/sched.h"
+#include "tasks/thread/group.h"
 
 #define PAUSE 200000u /* ns until an owner that is about to end has ended */
 

@@ -123,7 +123,7 @@ static void release(struct group *group)
     exit_leave_host(group);
 }
 
-static void run_end(struct work *work)
+void exit_run(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
 
@@ -246,7 +246,6 @@ static void handle_group_free(const struct msg *m)
 
 void exit_init(void)
 {
-    kill_hooks.end = run_end;
     exit_threads_init();
     msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group), sizeof(struct msg_group_killed));
     msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group), sizeof(struct msg_group_freed));

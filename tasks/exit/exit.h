@@ -17,7 +17,4 @@ _Noreturn void exit_thread(uint32_t code);
 int exit_others(void);
 /* The group no longer uses its parent's memory (vfork), if it did: the parent goes on. */
 void exit_leave_host(struct group *group);
-/* The current thread's group is exiting: the thread dies. */
-_Noreturn void exit_killed(void);
-
 #endif

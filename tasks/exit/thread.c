@@ -131,7 +131,6 @@ static void handle_thread_gone(const struct msg *m)
 void exit_threads_init(void)
 {
     sched_hooks.reap = reap;
-    kill_hooks.die = exit_killed;
     msg_register(MSG_THREAD_EXIT, handle_thread_exit, sizeof(struct msg_thread), 0);
     msg_register(MSG_THREAD_GONE, handle_thread_gone, sizeof(struct msg_thread), 0);
 }

@@ -10,8 +10,6 @@
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
 
-struct kill_hooks kill_hooks;
-
 /* THREAD has to look: a shadow wakes to die, a wait that may be ended ends, a running thread passes the check on the
  * way to user mode. A thread that is leaving dies when its answer comes; one that is coming back is here before it
  * dies, for it has its state, and what it holds, to give up. */
@@ -42,7 +40,7 @@ void kill_begin(struct group *group, uint32_t status, bool killed)
     if (first) {
         __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
         group->process->status = status;
-        group->work.run = kill_hooks.end;
+        group->work.run = exit_run;
         if (!group->process->pruning) { /* else the thread that prunes waits, and leads the end afterwards */
             group->quiet_count = 0;
             if (group->count == 0)
@@ -85,7 +83,7 @@ void exit_when_killed(void)
 
     while (!thread_dying(thread_current())) /* away from home: until GROUP_KILL comes */
         sched_block(NULL, &reason, WAIT_KILLABLE, 0);
-    kill_hooks.die();
+    exit_killed();
 }
 
 static _Noreturn void end_own_group(uint32_t status, bool killed)

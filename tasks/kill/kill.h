@@ -12,13 +12,6 @@
 #define EXIT_STATUS(code) (((uint32_t)(code)&0xffu) << 8)
 #define EXIT_SIGNAL(signal) ((uint32_t)(signal)&0x7fu)
 
-/* The end itself; set by tasks/exit. */
-struct kill_hooks {
-    void (*end)(struct work *work); /* of a group whose home this kernel is: group->work, with a reference. May wait */
-    __attribute__((noreturn)) void (*die)(void); /* the current thread is dying */
-};
-extern struct kill_hooks kill_hooks; /* [i] */
-
 void kill_init(void);
 
 /* exit_group(2), or death by a fault: the current thread's group ends with STATUS, on every kernel. While another
@@ -31,6 +24,11 @@ void exit_group_other(struct group *group, uint32_t status);
 /* The current thread dies, as soon as it has been told: the home has said already that the group is ending, or that all
  * its threads but one are. The program does not see that it was refused something meanwhile. */
 _Noreturn void exit_when_killed(void);
+
+/* The end itself, filled in by tasks/exit. Of the group of WORK (group->work), whose home this kernel is, with a
+ * reference: may wait. And of the current thread, which is dying. */
+void exit_run(struct work *work);
+_Noreturn void exit_killed(void);
 
 /* For tasks/exit. Home: GROUP is to end with STATUS, even while exec prunes it if KILLED. */
 void kill_begin(struct group *group, uint32_t status, bool killed);

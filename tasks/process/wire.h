@@ -1,5 +1,5 @@
 /* Payloads of the messages about groups and processes that several rooms send or answer. What one room alone does has
- * its payloads there: tasks/kill, exit, signal, family, locate and migrate. */
+ * its payloads there: tasks/kill, signal, family, locate, migrate and remote. */
 #ifndef TASKS_PROCESS_WIRE_H
 #define TASKS_PROCESS_WIRE_H
 

@@ -37,8 +37,8 @@ void sched_wake(struct thread *thread);
  * given to the second when they are free. The thread may be gone by then. */
 uint32_t sched_make_ready(struct thread *thread);
 void sched_notify(uint32_t notice);
-/* Something is due for THREAD (thread_due, thread->doomed, its group's end): ends its present wait if the wait lets it,
- * and makes the thread pass the return to user mode. The thread must not go away meanwhile. */
+/* Something is due for THREAD (thread->due, thread->doomed, its group's end): ends its present wait if the wait lets
+ * it, and makes the thread pass the return to user mode. The thread must not go away meanwhile. */
 void sched_kick(struct thread *thread);
 
 /* Blocks the current thread; LOCK is released once it is sure that a wake from now on is seen, and not taken again.

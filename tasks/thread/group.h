@@ -30,7 +30,7 @@ struct group {
     struct space *space;     /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
     struct group *host;      /* [g] whose space that is, with a reference and counted among its threads, or NULL */
     struct process *process; /* [h] at the home, else NULL */
-    void *files;             /* [h] [g] at the home: descriptors, owned by the file system; others may share them */
+    void *files;             /* [g] at the home: descriptors, owned by the file system; others may share them */
 
     struct list threads;                   /* [g] those on this kernel, present and shadow */
     struct list arrivals;                  /* [g] threads that wait until this kernel has joined */

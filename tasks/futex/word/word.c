@@ -4,7 +4,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "mm/frame/reference.h"
 
-static int find_shared(struct space *space, uint64_t address, struct futex_place *place)
+static __attribute__((noinline)) int find_shared(struct space *space, uint64_t address, struct futex_place *place)
 {
     uint64_t frame;
     int found = space_shared_frame(space, address, &frame);

@@ -1,6 +1,5 @@
 /* The end of one thread. See tasks/exit/exit.h and tasks/exit/exit.md. */
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
 #include "msg/channel.h"
 #include "tasks/exit/exit.h"
 #include "tasks/exit/internal.h"

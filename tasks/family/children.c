@@ -12,7 +12,6 @@
 #include "tasks/family/wire.h"
 #include "tasks/process/call.h"
 #include "tasks/remote/watch.h"
-#include "tasks/remote/work.h"
 #include "tasks/signal/signal.h"
 
 #define CLOCK_TICK_NS 10000000u

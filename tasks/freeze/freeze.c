@@ -2,7 +2,6 @@
  * is quiet. One that waits where only its death may end the wait (a vfork's parent, a stopped process) stands there. */
 #include "tasks/freeze/freeze.h"
 
-#include "kernel/instance/instance.h"
 #include "msg/quiet.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"

@@ -7,7 +7,6 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
 #include "mm/space/space.h"
 #include "tasks/futex/internal.h"

@@ -4,7 +4,6 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "tasks/balance/balance.h"

@@ -3,7 +3,6 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel.h"
 #include "tasks/migrate/arrive.h"

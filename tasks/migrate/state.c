@@ -5,7 +5,6 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/string.h"
 #include "tasks/futex/loan/loan.h"
 #include "tasks/migrate/pack.h"
 #include "tasks/thread/group.h"

@@ -5,7 +5,6 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "tasks/process/call.h"

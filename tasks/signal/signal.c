@@ -1,11 +1,9 @@
 /* Sending signals, and taking them from their queues. See the header and tasks/signal/signal.md. */
 #include "tasks/signal/signal.h"
 
-#include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
-#include "kernel/lib/string.h"
 #include "msg/channel.h"
 #include "tasks/kill/kill.h"
 #include "tasks/process/call.h"

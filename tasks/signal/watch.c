@@ -1,5 +1,4 @@
 /* Waiting for signals without taking them: poll(2) and epoll_wait(2) on descriptors of signalfd(2). See signal.h. */
-#include "kernel/abi/errno.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/signal/signal.h"

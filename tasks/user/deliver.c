@@ -4,7 +4,6 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/signal_frame.h"
-#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"

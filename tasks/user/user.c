@@ -2,8 +2,8 @@
 #include "tasks/user/user.h"
 
 #include "kernel/arch/x86_64/cpu.h"
-#include "tasks/exit/exit.h"
 #include "tasks/freeze/freeze.h"
+#include "tasks/kill/kill.h"
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/stop.h"
 #include "tasks/process/user_thread.h"

@@ -3,7 +3,6 @@
 #include "tasks/futex/loan/loan.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/sched/sched.h"
 #include "tasks/thread/group.h"

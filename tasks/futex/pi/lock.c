@@ -7,7 +7,6 @@
  * that it is there when either of them goes on. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/instance/instance.h"
 #include "mm/frame/reference.h"
 #include "mm/space/space.h"
 #include "tasks/futex/pi/internal.h"

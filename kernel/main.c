@@ -31,23 +31,11 @@
 #include "mm/frame/heap.h"
 #include "mm/mm.h"
 #include "msg/channel.h"
-#include "tasks/account/facts.h"
-#include "tasks/balance/balance.h"
-#include "tasks/exit/exit.h"
-#include "tasks/futex/futex.h"
-#include "tasks/handover/freeze.h"
-#include "tasks/handover/handover.h"
-#include "tasks/migrate/adopted.h"
-#include "tasks/migrate/locate.h"
-#include "tasks/migrate/migrate.h"
 #include "tasks/process/group.h"
-#include "tasks/process/process.h"
-#include "tasks/remote/role.h"
-#include "tasks/remote/watch.h"
-#include "tasks/remote/work.h"
+#include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
-#include "tasks/thread/wait_dump.h"
-#include "tasks/timer/timer.h"
+#include "tasks/sched/wait_dump.h"
+#include "tasks/tasks.h"
 
 #define LAPIC_SIZE 4096
 #define OPTION_MAX 64u /* bytes of a name or a value that is said */
@@ -285,31 +273,15 @@ void kernel_main(void *unused)
     log_source.nanoseconds = clock_now;
     window_boot_page()->slots[boot_cpu.number].state = SLOT_TAKEN;
 
-    role_init();
-    thread_init();
-    adopted_init();
-    freeze_init();
-    sched_init_cpu();
+    tasks_init_tables();
     option_start(instance.cmdline, instance.kernel, instance.kernels);
     msg_init(&memory_for_messages);
     mm_init();
-    group_init();
-    exit_init();
-    process_init();
-    signal_init();
-    locate_init();
-    facts_init();
-    migrate_init();
+    tasks_init();
     exec_init();
-    work_init();
-    timer_start();
-    watch_start();
-    balance_init();
-    futex_init();
     start_init();
     evacuate_init();
     audit_init();
-    handover_init();
     move_init();
     stop_kernel_init();
     control_init();

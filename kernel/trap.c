@@ -20,8 +20,8 @@
 #include "tasks/exit/exit.h"
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
-#include "tasks/thread/before_user.h"
 #include "tasks/thread/thread.h"
+#include "tasks/user/before_user.h"
 
 static const char *const exception_names[32] = {
     [TRAP_DIVIDE] = "division error",

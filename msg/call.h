@@ -32,7 +32,8 @@ struct msg_asking {
 void msg_call_init(void);
 
 /* Asks KERNEL and returns at once; ANSWER is called with the answer, exactly once, perhaps before this returns, also
- * when the request could not be sent; when there is no slot for it, it waits for one. ASKING and DATA stay as they are until then. Any context; never waits. */
+ * when the request could not be sent; when there is no slot for it, it waits for one. ASKING and DATA stay as they are
+ * until then. Any context; never waits. */
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context);
 
@@ -49,7 +50,8 @@ struct msg_policy {
 
 /* Asks KERNEL and waits for the answer, which is copied to REPLY (at most ROOM bytes; a longer one is -EMSGSIZE).
  * Returns the reply's length, or a negative errno: the peer's, -EAGAIN when it cannot be reached yet, -EINVAL when
- * there is no such kernel, -ENOMEM when there is no slot for it in the request table. WHY names the wait in a dump. Tasks only. */
+ * there is no such kernel, -ENOMEM when there is no slot for it in the request table. WHY names the wait in a dump.
+ * Tasks only. */
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key);
 /* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR (interrupted or to die): the answer, if it comes, is

@@ -5,7 +5,8 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
-#include "tasks/remote/role.h"
+#include "tasks/process/group.h"
+#include "tasks/role/role.h"
 
 #define BUCKETS 256u
 

@@ -4,9 +4,9 @@
 #include "kernel/abi/errno.h"
 #include "kernel/file/operation.h"
 #include "kernel/lib/string.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 

@@ -11,8 +11,8 @@
 #include "kernel/machine/machine.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
-#include "tasks/remote/role.h"
 #include "tasks/remote/work.h"
+#include "tasks/role/role.h"
 #include "tasks/sched/sched.h"
 #include "tasks/sched/waitq.h"
 

@@ -21,11 +21,11 @@
 #include "mm/space/space.h"
 #include "msg/channel.h"
 #include "msg/reset.h"
-#include "tasks/handover/freeze.h"
+#include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
-#include "tasks/remote/role.h"
 #include "tasks/remote/watch.h"
 #include "tasks/remote/work.h"
+#include "tasks/role/role.h"
 #include "tasks/sched/sched.h"
 
 #define DRAIN_TIMEOUT 10000000000ull /* ns: for all threads to leave, and for all programs to stand still */

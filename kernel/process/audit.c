@@ -13,7 +13,7 @@
 #include "mm/audit/audit.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
-#include "tasks/handover/freeze.h"
+#include "tasks/freeze/freeze.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"

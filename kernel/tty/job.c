@@ -8,9 +8,11 @@
 #include "kernel/lib/string.h"
 #include "kernel/tty/tty.h"
 #include "msg/call.h"
+#include "tasks/family/session.h"
+#include "tasks/family/set.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/process/session.h"
-#include "tasks/process/wire.h"
+#include "tasks/signal/action.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 

@@ -7,8 +7,9 @@
 #include "kernel/tty/pty.h"
 #include "kernel/tty/terminal.h"
 #include "mm/frame/heap.h"
+#include "tasks/family/session.h"
+#include "tasks/family/set.h"
 #include "tasks/process/process.h"
-#include "tasks/process/session.h"
 
 /* A hung-up terminal's session, whose foreground group hears of it when the leader ends. */
 struct left {

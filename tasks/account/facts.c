@@ -11,7 +11,7 @@
 #include "msg/channel.h"
 #include "tasks/account/internal.h"
 #include "tasks/remote/work.h"
-#include "tasks/sched/fair.h"
+#include "tasks/sched/fair/fair.h"
 #include "tasks/sched/internal.h"
 
 /* --- lists of ids --- */

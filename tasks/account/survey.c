@@ -10,6 +10,7 @@
 #include "mm/space/events.h"
 #include "msg/channel.h"
 #include "tasks/account/internal.h"
+#include "tasks/process/call.h"
 
 #define FOLLOW_MAX 8 /* moves that a look at a thread follows; then it is told to be on its way */
 

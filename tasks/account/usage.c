@@ -1,11 +1,12 @@
 /* Usage of a process. See the header. A thread that moves while the kernels are asked may be counted twice or not at
- * all, for the time since its last move; a process that stands still is counted exactly. What tasks/account/account.h
+ * all, for the time since its last move; a process that stands still is counted exactly. What tasks/thread/account.h
  * counts does not move, and is right in any case. */
 #include "tasks/account/usage.h"
 
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "msg/channel.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
 

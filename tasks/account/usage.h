@@ -1,11 +1,11 @@
-/* What a process has used of the machine, on all kernels together: CPU time, and what tasks/account/account.h counts.
+/* What a process has used of the machine, on all kernels together: CPU time, and what tasks/thread/account.h counts.
  */
 #ifndef TASKS_ACCOUNT_USAGE_H
 #define TASKS_ACCOUNT_USAGE_H
 
 #include <stdint.h>
 
-#include "tasks/account/account.h"
+#include "tasks/thread/account.h"
 
 struct usage {
     uint64_t user_ns, system_ns;                   /* of all its threads, those that have ended too */

@@ -259,7 +259,8 @@ static void run_look(struct work *work)
         trace_note("lets all stay: too little to gain by a move", 0, choice.kernel, 0, choice.cost / 1000);
 }
 
-void balance_tick(uint64_t now)
+/* A CPU with several threads has had its timer at NOW: perhaps it is time to look. Any context. */
+static void tick(uint64_t now)
 {
     if (mode != BALANCE_ACTIVE || now < next_look || instance.kernels == 1)
         return;
@@ -297,6 +298,7 @@ void balance_init(void)
             cpus_of[instance.plan.cpus[i].kernel][i / 64] |= 1ull << i % 64;
     }
     look_work.run = run_look;
+    sched_hooks.crowded = tick;
     option_add(&mode_option);
     option_add(&placing_option);
 }

@@ -33,9 +33,6 @@ void balance_note_move(uint64_t ns);
 /* A thread that came here has fetched so many pages until it left or ended: what a move costs beside itself. */
 void balance_note_fetches(uint64_t pages);
 
-/* A CPU with several threads has had its timer at NOW: perhaps it is time to look. Any context. */
-void balance_tick(uint64_t now);
-
 /* /proc/kettle/balance. */
 size_t balance_report(char *text, size_t size, uint64_t *cursor);
 

@@ -7,54 +7,12 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
-#include "mm/frame/reference.h"
 #include "mm/space/space.h"
 #include "mm/user/shared.h"
 #include "mm/user/user_copy.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"
-
-static __attribute__((noinline)) int find_shared(struct space *space, uint64_t address, struct futex_place *place)
-{
-    uint64_t frame;
-    int found = space_shared_frame(space, address, &frame);
-
-    if (found > 0)
-        *place = (struct futex_place){.key = {.space = FUTEX_FRAMES, .word = frame | (address & (PAGE_SIZE - 1))},
-                                      .owner = frame_owner(frame)};
-    return found;
-}
-
-static inline int find(uint64_t address, bool shared, struct futex_place *place)
-{
-    struct space *space = thread_current()->group->space;
-    int found;
-
-    if ((address & (sizeof(uint32_t) - 1)) != 0)
-        return -EINVAL;
-    if (address > USER_END - sizeof(uint32_t))
-        return -EFAULT;
-    if (shared && (found = find_shared(space, address, place)) != 0)
-        return found < 0 ? found : 0;
-    *place = (struct futex_place){.key = {.space = space->id, .word = address}, .owner = space->home};
-    return 0;
-}
-
-int futex_find(uint64_t address, bool shared, struct futex_place *place)
-{
-    return find(address, shared, place);
-}
-
-int futex_swap(uint64_t address, uint32_t *expected, uint32_t value)
-{
-    uint32_t wanted = *expected;
-
-    if (!user_range(address, sizeof(value)) || user_swap((uint32_t *)address, expected, value) != 0)
-        return -EFAULT;
-    return *expected == wanted ? 0 : -EAGAIN;
-}
 
 /* A wake that was counted for it goes to somebody else; when there is nobody it was woken after all. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error)
@@ -145,7 +103,8 @@ int64_t futex_wake(uint64_t address, bool shared, uint32_t count, uint32_t bitse
 {
     struct futex_place place;
 
-    if (!shared && find(address, false, &place) == 0 && place.owner == instance.kernel && futex_queue_empty(&place.key))
+    if (!shared && futex_find_private(address, &place) == 0 && place.owner == instance.kernel &&
+        futex_queue_empty(&place.key))
         return 0;
     return wake(address, shared, count, bitset);
 }

@@ -1,6 +1,6 @@
 /* Futexes: waiting until another thread says that a word of memory has changed, futex(2), over all kernels; what a
- * thread leaves behind in the words it holds when it ends (robust lists); locks whose word names their owner. The
- * queues of a word live on one kernel; tasks/futex/futex.md has the protocol.
+ * thread leaves behind in the words it holds when it ends (robust lists). Locks whose word names their owner are in
+ * tasks/futex/pi/pi.h. The queues of a word live on one kernel; tasks/futex/futex.md has the protocol.
  *
  * All of these run in a program's thread and may wait for its memory and for the word's owner. ADDRESS is a user
  * address; SHARED says that the caller did not promise that only its own process uses the word. -EINVAL: ADDRESS is no
@@ -11,17 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tasks/thread/thread.h"
+#include "tasks/futex/pi/pi.h"
+#include "tasks/futex/word/word.h"
 
 void futex_init(void);
-
-struct futex_expected {
-    uint64_t address;
-    uint64_t deadline; /* clock_now ns, or 0 */
-    uint32_t value;
-    uint32_t bitset; /* not 0 */
-    bool shared;
-};
 
 /* Waits while the word has this value until it is woken with a bit of the bitset: 0. -EAGAIN: it has another value;
  * -ETIMEDOUT; -ENOMEM; -ERESTARTSYS, or with a deadline -ERESTART_RESTARTBLOCK: interrupted or to die. */
@@ -33,14 +26,6 @@ int64_t futex_wait_again(void);
  */
 #define FUTEX_WORDS_MAX 128u
 int64_t futex_wait_several(const struct futex_expected *words, uint32_t count, uint64_t deadline);
-/* Waits while the word has this value until futex_requeue_pi, and then for the lock at LOCK, which the thread has when
- * this returns 0. -EAGAIN: another value, or interrupted on the way to the lock; -ERESTARTNOINTR: interrupted before;
- * -ETIMEDOUT; -EINVAL: they are one word. */
-int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lock);
-/* Lets one of those that wait so, and up to REQUEUE more, wait for the lock at TO; if that is free the most urgent has
- * it. How many; -EAGAIN: ADDRESS has another value than EXPECTED; -EINVAL: one waits for another lock; -EDEADLK: one
- * has it; -ESRCH: its owner does not exist; -ENOMEM. */
-int64_t futex_requeue_pi(uint64_t address, uint64_t to, bool shared, uint32_t requeue, uint32_t expected);
 /* Wakes up to COUNT of those that wait with a bit of BITSET; how many. */
 int64_t futex_wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset);
 /* Wakes up to WAKE of those that wait at ADDRESS, lets up to REQUEUE more wait at TO, and returns how many both were;
@@ -51,12 +36,6 @@ int64_t futex_requeue(uint64_t address, uint64_t to, bool shared, uint32_t wake,
  * WAKE_SECOND at SECOND if its comparison holds for what was there. -ENOSYS: there is no such operation. */
 int64_t futex_wake_op(uint64_t address, uint64_t second, bool shared, uint32_t wake, uint32_t wake_second,
                       uint32_t encoded);
-
-/* Takes the lock whose word is the thread id of its owner; TRY: -EAGAIN instead of waiting. -EDEADLK: the caller has
- * it, or waits for itself along locks; -ESRCH: no thread has that id; -ETIMEDOUT; -ERESTARTNOINTR: interrupted. */
-int64_t futex_lock_pi(uint64_t address, bool shared, uint64_t deadline, bool try);
-/* -EPERM: it is not the caller's. */
-int64_t futex_unlock_pi(uint64_t address, bool shared);
 
 /* The current thread stops using its memory: it ends, or loads another program. Words of its robust list are given up
  * with FUTEX_OWNER_DIED, and if OTHERS may still use the memory its clear_child_tid becomes 0; waiters are woken.

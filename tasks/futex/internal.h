@@ -15,12 +15,6 @@
 
 #define FUTEX_ANY UINT32_MAX /* bitset */
 
-/* A word and the kernel on which its queue lives. */
-struct futex_place {
-    struct futex_key key;
-    uint32_t owner;
-};
-
 #define FUTEX_BUCKETS_SHIFT 10u
 #define FUTEX_BUCKETS (1u << FUTEX_BUCKETS_SHIFT)
 
@@ -70,10 +64,6 @@ struct futex_wait {
     struct list node;       /* [k] the lock of the table of waits: owner elsewhere */
 };
 
-/* Where the word at ADDRESS of the current program is waited for. SHARED: not FUTEX_PRIVATE_FLAG. -EINVAL: not
- * aligned; -EFAULT: no address of a program. May wait for a page. */
-int futex_find(uint64_t address, bool shared, struct futex_place *place);
-
 /* Queues the current thread: every wake from the return of this on counts for WAIT, until it has left. ANY: NULL, or
  * what is signalled besides, and stays until it has left. -ENOMEM. */
 int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any);
@@ -109,9 +99,5 @@ void futex_remote_init(void);
 /* A thread that waits should not have been queued and leaves: ERROR, or 0 when it was woken and nobody is left to be
  * woken in its place. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error);
-
-/* Puts VALUE at user ADDRESS if *EXPECTED is there, atomically. 0; -EAGAIN, with what is there in *EXPECTED; -EFAULT.
- */
-int futex_swap(uint64_t address, uint32_t *expected, uint32_t value);
 
 #endif

@@ -4,7 +4,8 @@
 #include "mm/user/user_copy.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
-#include "tasks/futex/pi/internal.h"
+#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/pi/pi.h"
 
 #define ROBUST_MAX 2048u /* entries of a list that are looked at, as Linux does */
 #define ENTRY_PI 1ull    /* in a link of a robust list: the word is a lock of FUTEX_LOCK_PI */

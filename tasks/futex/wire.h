@@ -5,14 +5,7 @@
 #include <stdint.h>
 
 #include "msg/message.h"
-
-#define FUTEX_FRAMES UINT64_MAX /* as a key's space: WORD is a physical address, of memory that spaces share */
-
-/* A word that is waited for. */
-struct futex_key {
-    uint64_t space; /* id of the address space, or FUTEX_FRAMES */
-    uint64_t word;  /* its address there */
-};
+#include "tasks/futex/word/word.h"
 
 struct msg_futex_wait { /* FUTEX_WAIT */
     struct futex_key key;

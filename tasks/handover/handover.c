@@ -12,7 +12,8 @@
 #include "mm/space/wire.h"
 #include "msg/channel.h"
 #include "tasks/handover/internal.h"
-#include "tasks/migrate/adopted.h"
+#include "tasks/process/call.h"
+#include "tasks/role/adopted.h"
 
 struct sending {
     uint32_t successor;

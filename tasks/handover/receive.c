@@ -9,10 +9,11 @@
 #include "mm/file/hold.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
-#include "tasks/handover/freeze.h"
+#include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
 #include "tasks/handover/internal.h"
-#include "tasks/migrate/adopted.h"
+#include "tasks/process/call.h"
+#include "tasks/role/adopted.h"
 
 struct laid_out {
     struct laid_out *next;

@@ -3,13 +3,12 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/life/life.h"
 #include "msg/channel.h"
-#include "tasks/migrate/migrate.h"
+#include "tasks/migrate/arrive.h"
+#include "tasks/migrate/wire.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/remote/post.h"
 
 void join_undo(struct group *group)

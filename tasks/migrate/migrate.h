@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "tasks/thread/thread.h"
+#include "tasks/sched/due.h"
 
 void migrate_init(void);
 
@@ -15,13 +15,7 @@ void migrate_init(void);
  * before. Waits for KERNEL. */
 int migrate_thread(uint32_t kernel);
 
-/* THREAD, present here, is to go to KERNEL when it next passes the way to user mode. Its group's lock is held. */
-void migrate_order_locked(struct thread *thread, uint32_t kernel);
 /* Does what was ordered for the current thread; it stays when it cannot leave. */
 void migrate_ordered(struct thread *thread);
-
-/* The home has answered that this kernel may host GROUP, or why not: lets in who waits for it, or sends them back. */
-struct msg_group_joined;
-void migrate_joined(struct group *group, const struct msg_group_joined *joined, int error);
 
 #endif

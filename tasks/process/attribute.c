@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
 

@@ -1,27 +1,17 @@
-/* Thread groups: table, membership. See the header. */
+/* Members of thread groups. See the header. */
 #include "tasks/process/group.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
+#include "tasks/remote/watch.h"
 #include "tasks/sched/sched.h"
-
-#define BUCKETS 64u
+#include "tasks/sched/waitq.h"
 
 struct group_hooks group_hooks;
-
-static struct spinlock table_lock;
-static struct list table[BUCKETS]; /* [k] table_lock */
-static uint32_t published;         /* [k] table_lock: groups in the table */
-
-static struct list *bucket_of(uint32_t id)
-{
-    return &table[(id ^ id >> TID_KERNEL_SHIFT) % BUCKETS];
-}
 
 struct group *group_create(uint32_t id, uint32_t home, struct space *space)
 {
@@ -42,115 +32,9 @@ struct group *group_create(uint32_t id, uint32_t home, struct space *space)
     return group;
 }
 
-void group_publish(struct group *group)
-{
-    spin_lock(&table_lock);
-    list_append(bucket_of(group->id), &group->node);
-    published++;
-    spin_unlock(&table_lock);
-}
-
 void group_abandon(struct group *group)
 {
     group_put(group); /* a handler may have found it by the id of its thread */
-}
-
-bool group_each(bool (*each)(struct group *group, void *context), void *context)
-{
-    struct group **all;
-    uint32_t count = 0, room;
-    bool more = true;
-
-    spin_lock(&table_lock);
-    room = published;
-    spin_unlock(&table_lock);
-    all = heap_alloc((room + 1) * sizeof(*all));
-    if (all == NULL)
-        return false;
-    spin_lock(&table_lock);
-    for (uint32_t i = 0; i < BUCKETS; i++) {
-        list_for_each(node, &table[i]) {
-            if (count == room)
-                break; /* it came after we had counted */
-            all[count] = container_of(node, struct group, node);
-            all[count++]->references++;
-        }
-    }
-    spin_unlock(&table_lock);
-    for (uint32_t i = 0; i < count; i++) {
-        more = more && each(all[i], context);
-        group_put(all[i]);
-    }
-    heap_free(all, (room + 1) * sizeof(*all));
-    return true;
-}
-
-void group_each_still(bool (*each)(struct group *group, void *context), void *context)
-{
-    for (uint32_t i = 0; i < BUCKETS; i++) {
-        list_for_each(node, &table[i]) {
-            if (!each(container_of(node, struct group, node), context))
-                return;
-        }
-    }
-}
-
-bool group_exists(uint32_t id)
-{
-    struct group *group = group_find(id);
-
-    if (group != NULL)
-        group_put(group);
-    return group != NULL;
-}
-
-struct group *group_find(uint32_t id)
-{
-    struct group *found = NULL;
-
-    spin_lock(&table_lock);
-    list_for_each(node, bucket_of(id)) {
-        struct group *group = container_of(node, struct group, node);
-
-        if (group->id == id) {
-            group->references++;
-            found = group;
-            break;
-        }
-    }
-    spin_unlock(&table_lock);
-    return found;
-}
-
-void group_get(struct group *group)
-{
-    spin_lock(&table_lock);
-    group->references++;
-    spin_unlock(&table_lock);
-}
-
-void group_put(struct group *group)
-{
-    bool last;
-
-    spin_lock(&table_lock);
-    last = --group->references == 0;
-    spin_unlock(&table_lock);
-    if (!last)
-        return;
-    process_free(group->process);
-    if (group->made != NULL)
-        heap_free(group->made, instance.kernels * sizeof(*group->made));
-    heap_free(group, sizeof(*group));
-}
-
-void group_forget(struct group *group)
-{
-    spin_lock(&table_lock);
-    list_remove(&group->node);
-    published--;
-    spin_unlock(&table_lock);
-    group_put(group);
 }
 
 kernel_set group_members_locked(struct group *group)
@@ -225,6 +109,63 @@ void group_count_down_locked(struct group *group, bool *answer)
     }
     if (group->process != NULL && (group->exiting || group->process->pruning) && group->count == group->quiet_count)
         completion_signal(&group->quiet);
+}
+
+void group_tell_killed(const struct group *group, struct msg_group_killed *out)
+{
+    *out = (struct msg_group_killed){group->gone_user_ns, group->gone_system_ns, group->gone.use};
+}
+
+void group_kept_done(struct msg_kept *kept)
+{
+    group_put(container_of(kept, struct group, kept));
+}
+
+void group_answer_kill(struct group *group, bool answer)
+{
+    struct msg_group_killed killed;
+
+    group_tell_killed(group, &killed);
+    if (answer)
+        msg_kept_reply(&group->kept, &killed, sizeof(killed), group_kept_done);
+}
+
+int group_lodge(struct group *group, struct group **host_out)
+{
+    struct group *host;
+    int error = -ESRCH;
+
+    spin_lock(&group->lock);
+    host = group->host != NULL ? group->host : group;
+    if (!group->exiting && group->space != NULL)
+        error = 0;
+    if (error == 0)
+        group_get(host);
+    spin_unlock(&group->lock);
+    if (error != 0)
+        return error;
+    spin_lock(&host->lock);
+    if (host->exiting || host->space == NULL ||
+        (host->process != NULL && (host->process->pruning || host->process->replacing)))
+        error = -ESRCH;
+    else
+        host->count++;
+    spin_unlock(&host->lock);
+    if (error != 0)
+        group_put(host);
+    *host_out = host;
+    return error;
+}
+
+void group_leave(struct group *host)
+{
+    bool answer;
+
+    spin_lock(&host->lock);
+    group_count_down_locked(host, &answer);
+    spin_unlock(&host->lock);
+    group_answer_kill(host, answer);
+    group_put(host);
 }
 
 void group_account(struct group *group, struct account *out, uint64_t *peak)
@@ -302,7 +243,6 @@ int group_count_thread(struct group *group)
 
 void group_init(void)
 {
-    for (uint32_t i = 0; i < BUCKETS; i++)
-        list_init(&table[i]);
+    group_free_process = process_free;
     msg_register(MSG_THREAD_NEW, handle_new_thread, sizeof(struct msg_thread), 0);
 }

@@ -1,13 +1,12 @@
 /* Resource limits. See the header. Who is limited is told what it may: the address space, the descriptor table, and for
- * CPU time a timer (tasks/timer/process_timer.c). Only root raises hard limits. */
+ * CPU time a timer (tasks/timer/process). Only root raises hard limits. */
 #include "tasks/process/limit.h"
 
 #include "kernel/abi/errno.h"
 #include "mm/space/limit.h"
 #include "mm/space/space.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
-#include "tasks/timer/process_timer.h"
 
 #define NOFILE_MOST (1u << 20) /* as Linux's nr_open */
 
@@ -37,7 +36,7 @@ void process_limits_apply(struct group *group)
     if (group->files != NULL)
         group_hooks.limit_files(group->files, limits[LIMIT_NOFILE].soft, limits[LIMIT_FSIZE].soft);
     spin_unlock(&group->lock);
-    process_timer_limit(group, cpu.soft, cpu.hard);
+    group_hooks.limit_time(group, cpu.soft, cpu.hard);
 }
 
 int64_t process_limit_operate(struct group *group, const struct msg_process_call *call,

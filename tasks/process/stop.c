@@ -1,15 +1,17 @@
 /* Stop and continue of a process over its kernels. The home counts rounds: each stop and each continue is one, told to
  * every member kernel. A kernel answers a stop once all threads it has stand still, or when a later round overtakes it;
- * when all have, the parent is told. See tasks/signal/signal.md. */
+ * when all have, the parent is told. See the header. */
+#include "tasks/process/stop.h"
+
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
-#include "tasks/process/internal.h"
-#include "tasks/process/wire.h"
+#include "tasks/process/call.h"
+#include "tasks/process/process.h"
 #include "tasks/remote/post.h"
-#include "tasks/sched/sched.h"
+#include "tasks/sched/due.h"
+#include "tasks/sched/waitq.h"
 
 /* Home: one kernel less to wait for in round ROUND; with the last one the parent hears of the stop. */
 static void one_stands(struct group *group, uint32_t round)

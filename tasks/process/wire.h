@@ -1,16 +1,14 @@
-/* Payloads of the thread and group messages (16 to 31 in msg/messages.def). */
+/* Payloads of the messages about groups and processes that several rooms send or answer. What one room alone does has
+ * its payloads there: tasks/kill, signal, family, locate, migrate and remote. */
 #ifndef TASKS_PROCESS_WIRE_H
 #define TASKS_PROCESS_WIRE_H
 
 #include <stdint.h>
 
-#include "kernel/arch/x86_64/traps.h"
 #include "msg/message.h"
-#include "tasks/account/account.h"
-#include "tasks/process/process.h"
-#include "tasks/signal/signal.h"
+#include "tasks/process/attribute.h"
+#include "tasks/process/limit.h"
 #include "tasks/thread/thread.h"
-#include "tasks/timer/process_timer.h"
 
 struct msg_group { /* GROUP_KILL, GROUP_FREE, GROUP_TIME */
     uint32_t group;
@@ -31,18 +29,6 @@ struct msg_group_freed { /* the answer to GROUP_FREE, and to GROUP_TIME */
 _Static_assert(sizeof(struct msg_group_killed) == MSG_SHORT && sizeof(struct msg_group_freed) == MSG_SHORT,
                "answers of one size, and of one slot");
 
-struct msg_group_join { /* GROUP_JOIN: the sender is about to host members */
-    uint32_t group;
-    uint32_t pad;
-};
-
-struct msg_group_exit { /* GROUP_EXIT */
-    uint32_t group;
-    uint32_t status; /* as waitpid's */
-    uint32_t killed; /* not 0: by a signal from outside or by the kernel; 0: by what the program itself did */
-    uint32_t unused;
-};
-
 struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */
     uint32_t group;
     uint32_t thread;
@@ -51,25 +37,20 @@ struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */
     uint64_t start_ns; /* THREAD_GONE: when it was made: exec, or time, may have given its id to another */
 };
 
-struct msg_group_joined { /* the answer to GROUP_JOIN */
-    uint64_t members;
-    uint64_t signal_hint;
-    uint32_t stop_round;
-    uint32_t stopped;
-    uint64_t mode; /* of the address space */
-};
-
-struct msg_group_hint { /* GROUP_HINT */
-    uint64_t signals;
-    uint32_t group;
-    uint32_t forget; /* 1: they are ignored from now on: what threads have of them is dropped */
-};
-
 struct msg_group_stop { /* GROUP_STOP */
     uint32_t group;
     uint32_t round;
     uint32_t stopped; /* 1: stand still, 0: go on */
     uint32_t pad;
+};
+
+/* What a timer of a process is; one word of a message, which PROCESS_TIMER_CREATE takes and PROCESS_TIMER_GET tells. */
+struct timer_facts {
+    uint8_t kind;   /* enum timer_kind */
+    uint8_t notify; /* enum timer_notify */
+    uint8_t signal;
+    uint8_t names_itself; /* its signal's value is its id */
+    int32_t clock;        /* as the program named it */
 };
 
 struct msg_process_call { /* PROCESS_CALL */
@@ -132,13 +113,6 @@ struct msg_process_result {
     };
 };
 
-struct msg_process_begin { /* PROCESS_BEGIN */
-    uint32_t parent;
-    uint32_t child; /* 0: none, only the state is asked for */
-    uint32_t exit_signal;
-    uint32_t group; /* the child's process group, 0: the parent's */
-};
-
 struct msg_process_state { /* its answer: what a child inherits */
     uint32_t parent;
     uint32_t process_group;
@@ -153,69 +127,8 @@ struct msg_process_state { /* its answer: what a child inherits */
     struct process_limit limits[PROCESS_LIMITS];
 };
 
-struct msg_process_group { /* PROCESS_GROUP */
-    uint32_t operation;    /* enum process_group_operation */
-    uint32_t group;        /* process group, or 0: every process */
-    uint32_t except;       /* process */
-    uint32_t session;      /* PROCESS_GROUP_LOOK: the group's. PROCESS_GROUP_SIGNAL_AS: the sender's; info.extra is its
-                              effective user */
-    struct signal_info info;
-};
-
-struct msg_process_group_found {
-    uint32_t count;   /* processes here that fit */
-    uint32_t session; /* of one of them */
-    uint32_t stopped; /* PROCESS_GROUP_LOOK: how many of them are stopped */
-    uint32_t parents; /* PROCESS_GROUP_LOOK: children in the group of processes here outside it, in its session */
-};
-
-struct msg_thread_call { /* THREAD_CALL */
-    uint32_t thread;
-    uint32_t operation; /* enum thread_operation */
-    union {
-        uint64_t words[5];
-        struct {
-            struct signal_info info;
-            uint32_t group; /* the thread must be of this one, 0: of any */
-            uint32_t pad;
-        };
-    };
-};
-
-struct msg_thread_result {
-    int64_t value; /* or a negative errno; THREAD_ELSEWHERE: ask KERNEL */
-    uint64_t words[4];
-    uint32_t kernel;
-    uint32_t group; /* its process */
-};
-
-struct msg_watch { /* WATCH */
-    uint64_t id;
-    uint64_t seen; /* events */
-    uint32_t kind; /* enum watch_kind */
-    uint32_t pad;
-};
-
-/* MIGRATE. Behind it: PACKED words, made by pack() of the context, the register frame and the parts of the FPU state;
- * then SIGNALS structs signal_info, then LOANS structs pi_lending. */
-struct msg_migrate {
-    uint32_t group;
-    uint32_t home;
-    uint32_t thread;
-    uint32_t packed;
-    uint64_t visited;
-    uint64_t clock; /* nanoseconds: what the thread may have seen */
-    uint64_t signal_hint;
-    uint32_t signals;
-    uint32_t loans;
-};
-
-_Static_assert(sizeof(struct msg_migrate) == 48, "wire format");
 _Static_assert(sizeof(struct msg_process_call) == MSG_SHORT && sizeof(struct msg_process_result) == MSG_SHORT,
                "one slot");
-_Static_assert(sizeof(struct msg_thread_call) == MSG_SHORT && sizeof(struct msg_thread_result) == MSG_SHORT,
-               "one slot");
-_Static_assert(sizeof(struct msg_process_group) == MSG_SHORT, "one slot");
 _Static_assert(sizeof(struct msg_thread) <= MSG_SHORT, "a notice of one slot");
 
 #endif

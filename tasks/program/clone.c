@@ -14,11 +14,13 @@
 #include "mm/user/user_copy.h"
 #include "tasks/balance/balance.h"
 #include "tasks/exit/exit.h"
-#include "tasks/migrate/migrate.h"
-#include "tasks/process/internal.h"
-#include "tasks/process/wire.h"
+#include "tasks/family/children.h"
+#include "tasks/process/process.h"
+#include "tasks/process/user_thread.h"
 #include "tasks/sched/cpu_mask.h"
+#include "tasks/sched/due.h"
 #include "tasks/sched/sched.h"
+#include "tasks/signal/action.h"
 
 #define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
 #define ID_FLAGS (CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID)
@@ -239,7 +241,7 @@ void clone_go_back(void)
     if (kernel < 0)
         return;
     spin_lock(&self->group->lock);
-    migrate_order_locked(self, (uint32_t)kernel);
+    thread_order_move_locked(self, (uint32_t)kernel);
     spin_unlock(&self->group->lock);
 }
 
@@ -312,7 +314,7 @@ int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments 
     if ((arguments->flags & (CLONE_FILES | CLONE_FS)) != 0 && own->home != instance.kernel) {
         /* what processes share is at home on one kernel: there this call begins again */
         spin_lock(&own->lock);
-        migrate_order_locked(thread_current(), own->home);
+        thread_order_move_locked(thread_current(), own->home);
         spin_unlock(&own->lock);
         return -ERESTARTNOINTR;
     }

@@ -11,12 +11,17 @@
 #include "mm/space/space.h"
 #include "tasks/balance/balance.h"
 #include "tasks/exit/exit.h"
+#include "tasks/family/children.h"
 #include "tasks/futex/futex.h"
+#include "tasks/futex/loan/loan.h"
 #include "tasks/migrate/migrate.h"
-#include "tasks/process/internal.h"
+#include "tasks/process/process.h"
+#include "tasks/process/user_thread.h"
 #include "tasks/process/wire.h"
+#include "tasks/sched/due.h"
 #include "tasks/sched/sched.h"
-#include "tasks/timer/process_timer.h"
+#include "tasks/signal/action.h"
+#include "tasks/timer/process/process_timer.h"
 
 static void name_locked(struct process *process, struct thread *thread, const struct spawn_program *program,
                         const struct program_start *start)
@@ -144,7 +149,7 @@ static void place_executed(struct thread *thread)
     if (kernel == instance.kernel)
         return;
     spin_lock(&thread->group->lock);
-    migrate_order_locked(thread, kernel);
+    thread_order_move_locked(thread, kernel);
     spin_unlock(&thread->group->lock);
 }
 

@@ -8,9 +8,9 @@
 #include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
-#include "tasks/process/wire.h"
+#include "tasks/remote/wire.h"
 #include "tasks/remote/work.h"
-#include "tasks/thread/thread.h"
+#include "tasks/sched/waitq.h"
 
 struct watcher {
     struct list node; /* [k] the source's lock: among its watchers, or alone */

@@ -7,18 +7,8 @@
 
 #include <stdint.h>
 
-#include "kernel/arch/x86_64/spinlock.h"
-#include "kernel/lib/list.h"
 #include "kernel/wait/completion.h"
-#include "tasks/sched/waitq.h"
-
-/* Embedded in what is watched. */
-struct watch_source {
-    struct spinlock lock;
-    uint64_t events;      /* [k] */
-    struct waitq waiters; /* [k] threads here */
-    struct list watchers; /* [k] kept requests of other kernels */
-};
+#include "tasks/thread/wait.h"
 
 /* What can be watched from another kernel: each registers how an id becomes a source. */
 enum watch_kind { WATCH_CHILDREN, WATCH_THREAD, WATCH_FILE, WATCH_SIGNALS, WATCH_STOP, WATCH_KINDS };

@@ -3,6 +3,7 @@
 #include "tasks/remote/work.h"
 
 #include "kernel/lib/panic.h"
+#include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
 
 #define WORKERS 2u /* one at work, one that stands by */

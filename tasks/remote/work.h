@@ -5,12 +5,7 @@
 
 #include <stdint.h>
 
-#include "kernel/lib/list.h"
-
-struct work {
-    struct list node;
-    void (*run)(struct work *work); /* may free the item */
-};
+#include "tasks/thread/wait.h"
 
 void work_init(void);
 /* Any context. The item stays the caller's memory until run is called. */

@@ -2,10 +2,14 @@
 #ifndef TASKS_SCHED_INTERNAL_H
 #define TASKS_SCHED_INTERNAL_H
 
+#include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "tasks/sched/load_average.h"
 #include "tasks/sched/sched.h"
+#include "tasks/thread/group.h"
+
+#define SCHED_NEVER UINT64_MAX /* of times, ns */
 
 /* Marks: [k] under lock, [i] set once, [o] used by its CPU only. No two of these locks are ever held at once. */
 struct cpu_queue {
@@ -80,6 +84,39 @@ static inline void sched_average_locked(struct cpu_queue *queue, uint64_t now)
 {
     if (now > queue->loads.until + LOAD_PERIOD)
         queue->wanted = load_average_fold(&queue->loads, now, queue->wanted);
+}
+
+static inline struct cpu_queue *sched_own_queue(void)
+{
+    return cpu_self()->scheduler;
+}
+
+/* What END names has come for THREAD. */
+static inline bool sched_wait_ended(const struct thread *thread, enum wait_end end)
+{
+    if (end == WAIT_FIRM || thread->group == NULL)
+        return false;
+    return thread_dying(thread) || (end == WAIT_INTERRUPTIBLE && (thread->due & THREAD_DUE_INTERRUPTS) != 0);
+}
+
+static inline struct thread *sched_running_on(const struct cpu_queue *queue)
+{
+    return cpus[queue->index]->thread;
+}
+
+/* The timer of the calling CPU, whose queue this is, comes at AT at the latest. */
+static inline void sched_timer_need(struct cpu_queue *queue, uint64_t at, uint64_t now)
+{
+    if (at >= queue->armed)
+        return;
+    queue->armed = at;
+    apic_timer_arm(at > now ? at - now : 1);
+}
+
+/* THREAD runs on the queue's CPU from NOW on for as long as its share says. */
+static inline void sched_begin_slice(struct cpu_queue *queue, const struct thread *thread, uint64_t now)
+{
+    queue->slice_end = thread->share.slice == SCHED_NEVER ? SCHED_NEVER : now + thread->share.slice;
 }
 
 /* The running thread has been charged up to NOW and does not go on: the next one does, or idle. */

@@ -10,7 +10,7 @@ struct cpu_queue;
 
 /* As read; all zero of a kernel that has not begun. */
 struct load_view {
-    uint64_t load; /* of its threads that are ready or run: tasks/sched/fair.h */
+    uint64_t load; /* of its threads that are ready or run: tasks/sched/fair/fair.h */
     uint64_t free; /* frames */
     uint64_t time; /* when this was so, clock_now ns */
 };

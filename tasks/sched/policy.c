@@ -66,7 +66,6 @@ int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked
     if (!wish.keep_nice && !is_real(wish.policy))
         thread->context.nice = (int16_t)wish.nice;
     thread->context.policy = (uint16_t)(wish.priority << POLICY_PRIORITY_SHIFT | reset | wish.policy);
-    pi_share_changed_locked(thread);
     return 0;
 }
 

@@ -28,7 +28,7 @@ struct policy_facts {
 };
 
 /* THREAD is present here and its group's lock is held. -EINVAL: no such policy, or a priority that is not of it.
- * -EPERM. */
+ * -EPERM. The scheduler hears of it from the caller: pi_share_changed_locked. */
 int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked);
 /* May who is not root give a thread NICE, if RLIMIT_NICE of its process is LIMIT? */
 bool policy_may_nice(int32_t nice, uint64_t limit);

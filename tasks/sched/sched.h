@@ -13,6 +13,15 @@
 #include "tasks/sched/load_average.h"
 #include "tasks/thread/thread.h"
 
+/* What the parts above do for the scheduler; set once before programs run. */
+struct sched_hooks {
+    /* The stack of a dead thread is no longer in use, and nothing refers to it here. Must not wait. */
+    void (*reap)(struct thread *thread);
+    /* In the timer interrupt, at NOW (clock_now ns), of a CPU that more than one thread wants. */
+    void (*crowded)(uint64_t now);
+};
+extern struct sched_hooks sched_hooks; /* [i] */
+
 /* Gives the calling CPU its run queue; then sched_idle is where it lives. */
 void sched_init_cpu(void);
 /* Becomes the calling CPU's idle thread on the present stack. */
@@ -28,8 +37,8 @@ void sched_wake(struct thread *thread);
  * given to the second when they are free. The thread may be gone by then. */
 uint32_t sched_make_ready(struct thread *thread);
 void sched_notify(uint32_t notice);
-/* Something is due for THREAD (thread_due, thread->doomed, its group's end): ends its present wait if the wait lets it,
- * and makes the thread pass the return to user mode. The thread must not go away meanwhile. */
+/* Something is due for THREAD (thread->due, thread->doomed, its group's end): ends its present wait if the wait lets
+ * it, and makes the thread pass the return to user mode. The thread must not go away meanwhile. */
 void sched_kick(struct thread *thread);
 
 /* Blocks the current thread; LOCK is released once it is sure that a wake from now on is seen, and not taken again.

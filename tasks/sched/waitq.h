@@ -3,10 +3,7 @@
 #define TASKS_SCHED_WAITQ_H
 
 #include "tasks/sched/sched.h"
-
-struct waitq {
-    struct list waiters; /* [k] under the lock that guards the condition */
-};
+#include "tasks/thread/wait.h"
 
 static inline void waitq_init(struct waitq *queue)
 {

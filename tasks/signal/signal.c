@@ -1,16 +1,17 @@
 /* Sending signals, and taking them from their queues. See the header and tasks/signal/signal.md. */
 #include "tasks/signal/signal.h"
 
-#include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
-#include "kernel/lib/string.h"
 #include "msg/channel.h"
-#include "tasks/exit/exit.h"
-#include "tasks/process/internal.h"
-#include "tasks/process/wire.h"
+#include "tasks/kill/kill.h"
+#include "tasks/process/call.h"
+#include "tasks/process/process.h"
+#include "tasks/process/stop.h"
 #include "tasks/remote/post.h"
-#include "tasks/sched/sched.h"
+#include "tasks/sched/due.h"
+#include "tasks/signal/wire.h"
 
 enum signal_default signal_default(uint32_t signal)
 {
@@ -296,6 +297,15 @@ uint64_t signal_pending(struct thread *thread)
     return process_call(&call, &result) == 0 ? pending | result.hint : pending;
 }
 
+void signal_log_death(const struct thread *thread, const struct signal_info *info)
+{
+    const struct trap_frame *frame = thread_frame(thread);
+
+    log_line("tasks: thread %u:%u %s dies of signal %u (code %d, rip %lx, address %lx)",
+             thread->tid >> TID_KERNEL_SHIFT, thread->tid & 0xffff, thread->context.name, info->signal, info->code,
+             (unsigned long)frame->rip, (unsigned long)info->value);
+}
+
 void signal_force(const struct signal_info *info)
 {
     struct thread *thread = thread_current();
@@ -316,5 +326,4 @@ void signal_force(const struct signal_info *info)
 void signal_init(void)
 {
     msg_register(MSG_GROUP_HINT, handle_hint, sizeof(struct msg_group_hint), 0);
-    stop_init();
 }

@@ -1,9 +1,7 @@
 /* Waiting for signals without taking them: poll(2) and epoll_wait(2) on descriptors of signalfd(2). See signal.h. */
-#include "kernel/abi/errno.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/signal/signal.h"
-#include "tasks/thread/thread.h"
 
 /* Which of SET are pending. As signal_take: what the home is asked for leaves the hint before, and what it says comes
  * in behind, so that one which is sent meanwhile is in the hint whatever the order. */

@@ -20,8 +20,6 @@ struct credentials {
     uint32_t groups[CREDENTIAL_GROUPS];
 };
 
-struct group;
-
 /* May everything that is not about files. */
 static inline bool credentials_root(const struct credentials *credentials)
 {
@@ -30,14 +28,5 @@ static inline bool credentials_root(const struct credentials *credentials)
 
 /* -EPERM unless the current thread is root. */
 int64_t credentials_need_root(void);
-
-/* What others ask of a process is asked of its first thread's credentials, which its home keeps: to be called by a
- * thread when its own have changed. Waits for the home, if it is another kernel. */
-void credentials_changed(const struct credentials *old);
-/* 0 if the current thread may send SIGNAL to process ID (kill(2)), else -EPERM or -ESRCH. Asks ID's home unless the
- * thread is root's. */
-int64_t credentials_may_signal(uint32_t id, uint32_t signal);
-/* The same for its limits and, if INSIDE, its memory and descriptors (ptrace(2), "access mode checking"). */
-int64_t credentials_may_reach(uint32_t id, bool inside);
 
 #endif

@@ -10,15 +10,8 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
-#include "tasks/exit/exit.h"
-#include "tasks/handover/freeze.h"
-#include "tasks/migrate/migrate.h"
-#include "tasks/process/group.h"
-#include "tasks/process/process.h"
-#include "tasks/remote/role.h"
-#include "tasks/sched/cpu_mask.h"
-#include "tasks/sched/sched.h"
-#include "tasks/thread/rseq.h"
+#include "tasks/role/role.h"
+#include "tasks/thread/group.h"
 
 #define BUCKETS 256u
 #define STACK_STRIDE (2ull * STACK_SIZE) /* a stack and the unmapped pages below it */
@@ -44,6 +37,7 @@ void thread_init(void)
     policy_of_task = memory_policy;
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
+    group_table_init();
 }
 
 static struct list *bucket_of(uint32_t tid)
@@ -104,7 +98,7 @@ uint64_t thread_stack_alloc(void)
     return stack;
 }
 
-static struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument)
+struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument)
 {
     struct thread *thread = heap_alloc(sizeof(*thread));
     uint64_t *top;
@@ -139,79 +133,12 @@ static struct thread *thread_create(uint32_t tid, const char *name, void (*funct
     return thread;
 }
 
-struct kernel_start {
-    void (*function)(void *);
-    void *argument;
-};
-
-static void run_kernel_thread(void *argument)
+void thread_publish(struct thread *thread)
 {
-    struct kernel_start start = *(struct kernel_start *)argument;
-
-    sched_after_switch();
-    heap_free(argument, sizeof(start));
-    start.function(start.argument);
-    sched_die();
-}
-
-struct thread *thread_create_kernel(const char *name, void (*function)(void *), void *argument)
-{
-    struct kernel_start *start = heap_alloc(sizeof(*start));
-    struct thread *thread = start != NULL ? thread_create(0, name, run_kernel_thread, start) : NULL;
-
-    if (thread == NULL) {
-        heap_free(start, sizeof(*start));
-        return NULL;
-    }
-    *start = (struct kernel_start){function, argument};
-    return thread;
-}
-
-static void run_user_thread(void *unused)
-{
-    struct thread *thread = thread_current();
-
-    (void)unused;
-    sched_after_switch();
-    thread_reload(thread);
-    if (thread->child_tid != 0)
-        user_write(thread->child_tid, &thread->tid, sizeof(thread->tid)); /* the program's business if it cannot */
-    thread->child_tid = 0;
-    thread_enter_user();
-}
-
-struct thread *thread_create_user(uint32_t tid, struct group *group, const void *fpu_from)
-{
-    struct thread *thread = thread_create(tid, "", run_user_thread, NULL);
-    void *fpu = heap_alloc_unset(cpu_features.fpu_size);
-
-    if (thread == NULL || fpu == NULL) {
-        heap_free(fpu, cpu_features.fpu_size);
-        if (thread != NULL)
-            thread_free(thread);
-        return NULL;
-    }
-    if (fpu_from != NULL)
-        memcpy(fpu, fpu_from, cpu_features.fpu_size);
-    else
-        fpu_init_area(fpu);
-    thread->fpu = fpu;
-    memset(thread_frame(thread), 0, sizeof(struct trap_frame));
-    thread_frame(thread)->cs = SELECTOR_USER_CODE;
-    thread_frame(thread)->ss = SELECTOR_USER_DATA;
-    thread_frame(thread)->rflags = RFLAGS_USER_DEFAULT;
-    thread_frame(thread)->vector = TRAP_SYSCALL;
-    thread->context.start_ns = clock_now();
-    thread->context.timer_slack = TIMER_SLACK;
-    cpu_mask_all(thread->context.affinity);
-    signal_queue_init(&thread->signals);
-    thread->group = group;
-    group_get(group);
     spin_lock(&lock);
-    list_append(bucket_of(tid), &thread->table_node);
+    list_append(bucket_of(thread->tid), &thread->table_node);
     counts.threads++;
     spin_unlock(&lock);
-    return thread;
 }
 
 void thread_counts(struct thread_counts *out)
@@ -232,26 +159,14 @@ void thread_free(struct thread *thread)
     if (thread->group != NULL)
         counts.threads--;
     spin_unlock(&lock);
+    assert(thread->pi.loans == NULL);
     if (thread->fpu != NULL) { /* a program's */
         signal_queue_remove(&thread->signals, ~0ull);
-        if (thread->pi.loans != NULL)
-            pi_loans_free(thread);
         heap_free(thread->fpu, cpu_features.fpu_size);
     }
     if (thread->group != NULL)
         group_put(thread->group);
     heap_free(thread, sizeof(*thread));
-}
-
-void thread_abandon(struct thread *thread)
-{
-    struct group *group = thread->group;
-
-    spin_lock(&group->lock);
-    signal_queue_remove(&thread->signals, ~0ull);
-    thread_forget(thread);
-    spin_unlock(&group->lock);
-    thread_free(thread);
 }
 
 void thread_forget(struct thread *thread)
@@ -322,78 +237,4 @@ void thread_reload(struct thread *thread)
     thread->fpu_cpu = cpu->index;
     wrmsr(MSR_FS_BASE, thread->context.fs_base);
     wrmsr(MSR_KERNEL_GS_BASE, thread->context.gs_base);
-}
-
-bool thread_dying(const struct thread *thread)
-{
-    return thread->doomed || group_exiting(thread->group);
-}
-
-void thread_set_due(struct thread *thread, uint32_t flag)
-{
-    __atomic_fetch_or(&thread->due, flag, __ATOMIC_SEQ_CST);
-    sched_kick(thread);
-}
-
-#define SYSCALL_SIZE 2 /* bytes of the SYSCALL instruction */
-#define SYS_RESTART_SYSCALL 219
-
-void thread_restart_call(struct thread *thread)
-{
-    struct trap_frame *frame = thread_frame(thread);
-
-    frame->rax = thread->context.interrupted == ERESTART_RESTARTBLOCK ? SYS_RESTART_SYSCALL : frame->error;
-    frame->rip -= SYSCALL_SIZE;
-    thread->context.interrupted = 0;
-}
-
-/* What was due is to be looked at again: more may have come. */
-static bool do_due(struct thread *thread)
-{
-    uint32_t due = thread->due;
-
-    if ((due & THREAD_DUE_MOVE) != 0)
-        migrate_ordered(thread);
-    else if ((due & THREAD_DUE_STOP) != 0)
-        stop_stand(thread);
-    else if ((due & THREAD_DUE_FREEZE) != 0 || ((due & THREAD_DUE_PASSED) != 0 && thread->context.interrupted == 0))
-        freeze_stand(thread);
-    else if ((due & THREAD_DUE_SIGNAL) != 0)
-        signal_deliver(thread);
-    else if ((due & THREAD_DUE_RSEQ) != 0)
-        rseq_update(thread);
-    else
-        return false;
-    return true;
-}
-
-void thread_settle(void)
-{
-    struct thread *thread = thread_current();
-
-    for (;;) {
-        if (thread_dying(thread))
-            exit_killed();
-        if (thread->due != 0 && do_due(thread))
-            continue;
-        if (cpu_self()->resched) {
-            sched_reschedule();
-            continue;
-        }
-        if ((thread->context.flags & CONTEXT_RESTORE_MASK) != 0) { /* no handler has run that would do it */
-            thread->context.flags &= ~CONTEXT_RESTORE_MASK;
-            signal_set_mask(thread, thread->context.signal_saved_mask);
-            continue;
-        }
-        if (thread->context.interrupted != 0)
-            thread_restart_call(thread);
-        cpu_enter_user();
-        return;
-    }
-}
-
-void thread_enter_user(void)
-{
-    thread_settle();
-    trap_return(thread_frame(thread_current()));
 }

@@ -16,13 +16,14 @@
 #include "kernel/wait/completion.h"
 #include "mm/policy/policy.h"
 #include "msg/call.h"
-#include "tasks/account/account.h"
-#include "tasks/futex/pi/pi.h"
-#include "tasks/sched/fair.h"
-#include "tasks/signal/signal.h"
+#include "tasks/sched/fair/fair.h"
+#include "tasks/signal/queue/queue.h"
+#include "tasks/thread/account.h"
 #include "tasks/thread/credentials.h"
 
 struct group;
+struct pi_loan;
+struct pi_wait;
 
 #define TID_KERNEL_SHIFT 16u /* a thread id is the role of its birth kernel << 16 | a number that is unique there */
 #define TIMER_SLACK 50000u   /* ns: what prctl(2) tells of a thread that has set none */
@@ -37,13 +38,12 @@ enum thread_presence { THREAD_PRESENT, THREAD_LEAVING, THREAD_SHADOW };
 enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT, DISPOSITION_FAIL };
 
 /* What is due for a thread before it goes back to user mode. */
-#define THREAD_DUE_SIGNAL 1u  /* there may be a signal to take: tasks/signal/signal.c */
+#define THREAD_DUE_SIGNAL 1u  /* there may be a signal to take: tasks/user/deliver.c */
 #define THREAD_DUE_MOVE 2u    /* it is to go on at thread->target: tasks/migrate/migrate.c */
-#define THREAD_DUE_STOP 4u    /* its group is stopped: tasks/signal/signal.c */
-#define THREAD_DUE_PASSED 32u /* a freeze has let its call begin again: tasks/handover/freeze.c */
-#define THREAD_DUE_FREEZE 16u /* all programs are to stand still: tasks/handover/freeze.c */
-
-#define THREAD_DUE_RSEQ 8u /* it was off its CPU, and has registered a restartable sequence: tasks/thread/rseq.c */
+#define THREAD_DUE_STOP 4u    /* its group is stopped: tasks/process/stop.c */
+#define THREAD_DUE_RSEQ 8u    /* it was off its CPU, and has registered a restartable sequence: tasks/user/rseq.c */
+#define THREAD_DUE_FREEZE 16u /* all programs are to stand still: tasks/freeze/freeze.c */
+#define THREAD_DUE_PASSED 32u /* a freeze has let its call begin again: tasks/freeze/freeze.c */
 
 #define THREAD_DUE_INTERRUPTS                                                                                          \
     (THREAD_DUE_SIGNAL | THREAD_DUE_MOVE | THREAD_DUE_STOP | THREAD_DUE_FREEZE) /* these end waits */
@@ -85,7 +85,7 @@ struct thread_context {
     uint16_t interrupted;      /* 0, or the ERESTART* of the call that was interrupted */
     uint16_t restart_function; /* enum thread_restart */
     int16_t nice;              /* -20 to 19 */
-    uint16_t policy;           /* SCHED_*, and above POLICY_PRIORITY_SHIFT the real priority: see tasks/sched/fair.h */
+    uint16_t policy; /* SCHED_*, and above POLICY_PRIORITY_SHIFT the real priority: see tasks/sched/fair/fair.h */
     uint64_t affinity[CPUS_MAX / 64]; /* CPUs of the machine, by plan index, that it may run on */
     uint64_t robust_list;             /* user address, or 0 */
     uint64_t signal_saved_mask;       /* with CONTEXT_RESTORE_MASK: what signal_mask is to be afterwards */
@@ -100,6 +100,14 @@ struct thread_context {
 #define CONTEXT_NO_NEW_PRIVILEGES 2u /* of a program only what it is, not whose: prctl(2) */
 #define CONTEXT_KEEP_CAPABILITIES 4u /* kept and told, until exec */
 #define CONTEXT_INHERITED (CONTEXT_NO_NEW_PRIVILEGES | CONTEXT_KEEP_CAPABILITIES)
+
+/* What a thread that has, or waits for, locks of FUTEX_LOCK_PI has of them (tasks/futex/pi/pi.md); all zero at first.
+ */
+struct pi_thread {
+    struct pi_loan *loans; /* [g] one for each lock it has that others wait for: moves with it */
+    struct pi_wait *wait;  /* [g] it waits for a lock, or is parked at a word for one; or NULL */
+    bool closed;           /* [g] it ends: what it has been lent is being given back */
+};
 
 struct thread {
     struct list table_node; /* in the table of threads, by tid */
@@ -137,7 +145,7 @@ struct thread {
     struct signal_queue signals; /* [g] sent to it alone */
     volatile uint64_t awaited;   /* [o] blocked signals that it waits for in sigtimedwait(2) */
     bool stands;                 /* [g] it stands still: its group is stopped */
-    volatile bool frozen;        /* [o] it stands still: see tasks/handover/freeze.h */
+    volatile bool frozen;        /* [o] it stands still: see tasks/freeze/freeze.h */
     uint32_t target;             /* [g] with THREAD_DUE_MOVE: kernel */
     uint64_t child_tid;          /* [o] a new thread of another process: where it writes its id first, or 0 */
     union {
@@ -148,7 +156,7 @@ struct thread {
         volatile uint64_t due_or_doomed; /* [a] both at one look */
     };
 
-    struct pi_thread pi;           /* [g] locks that lend priority: tasks/futex/pi/pi.h */
+    struct pi_thread pi;           /* [g] locks that lend priority */
     struct account account;        /* [o] of what it has done on this kernel: stays here when it moves */
     void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
     struct thread_context context; /* [o] */
@@ -157,11 +165,11 @@ struct thread {
 /* Makes the tables. Once. */
 void thread_init(void);
 
-/* A kernel thread that runs FUNCTION(ARGUMENT); it ends when FUNCTION returns. Not yet started. NULL without memory. */
-struct thread *thread_create_kernel(const char *name, void (*function)(void *), void *argument);
-/* A program's thread TID of GROUP, with a zeroed frame and the FPU state at FPU_FROM, or a fresh one (NULL); not yet in
- * the group, not yet started. Takes a reference to GROUP. NULL without memory. */
-struct thread *thread_create_user(uint32_t tid, struct group *group, const void *fpu_from);
+/* A thread with a kernel stack, on which FUNCTION(ARGUMENT) begins; sched_after_switch is to be called first thing
+ * there. In no table, with no group, not yet started. NULL without memory. */
+struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument);
+/* THREAD, a program's, whose group is set, is found by its id from now on. */
+void thread_publish(struct thread *thread);
 /* The lowest address of a kernel stack, STACK_SIZE bytes with unmapped memory below; 0 without memory. */
 uint64_t thread_stack_alloc(void);
 /* A thread id never used before on this kernel. */
@@ -176,12 +184,9 @@ struct thread_counts {
     uint32_t pad;
 };
 void thread_counts(struct thread_counts *out);
-/* Frees a thread that no CPU runs and no list holds. */
+/* Frees a thread that no CPU runs and no list holds; a program's, with its reference to its group. It is lent nothing
+ * any more (tasks/futex/loan/loan.h). */
 void thread_free(struct thread *thread);
-
-/* Frees THREAD, a program's, which was made and never put into its group: whoever knows its id may have found it. */
-void thread_abandon(struct thread *thread);
-
 /* Makes thread_find pass over THREAD, which is about to be freed; under its group's lock. */
 void thread_forget(struct thread *thread);
 /* The thread TID on this kernel, present or shadow, or NULL. Stays valid while the caller holds its group's lock or
@@ -205,22 +210,11 @@ static inline struct trap_frame *thread_frame(const struct thread *thread)
     return (struct trap_frame *)(thread->stack + STACK_SIZE - sizeof(struct trap_frame));
 }
 
-/* Goes to user mode with the state in the current thread's frame, after what is due before that. */
-_Noreturn void thread_enter_user(void);
-/* Sets FLAG (THREAD_DUE_*) for THREAD, which the caller keeps from going away, and makes it look. Any context. */
-void thread_set_due(struct thread *thread, uint32_t flag);
 static inline void thread_clear_due(struct thread *thread, uint32_t flag)
 {
     __atomic_fetch_and(&thread->due, ~flag, __ATOMIC_SEQ_CST);
 }
-/* It is to die: its group exits, or it alone. */
-bool thread_dying(const struct thread *thread);
 
-/* The interrupted system call of THREAD begins again when it goes back to user mode. */
-void thread_restart_call(struct thread *thread);
-/* Does what is due before the current thread returns to user mode: dying, moving, stopping, signals, rescheduling.
- * tasks/thread/before_user.h is for those who return. */
-void thread_settle(void);
 /* Registers and FPU of the current thread are to be taken from its structure: after it was refilled. */
 void thread_reload(struct thread *thread);
 

@@ -3,6 +3,7 @@
 
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/panic.h"
+#include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
 
 static struct spinlock lock;

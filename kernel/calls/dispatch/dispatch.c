@@ -4,8 +4,8 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/log.h"
-#include "tasks/thread/before_user.h"
 #include "tasks/thread/thread.h"
+#include "tasks/user/before_user.h"
 
 static const call_function functions[CALLS_MAX] = {
 #define ABSENT(number, name)

@@ -9,10 +9,12 @@
 #include "kernel/file/copy.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "tasks/process/call.h"
+#include "tasks/process/permission.h"
 #include "tasks/process/process.h"
 #include "tasks/signal/signal.h"
-#include "tasks/thread/credentials.h"
 #include "tasks/thread/thread.h"
 
 int64_t pidfd_find(int64_t fd, struct pidfd_facts *out)

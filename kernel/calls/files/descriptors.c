@@ -15,6 +15,7 @@
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/program/clone.h"
+#include "tasks/sched/due.h"
 #include "tasks/thread/thread.h"
 
 #define F_DUPFD 0u
@@ -73,7 +74,7 @@ static int64_t unshare(void)
 
     if (group->home != instance.kernel) {
         spin_lock(&group->lock);
-        migrate_order_locked(thread, group->home);
+        thread_order_move_locked(thread, group->home);
         spin_unlock(&group->lock);
         return -ERESTARTNOINTR;
     }

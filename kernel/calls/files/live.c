@@ -10,7 +10,7 @@
 #include "kernel/process/reach.h"
 #include "mm/frame/heap.h"
 #include "tasks/account/facts.h"
-#include "tasks/thread/credentials.h"
+#include "tasks/process/permission.h"
 #include "tasks/thread/thread.h"
 
 #define DESCRIPTORS 256u /* asked for at a time */

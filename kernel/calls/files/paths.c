@@ -11,10 +11,11 @@
 #include "kernel/fs/tree/tree.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"
 
 #define AT_EACCESS 0x200u

@@ -2,10 +2,10 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/ipc/socket.h"
 #include "kernel/instance/instance.h"
-#include "tasks/migrate/locate.h"
+#include "tasks/locate/locate.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/thread/credentials.h"
 #include "tasks/thread/thread.h"
 

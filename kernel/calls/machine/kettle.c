@@ -17,6 +17,7 @@
 #include "msg/exercise.h"
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/group.h"
+#include "tasks/process/permission.h"
 
 #define SAMPLES_MAX 512u /* of an exercise, taken to the program at a time */
 #define WORDS_MAX 512u

@@ -10,8 +10,9 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
-#include "tasks/process/wire.h"
+#include "tasks/process/permission.h"
 
 #define RANDOM_FLAGS 7u /* NONBLOCK 1, RANDOM 2, INSECURE 4 */
 #define RANDOM_MOST 5u  /* RANDOM and INSECURE exclude each other */

@@ -12,8 +12,8 @@
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
+#include "tasks/process/permission.h"
 #include "tasks/process/process.h"
-#include "tasks/thread/credentials.h"
 #include "tasks/thread/thread.h"
 
 #define F_NODE 1u /* MPOL_F_* of get_mempolicy */

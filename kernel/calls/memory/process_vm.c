@@ -6,7 +6,7 @@
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
 #include "tasks/account/facts.h"
-#include "tasks/thread/credentials.h"
+#include "tasks/process/permission.h"
 
 #define VECTORS_MAX 1024u /* as Linux's UIO_MAXIOV */
 #define TOTAL_MAX 0x7ffff000ull

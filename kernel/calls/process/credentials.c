@@ -4,7 +4,9 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/string.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "tasks/process/permission.h"
 #include "tasks/thread/thread.h"
 
 #define NO_CHANGE UINT32_MAX /* an id that is to stay */

@@ -20,11 +20,12 @@
 #include "msg/channel.h"
 #include "tasks/balance/balance.h"
 #include "tasks/migrate/migrate.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/program/spawn.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/cpu_mask.h"
+#include "tasks/sched/due.h"
 
 #define KETTLE_ANY (-1)
 #define PATH_SIZE 4096u
@@ -169,7 +170,7 @@ static int64_t exec_loaded(const struct given *given, const struct loaded *loade
         return error;
     if (group->home != instance.kernel) { /* a process changes its program at home; there this call begins again */
         spin_lock(&group->lock);
-        migrate_order_locked(thread_current(), group->home);
+        thread_order_move_locked(thread_current(), group->home);
         spin_unlock(&group->lock);
         return -ERESTARTNOINTR;
     }

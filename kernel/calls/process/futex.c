@@ -5,10 +5,11 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
 #include "mm/frame/heap.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
-#include "tasks/migrate/locate.h"
+#include "tasks/locate/locate.h"
+#include "tasks/locate/wire.h"
 #include "tasks/process/group.h"
-#include "tasks/process/wire.h"
 
 #define SECOND 1000000000ull
 

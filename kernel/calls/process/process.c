@@ -8,13 +8,14 @@
 #include "kernel/lib/string.h"
 #include "mm/user/user_copy.h"
 #include "tasks/exit/exit.h"
-#include "tasks/migrate/locate.h"
+#include "tasks/family/set.h"
+#include "tasks/locate/locate.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
-#include "tasks/process/wire.h"
 #include "tasks/program/clone.h"
 #include "tasks/sched/sched.h"
-#include "tasks/thread/rseq.h"
 #include "tasks/thread/thread.h"
+#include "tasks/user/rseq.h"
 
 #define ARCH_SET_GS 0x1001u
 #define ARCH_SET_FS 0x1002u

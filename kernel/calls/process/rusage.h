@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "tasks/account/account.h"
+#include "tasks/thread/account.h"
 
 /* Writes one to user address ADDRESS: times, what USED counts. -EFAULT. */
 int64_t rusage_write(uint64_t address, uint64_t user_ns, uint64_t system_ns, const struct account_used *used);

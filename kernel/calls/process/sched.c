@@ -1,5 +1,5 @@
 /* System calls on scheduling: policies, nice values, affinity, CPU time. tasks/sched/scheduling.md says what the
- * policies do. A thread is named by its id; wherever it is, it is asked there (tasks/migrate/locate.h). */
+ * policies do. A thread is named by its id; wherever it is, it is asked there (tasks/locate/locate.h). */
 #include "tasks/sched/sched.h"
 #include "kernel/abi/clock.h"
 #include "kernel/abi/errno.h"
@@ -12,10 +12,10 @@
 #include "msg/channel.h"
 #include "tasks/account/facts.h"
 #include "tasks/account/usage.h"
-#include "tasks/migrate/locate.h"
+#include "tasks/locate/locate.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/sched/policy.h"
 #include "tasks/thread/thread.h"
 

@@ -6,12 +6,17 @@
 #include "kernel/calls/common/signal.h"
 #include "kernel/calls/process/signals.h"
 #include "kernel/lib/string.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
-#include "tasks/migrate/locate.h"
+#include "tasks/family/set.h"
+#include "tasks/locate/locate.h"
+#include "tasks/process/call.h"
+#include "tasks/process/permission.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/sched/sched.h"
+#include "tasks/signal/action.h"
 #include "tasks/thread/thread.h"
+#include "tasks/user/deliver.h"
 
 #define SIGSET_SIZE 8u
 #define SECOND 1000000000ull

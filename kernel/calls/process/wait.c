@@ -5,11 +5,14 @@
 #include "kernel/calls/events/pidfd.h"
 #include "kernel/calls/process/rusage.h"
 #include "kernel/lib/string.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "tasks/family/children.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/remote/watch.h"
 #include "tasks/thread/thread.h"
+#include "tasks/user/deliver.h"
 
 #define P_ALL 0
 #define P_PID 1

@@ -1,5 +1,5 @@
 /* timer_create(2) and its like, and ITIMER_VIRTUAL and ITIMER_PROF: timers at the home of the process, which knows when
- * they expire, but not what their clocks say: whoever asks reads the clock. tasks/timer/timers.md. */
+ * they expire, but not what their clocks say: whoever asks reads the clock. tasks/timer/process/timers.md. */
 #include "kernel/calls/time/posix_timer.h"
 
 #include "kernel/abi/clock.h"
@@ -10,11 +10,11 @@
 #include "kernel/lib/string.h"
 #include "mm/user/user_copy.h"
 #include "tasks/account/usage.h"
-#include "tasks/migrate/locate.h"
+#include "tasks/locate/locate.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
-#include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"
-#include "tasks/timer/process_timer.h"
+#include "tasks/timer/process/process_timer.h"
 
 #define SECOND 1000000000ull
 #define ABSOLUTE 1u

@@ -2,11 +2,12 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/time/posix_timer.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"
-#include "tasks/timer/process_timer.h"
+#include "tasks/timer/process/process_timer.h"
 
 #define ITIMER_REAL 0
 #define ITIMER_VIRTUAL 1

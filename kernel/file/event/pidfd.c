@@ -8,8 +8,9 @@
 #include "kernel/file/table.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/process/call.h"
+#include "tasks/process/permission.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 
 #define BUCKETS 64u
 

@@ -18,7 +18,7 @@
 #include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
-#include "tasks/handover/freeze.h"
+#include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
 
 #define BUCKETS 256u

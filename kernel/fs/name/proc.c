@@ -10,6 +10,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/process/group.h"
+#include "tasks/process/permission.h"
 #include "tasks/thread/thread.h"
 
 #define LINKS_MAX 40u

@@ -5,7 +5,7 @@
 #include "mm/frame/heap.h"
 #include "tasks/account/facts.h"
 #include "tasks/account/usage.h"
-#include "tasks/thread/credentials.h"
+#include "tasks/process/permission.h"
 
 #define IO_TEXT 512u
 

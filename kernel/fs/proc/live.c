@@ -6,7 +6,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/account/facts.h"
-#include "tasks/thread/credentials.h"
+#include "tasks/process/permission.h"
 
 /* What a file of memory has: the process, and when the program began whose memory it is. */
 struct memory {

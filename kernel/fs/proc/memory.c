@@ -10,8 +10,8 @@
 #include "mm/frame/heap.h"
 #include "mm/space/wire.h"
 #include "tasks/account/facts.h"
-#include "tasks/process/wire.h"
-#include "tasks/thread/credentials.h"
+#include "tasks/process/call.h"
+#include "tasks/process/permission.h"
 
 #define LIMITS_TEXT 2048u
 #define LINE_TEXT 512u /* of one area */

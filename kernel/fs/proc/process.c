@@ -13,7 +13,7 @@
 #include "mm/frame/heap.h"
 #include "tasks/account/facts.h"
 #include "tasks/process/group.h"
-#include "tasks/thread/credentials.h"
+#include "tasks/process/permission.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define INODE(id, place) ((uint64_t)(id) << 32 | (place)) /* what tells the entries of a listing apart */

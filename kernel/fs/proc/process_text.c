@@ -9,7 +9,7 @@
 #include "mm/space/events.h"
 #include "tasks/account/facts.h"
 #include "tasks/process/group.h"
-#include "tasks/sched/fair.h"
+#include "tasks/sched/fair/fair.h"
 
 #define TICK_NS 10000000ull /* 100 clock ticks a second */
 #define SMALL_TEXT 2048u

@@ -7,9 +7,8 @@
 #include "kernel/fs/node/node.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "tasks/process/internal.h"
+#include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 
 #define QUEUES_MAX 256u /* with names, as Linux's queues_max */
 #define NAME_BYTES 256u

@@ -5,11 +5,8 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "tasks/futex/futex.h"
 #include "tasks/futex/pi/internal.h"
-#include "tasks/migrate/locate.h"
-#include "tasks/process/group.h"
-#include "tasks/process/wire.h"
+#include "tasks/locate/locate.h"
 #include "tasks/sched/sched.h"
 
 #define PAUSE 100000u /* ns until another that looks for a cycle has got on */

@@ -7,13 +7,12 @@
  * that it is there when either of them goes on. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/instance/instance.h"
 #include "mm/frame/reference.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
-#include "tasks/futex/futex.h"
 #include "tasks/futex/pi/internal.h"
-#include "tasks/process/group.h"
 #include "tasks/sched/sched.h"
+#include "tasks/thread/group.h"
 
 #define PAUSE 200000u /* ns until an owner that is about to end has ended */
 

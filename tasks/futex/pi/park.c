@@ -3,10 +3,9 @@
  * tasks/futex/pi/pi.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
-#include "tasks/futex/futex.h"
 #include "tasks/futex/pi/internal.h"
-#include "tasks/process/group.h"
 
 /* -EAGAIN: the word has another value. */
 static int check(uint64_t address, uint32_t expected)

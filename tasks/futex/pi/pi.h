@@ -1,46 +1,38 @@
-/* What a thread that has, or waits for, locks of FUTEX_LOCK_PI has of them: what is lent to it, and its wait. Who waits
- * lends its urgency (policy, real priority and nice) to the lock's owner, on whichever kernel that is, and so along a
- * chain of locks. tasks/futex/pi/pi.md has the protocol.
- *
- * Marks: [g] under the lock of the thread's group. */
+/* Locks that lend their owner the urgency of who waits (FUTEX_LOCK_PI and its like), along a chain of locks and over
+ * kernels: the calls, and the end of a thread. tasks/futex/pi/pi.md has the protocol. */
 #ifndef TASKS_FUTEX_PI_PI_H
 #define TASKS_FUTEX_PI_PI_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct thread;
-struct pi_loan;
-struct pi_wait;
-struct pi_lending;
-struct pi_link;
+#include "tasks/futex/word/word.h"
 
-/* In struct thread; all zero at first. */
-struct pi_thread {
-    struct pi_loan *loans; /* [g] one for each lock it has that others wait for: moves with it */
-    struct pi_wait *wait;  /* [g] it waits for a lock, or is parked at a word for one; or NULL */
-    bool closed;           /* [g] it ends: what it has been lent is being given back */
-};
+void pi_init(void);
 
-/* THREAD_LEND. THREAD is present here, its group's lock is held. 1: it waits, at LINK; 0: it does not; -EAGAIN: it
- * ends; -ENOMEM. */
-int64_t pi_lend_locked(struct thread *thread, const struct pi_lending *lending, struct pi_link *link);
-/* THREAD, present here, has another policy or nice value; its group's lock is held. */
-void pi_share_changed_locked(struct thread *thread);
+/* Takes the lock whose word is the thread id of its owner; TRY: -EAGAIN instead of waiting. -EDEADLK: the caller has
+ * it, or waits for itself along locks; -ESRCH: no thread has that id; -ETIMEDOUT; -ERESTARTNOINTR: interrupted. */
+int64_t futex_lock_pi(uint64_t address, bool shared, uint64_t deadline, bool try);
+/* -EPERM: it is not the caller's. */
+int64_t futex_unlock_pi(uint64_t address, bool shared);
 
-/* For a move: how many loans THREAD has, and what of each goes into its message. The group's lock is held. */
-uint32_t pi_loans_count(const struct thread *thread);
-void pi_loans_list(const struct thread *thread, struct pi_lending *out);
-/* THREAD, which does not run, has these and no others. -ENOMEM: as before. Under its group's lock, or unknown yet. */
-int pi_loans_set(struct thread *thread, const struct pi_lending *loans, uint32_t count);
-/* All go, untold: the thread is freed. */
-void pi_loans_free(struct thread *thread);
-
-/* The current thread ends for good: nobody lends it any more. */
-void pi_close(void);
+/* Waits while the word has this value until futex_requeue_pi, and then for the lock at LOCK, which the thread has when
+ * this returns 0. -EAGAIN: another value, or interrupted on the way to the lock; -ERESTARTNOINTR: interrupted before;
+ * -ETIMEDOUT; -EINVAL: they are one word. */
+int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lock);
+/* Lets one of those that wait so, and up to REQUEUE more, wait for the lock at TO; if that is free the most urgent has
+ * it. How many; -EAGAIN: ADDRESS has another value than EXPECTED; -EINVAL: one waits for another lock; -EDEADLK: one
+ * has it; -ESRCH: its owner does not exist; -ENOMEM. */
+int64_t futex_requeue_pi(uint64_t address, uint64_t to, bool shared, uint32_t requeue, uint32_t expected);
 /* The current thread gives up its locks that others wait for, with FUTEX_OWNER_DIED. Waits for their homes. */
 void pi_release_thread(void);
 
-void pi_init(void);
+/* Gives back PLACE's lock, whose word at ADDRESS names the current thread. DIED: because it ends. 0, -EFAULT. */
+int pi_give_back(const struct futex_place *place, uint64_t address, bool died);
+
+/* The word of such a lock, and of an entry of a robust list. */
+#define PI_WAITERS 0x80000000u
+#define PI_OWNER_DIED 0x40000000u
+#define PI_TID_MASK 0x3fffffffu
 
 #endif

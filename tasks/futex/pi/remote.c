@@ -60,7 +60,7 @@ void pi_take_told(const struct msg_pi_told *message)
             continue;
         spin_lock(&thread->group->lock);
         if (message->told == PI_GRANTED)
-            pi_granted_locked(wait, message);
+            pi_granted_locked(wait, message->stamp, message->urgency);
         wait->died = message->died != 0;
         wait->from = message->from;
         wait->told = message->told;

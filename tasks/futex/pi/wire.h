@@ -1,18 +1,13 @@
-/* Payloads of the messages about locks that lend priority (112 and 113 in msg/messages.def), and what THREAD_LEND
- * carries; tasks/futex/pi/pi.md has the protocol. */
+/* Payloads of the messages about locks that lend priority of msg/messages.def; tasks/futex/pi/pi.md has the
+ * protocol. */
 #ifndef TASKS_FUTEX_PI_WIRE_H
 #define TASKS_FUTEX_PI_WIRE_H
 
 #include <stdint.h>
 
 #include "msg/message.h"
-#include "tasks/futex/wire.h"
-
-/* How a thread is scheduled: what it lends, or is lent. */
-struct pi_urgency {
-    uint16_t policy; /* as in struct thread_context */
-    int16_t nice;
-};
+#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/word/word.h"
 
 enum pi_operation {
     PI_JOIN = 1, /* key, token, thread, owner, urgency: wait for the lock, which OWNER has as far as the waiter knows.
@@ -63,8 +58,6 @@ struct msg_pi_result {
     uint32_t changed;          /* not 0: owner or urgency are others than before */
 };
 
-enum pi_told { PI_NOTHING, PI_GRANTED, PI_AGAIN };
-
 struct msg_pi_told { /* PI_TOLD, a notice to a waiter's kernel: it is in no queue any more */
     uint64_t token;
     uint64_t stamp;            /* PI_GRANTED: of the lock's state, now that it is its owner */
@@ -74,25 +67,7 @@ struct msg_pi_told { /* PI_TOLD, a notice to a waiter's kernel: it is in no queu
     uint32_t from;             /* PI_GRANTED: the owner before */
 };
 
-/* THREAD_LEND: words of struct msg_thread_call. The result's value is 1 when the thread waits itself, and says where.
- */
-struct pi_lending {
-    struct futex_key key;
-    uint64_t stamp;
-    uint32_t how; /* enum pi_how */
-    struct pi_urgency urgency;
-};
-enum pi_how { PI_LEND, PI_RETRACT, PI_LOOK };
-
-struct pi_link { /* words of struct msg_thread_result */
-    uint64_t token;
-    uint32_t home;    /* kernel that has the queue */
-    uint32_t looking; /* not 0: it has not seen yet whether it waits for itself */
-};
-
 _Static_assert(sizeof(struct msg_pi_call) == MSG_SHORT && sizeof(struct msg_pi_pair) == 72 &&
                    sizeof(struct msg_pi_result) <= MSG_SHORT && sizeof(struct msg_pi_told) <= MSG_SHORT,
                "wire format");
-_Static_assert(sizeof(struct pi_lending) == 32 && sizeof(struct pi_link) == 16, "wire format");
-
 #endif

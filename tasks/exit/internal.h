@@ -1,0 +1,8 @@
+/* What the files of the end share. */
+#ifndef TASKS_EXIT_INTERNAL_H
+#define TASKS_EXIT_INTERNAL_H
+
+/* tasks/exit/thread.c */
+void exit_threads_init(void);
+
+#endif

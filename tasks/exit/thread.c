@@ -1,0 +1,135 @@
+/* The end of one thread. See tasks/exit/exit.h and tasks/exit/exit.md. */
+#include "kernel/instance/instance.h"
+#include "msg/channel.h"
+#include "tasks/exit/exit.h"
+#include "tasks/exit/internal.h"
+#include "tasks/futex/futex.h"
+#include "tasks/futex/loan/loan.h"
+#include "tasks/process/process.h"
+#include "tasks/process/stop.h"
+#include "tasks/remote/watch.h"
+#include "tasks/role/adopted.h"
+#include "tasks/sched/sched.h"
+#include "tasks/signal/signal.h"
+
+/* Home: one thread less; with the last one the group ends. */
+static void count_down(struct group *group, const struct msg_thread *gone)
+{
+    struct process *process = group->process;
+    uint32_t status;
+    bool last;
+
+    spin_lock(&group->lock);
+    if (gone->thread == group->id)
+        process->leader_status = gone->status;
+    last = --process->live == 0;
+    status = process->leader_status;
+    spin_unlock(&group->lock);
+    if (last)
+        kill_begin(group, status, true);
+}
+
+void exit_killed(void)
+{
+    const struct thread *thread = thread_current();
+
+    /* Unless its state, and what it holds, is on another kernel. Threads are killed together, but not at one moment: a
+     * word that is cleared, which may be a lock of the thread library, would lead those astray that still run. */
+    if (thread->presence == THREAD_PRESENT)
+        futex_release_thread(thread->group->host != NULL);
+    sched_die();
+}
+
+void exit_thread(uint32_t code)
+{
+    struct thread *thread = thread_current();
+    struct group *group = thread->group;
+    struct msg_thread message = {
+        .group = group->id, .thread = thread->tid, .status = EXIT_STATUS(code), .start_ns = thread->context.start_ns};
+
+    pi_close();
+    futex_release_thread(true);
+    signal_set_mask(thread, ~0ull);
+    for (kernel_set rest = thread->visited & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
+        msg_notify((uint32_t)__builtin_ctzll(rest), MSG_THREAD_GONE, &message, sizeof(message));
+    if (group->home == instance.kernel)
+        count_down(group, &message);
+    else
+        msg_notify(group->home, MSG_THREAD_EXIT, &message, sizeof(message));
+    sched_die();
+}
+
+/* For the scheduler: THREAD is dead, and its stack no longer in use. Must not wait. */
+static void reap(struct thread *thread)
+{
+    struct group *group = thread->group;
+    struct stop_standing stop;
+    bool answer = false, stopped;
+    uint64_t user, system;
+
+    if (group == NULL) {
+        thread_free(thread);
+        return;
+    }
+    sched_cpu_time(thread, &user, &system);
+    group_get(group);
+    spin_lock(&group->lock);
+    if (thread->presence == THREAD_PRESENT) {
+        group->gone_user_ns += user;
+        group->gone_system_ns += system;
+    }
+    account_add(&group->gone, &thread->account); /* a shadow's, too */
+    list_remove(&thread->group_node);
+    group_made_locked(group, thread, -1);
+    adopted_forget(thread->tid);
+    thread_forget(thread); /* a handler may look for it as soon as the lock is free */
+    stopped = stop_look_locked(group, &stop);
+    group_count_down_locked(group, &answer);
+    spin_unlock(&group->lock);
+    pi_loans_free(thread);
+    thread_free(thread);
+    if (stopped)
+        stop_answer(group, &stop);
+    watch_event(&group->moves);
+    group_answer_kill(group, answer);
+    group_put(group);
+}
+
+static void handle_thread_exit(const struct msg *m)
+{
+    const struct msg_thread *message = m->data;
+    struct group *group = group_find(message->group);
+
+    if (group == NULL)
+        return;
+    if (group->process != NULL)
+        count_down(group, message);
+    group_put(group);
+}
+
+static void handle_thread_gone(const struct msg *m)
+{
+    const struct msg_thread *message = m->data;
+    struct group *group = group_find(message->group);
+    struct thread *thread;
+
+    adopted_forget(message->thread);
+    if (group == NULL)
+        return;
+    spin_lock(&group->lock);
+    thread = thread_find(message->thread);
+    if (thread != NULL && thread->group == group && thread->presence != THREAD_PRESENT &&
+        thread->context.start_ns == message->start_ns) {
+        thread->disposition = DISPOSITION_EXIT;
+        sched_wake(thread);
+    }
+    spin_unlock(&group->lock);
+    group_put(group);
+}
+
+void exit_threads_init(void)
+{
+    sched_hooks.reap = reap;
+    msg_register(MSG_THREAD_EXIT, handle_thread_exit, sizeof(struct msg_thread), 0);
+    msg_register(MSG_THREAD_GONE, handle_thread_gone, sizeof(struct msg_thread), 0);
+}

@@ -1,0 +1,410 @@
+/* What a process knows of its children: how they come to be, what they tell, waiting for them. See the
+ * header. */
+#include "tasks/family/children.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+#include "tasks/family/session.h"
+#include "tasks/family/wire.h"
+#include "tasks/process/call.h"
+#include "tasks/remote/watch.h"
+#include "tasks/signal/signal.h"
+
+#define CLOCK_TICK_NS 10000000u
+
+static struct child *find_child_locked(struct process *process, uint32_t id)
+{
+    list_for_each(node, &process->children) {
+        struct child *child = container_of(node, struct child, node);
+
+        if (child->id == id)
+            return child;
+    }
+    return NULL;
+}
+
+/* Home of the parent. */
+static int begin_child(struct group *group, const struct msg_process_begin *begin, struct msg_process_state *state)
+{
+    struct child *child = begin->child != 0 ? heap_alloc(sizeof(*child)) : NULL;
+    struct process *process = group->process;
+    int error = 0;
+
+    if (child == NULL && begin->child != 0)
+        return -ENOMEM;
+    spin_lock(&group->lock);
+    if (group->exiting) {
+        error = -EAGAIN;
+    } else {
+        if (child != NULL) {
+            child->id = begin->child;
+            child->group = begin->group != 0 ? begin->group : process->process_group;
+            child->exit_signal = begin->exit_signal;
+            list_append(&process->children, &child->node);
+        }
+        *state = (struct msg_process_state){.parent = group->id,
+                                            .process_group = process->process_group,
+                                            .session = process->session,
+                                            .umask = process_umask_of(process),
+                                            .grandparent = process->parent,
+                                            .exit_signal = process->exit_signal,
+                                            .environment = process->environment,
+                                            .environment_size = process->environment_size,
+                                            .arguments_size = process->arguments_size};
+        memcpy(state->attributes, process->attributes, sizeof(state->attributes));
+        memcpy(state->name, process->name, sizeof(state->name));
+        memcpy(state->actions, process->actions, sizeof(state->actions));
+        memcpy(state->limits, process->limits, sizeof(state->limits));
+    }
+    spin_unlock(&group->lock);
+    if (error != 0)
+        heap_free(child, sizeof(*child));
+    return error;
+}
+
+struct begin_work {
+    struct work work;
+    struct msg_kept kept;
+    struct msg_process_begin begin;
+    struct msg_process_state state;
+};
+
+static void begin_done(struct msg_kept *kept)
+{
+    heap_free(container_of(kept, struct begin_work, kept), sizeof(struct begin_work));
+}
+
+static void handle_begin(const struct msg *m)
+{
+    const struct msg_process_begin *begin = m->data;
+    struct group *group = group_find(begin->parent);
+    struct begin_work *w = group != NULL && group->process != NULL ? heap_alloc(sizeof(*w)) : NULL;
+    int error = w == NULL ? -ENOMEM : 0;
+
+    if (group == NULL || group->process == NULL)
+        error = -EAGAIN;
+    else if (w != NULL)
+        error = begin_child(group, begin, &w->state);
+    if (group != NULL)
+        group_put(group);
+    if (error != 0) {
+        heap_free(w, sizeof(*w));
+        msg_reply_error(&m->ticket, error);
+        return;
+    }
+    msg_keep(m, &w->kept, NULL);
+    msg_kept_reply_long(&w->kept, &w->state, sizeof(w->state), begin_done);
+}
+
+static int ask_to_begin(const struct msg_process_begin *begin, struct msg_process_state *state)
+{
+    uint32_t home = process_home(begin->parent);
+    struct group *group;
+    int result;
+
+    if (home != instance.kernel) {
+        result = msg_call(home, MSG_PROCESS_BEGIN, begin, sizeof(*begin), state, sizeof(*state),
+                          "leave to have a child", begin->parent);
+        return result < 0 ? result : result == (int)sizeof(*state) ? 0 : -EPROTO;
+    }
+    group = group_find(begin->parent);
+    if (group == NULL)
+        return -EAGAIN;
+    result = begin_child(group, begin, state);
+    group_put(group);
+    return result;
+}
+
+int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state)
+{
+    struct msg_process_begin begin = {.parent = parent, .child = child, .exit_signal = exit_signal};
+
+    return ask_to_begin(&begin, state);
+}
+
+int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_state *state)
+{
+    struct msg_process_begin begin = {.parent = sibling};
+    struct msg_process_state *unused = heap_alloc(sizeof(*unused));
+    int error = unused == NULL ? -ENOMEM : ask_to_begin(&begin, state);
+
+    if (error == 0) {
+        begin = (struct msg_process_begin){.parent = state->grandparent,
+                                           .child = child,
+                                           .exit_signal = state->exit_signal,
+                                           .group = state->process_group};
+        error = begin.parent == PROCESS_INIT ? -EAGAIN : ask_to_begin(&begin, unused);
+        state->parent = error == 0 ? begin.parent : PROCESS_INIT;
+        if (error == -EAGAIN) /* that has ended, or is about to give away its children */
+            error = 0;
+    }
+    heap_free(unused, sizeof(*unused));
+    return error;
+}
+
+void process_cancel_child(uint32_t parent, uint32_t child)
+{
+    struct msg_process_call call = {
+        .id = parent, .operation = PROCESS_CHILD_EVENT, .a = CHILD_EVENT(child, CHILD_CANCELLED, 0)};
+
+    process_tell(&call);
+}
+
+static bool selected(const struct child *child, uint64_t selector)
+{
+    switch (selector >> 32) {
+    case SELECT_PROCESS:
+        return child->id == (uint32_t)selector;
+    case SELECT_GROUP:
+        return child->group == (uint32_t)selector;
+    default:
+        return true;
+    }
+}
+
+static void forget_child_locked(struct child *child)
+{
+    list_remove(&child->node);
+    heap_free(child, sizeof(*child));
+}
+
+static bool has_ended(const struct child *child)
+{
+    return child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
+}
+
+/* What wait4(2) does in one step: takes the first selected child of which there is something to tell. */
+static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t options,
+                           struct msg_process_result *result)
+{
+    bool exists = false;
+
+    if (selector >> 32 == SELECT_GROUP && (uint32_t)selector == 0)
+        selector |= process->process_group;
+    result->events = watch_events(&process->child_events);
+    list_for_each(node, &process->children) {
+        struct child *child = container_of(node, struct child, node);
+        bool ended = has_ended(child);
+
+        if (!selected(child, selector))
+            continue;
+        /* __WCLONE: only those that do not send SIGCHLD; __WALL: both */
+        if ((options & WAIT_ALL) == 0 && (child->exit_signal != SIGCHLD) != ((options & WAIT_CLONE) != 0))
+            continue;
+        exists = true;
+        if (!((ended && (options & WAIT_EXITED) != 0) ||
+              (child->code == CLD_STOPPED && (options & WAIT_STOPPED) != 0) ||
+              (child->code == CLD_CONTINUED && (options & WAIT_CONTINUED) != 0)))
+            continue;
+        result->child = child->id;
+        result->status = child->status;
+        result->code = child->code;
+        result->user_ns = child->user_ns;
+        result->system_ns = child->system_ns;
+        if ((options & WAIT_NO_REAP) != 0)
+            return 0;
+        child->code = 0;
+        if (ended) {
+            result->reaped = 1;
+            process->children_user_ns += child->user_ns;
+            process->children_system_ns += child->system_ns;
+            forget_child_locked(child);
+        }
+        return 0;
+    }
+    return exists ? 0 : -ECHILD;
+}
+
+int64_t children_wait(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    int64_t value;
+
+    spin_lock(&group->lock);
+    value = wait_locked(group->process, call->a, call->b, result);
+    spin_unlock(&group->lock);
+    return value;
+}
+
+/* News of a stop or a continue that a later one has overtaken, or the child's end. */
+static bool is_late(const struct child *child, uint32_t code, uint32_t round)
+{
+    return (code == CLD_STOPPED || code == CLD_CONTINUED) &&
+           (has_ended(child) || (int32_t)(round - child->stop_round) < 0);
+}
+
+/* A child has changed. 1: it has ended and is not kept for a wait. */
+int64_t children_event(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct process *process = group->process;
+    uint32_t id = (uint32_t)call->a;
+    uint32_t code = call->a >> 32 & 0xff, status = call->a >> 40 & 0xffff;
+    struct signal_info info = {.code = (int32_t)code, .pid = id};
+    const struct signal_action *action = &process->actions[SIGCHLD - 1];
+    struct child *child;
+    bool keep = true;
+
+    spin_lock(&group->lock);
+    result->parent_group = process->process_group;
+    result->parent_session = process->session;
+    child = find_child_locked(process, id);
+    if (child == NULL || is_late(child, code, (uint32_t)call->b)) {
+        spin_unlock(&group->lock);
+        return code != CLD_STOPPED && code != CLD_CONTINUED ? 1 : 0;
+    }
+    if (group->exiting && code != CHILD_CANCELLED) { /* whoever gets it then is told */
+        spin_unlock(&group->lock);
+        return 0;
+    }
+    info.signal = SIGCHLD;
+    if (code == CHILD_CANCELLED) {
+        forget_child_locked(child);
+        info.signal = 0;
+    } else {
+        child->code = code;
+        child->status = status;
+        info.value = code == CLD_EXITED || code == CLD_STOPPED ? status >> 8 & 0xff : status & 0x7f;
+        if (code == CLD_CONTINUED)
+            info.value = SIGCONT;
+        if (code == CLD_STOPPED || code == CLD_CONTINUED) {
+            child->stop_round = (uint32_t)call->b;
+            if ((action->flags & SA_NOCLDSTOP) != 0)
+                info.signal = 0;
+        } else {
+            child->user_ns = call->b;
+            child->system_ns = call->c;
+            info.extra = call->b / CLOCK_TICK_NS | call->c / CLOCK_TICK_NS << 32;
+            info.signal = child->exit_signal;
+            if (child->exit_signal == SIGCHLD && (action->handler == SIG_IGN || (action->flags & SA_NOCLDWAIT) != 0)) {
+                keep = false;
+                if (action->handler == SIG_IGN)
+                    info.signal = 0;
+                forget_child_locked(child);
+            }
+        }
+    }
+    spin_unlock(&group->lock);
+    if (info.signal != 0)
+        signal_send_group(group, &info);
+    watch_event(&process->child_events);
+    return keep ? 0 : 1;
+}
+
+int64_t children_set_group(struct group *group, const struct msg_process_call *call)
+{
+    struct child *child;
+
+    spin_lock(&group->lock);
+    child = find_child_locked(group->process, (uint32_t)call->a);
+    if (child != NULL)
+        child->group = (uint32_t)call->b;
+    spin_unlock(&group->lock);
+    watch_event(&group->process->child_events);
+    return 0;
+}
+
+/* At the home of a process that may be a reaper: the orphan is its child. */
+int64_t children_adopt(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct child *child = heap_alloc(sizeof(*child));
+    struct process *process = group->process;
+    int64_t error = 0;
+
+    spin_lock(&group->lock);
+    result->parent = process->parent;
+    if (group->exiting || process->attributes[ATTRIBUTE_REAPER] == 0)
+        error = -EAGAIN;
+    if (error == 0 && child != NULL) {
+        child->id = (uint32_t)call->a;
+        child->group = (uint32_t)(call->a >> 32);
+        child->exit_signal = SIGCHLD;
+        list_append(&process->children, &child->node);
+    }
+    spin_unlock(&group->lock);
+    if (error == 0)
+        return child != NULL ? 0 : -ENOMEM;
+    heap_free(child, sizeof(*child));
+    return error;
+}
+
+/* The first process from ID upwards that takes the child; init, if none does. */
+static uint32_t find_reaper(uint32_t id, const struct child *child)
+{
+    while (id != PROCESS_INIT) {
+        struct msg_process_call call = {
+            .id = id, .operation = PROCESS_ADOPT, .a = child->id | (uint64_t)child->group << 32};
+        struct msg_process_result result;
+        int64_t error = process_call_surely(&call, &result);
+
+        if (error == 0)
+            break;
+        id = error == -EAGAIN ? result.parent : PROCESS_INIT;
+    }
+    return id;
+}
+
+/* CHILD is REAPER's, which has entered it. */
+static void give_to(uint32_t reaper, uint32_t from, const struct child *child)
+{
+    struct msg_process_call call = {.id = child->id, .operation = PROCESS_NEW_PARENT, .a = reaper, .b = from};
+    struct msg_process_call event = {.id = reaper, .operation = PROCESS_CHILD_EVENT};
+    struct msg_process_call reaped = {.id = child->id, .operation = PROCESS_REAPED};
+    struct msg_process_result result;
+    /* before our own parent hears of the end: then they have a new one */
+    int64_t ended = process_call_surely(&call, &result);
+
+    if (reaper == PROCESS_INIT || ended == 0)
+        return;
+    event.a = CHILD_EVENT(child->id, CHILD_CANCELLED, 0); /* it is not known (any more) */
+    if (ended > 0) {
+        event.a = CHILD_ENDED(child->id, result.status);
+        event.b = result.user_ns;
+        event.c = result.system_ns;
+    }
+    if (process_call_surely(&event, &result) != 0 && ended > 0)
+        process_call_surely(&reaped, &result); /* nobody will wait for it */
+}
+
+/* Copies the first child to *OUT. False: there is none. */
+static bool first_child(struct group *group, struct child *out)
+{
+    bool found;
+
+    spin_lock(&group->lock);
+    found = !list_empty(&group->process->children);
+    if (found)
+        *out = *container_of(group->process->children.next, struct child, node);
+    spin_unlock(&group->lock);
+    return found;
+}
+
+/* Every child that is left belongs to another. It stays in the list until it knows: so the end of a child is either
+ * told to us, and kept, or to the new parent. */
+void children_give_away(struct group *group)
+{
+    uint32_t reaper = group->process->parent;
+    const struct process *process = group->process;
+    uint32_t looked = process->process_group; /* its own is looked after when its end is told */
+    struct child child, *entry;
+
+    while (first_child(group, &child)) {
+        reaper = find_reaper(reaper, &child);
+        give_to(reaper, group->id, &child);
+        spin_lock(&group->lock);
+        entry = find_child_locked(group->process, child.id);
+        if (entry != NULL) /* else it was cancelled meanwhile */
+            forget_child_locked(entry);
+        spin_unlock(&group->lock);
+        if (child.group != looked)
+            session_look_after(child.group, process->session, group->id);
+        looked = child.group;
+    }
+}
+
+void children_init(void)
+{
+    msg_register(MSG_PROCESS_BEGIN, handle_begin, sizeof(struct msg_process_begin), sizeof(struct msg_process_state));
+}

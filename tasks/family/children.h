@@ -1,0 +1,39 @@
+/* What a process knows of its children, at its home: how they come to be, what they tell, waiting for them.
+ * tasks/process/process.md has the protocol. */
+#ifndef TASKS_FAMILY_CHILDREN_H
+#define TASKS_FAMILY_CHILDREN_H
+
+#include "tasks/process/process.h"
+
+/* Which children PROCESS_WAIT means: the upper half of its selector; the lower is the id (0 with SELECT_GROUP: the
+ * caller's own process group). Its options are those of waitid. */
+enum process_select { SELECT_ANY, SELECT_PROCESS, SELECT_GROUP };
+#define WAIT_NO_HANG 1u
+#define WAIT_STOPPED 2u
+#define WAIT_EXITED 4u
+#define WAIT_CONTINUED 8u
+#define WAIT_NO_REAP 0x01000000u
+#define WAIT_NO_THREAD 0x20000000u
+#define WAIT_ALL 0x40000000u
+#define WAIT_CLONE 0x80000000u
+
+/* The state that a child of PARENT begins with; the child is known to the parent from now on. Any home of the parent:
+ * asks it. -EAGAIN: the parent is ending; -ENOMEM. Tasks only. */
+int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state);
+/* The same for a child of SIBLING's parent (CLONE_PARENT) that inherits all, also its exit signal, from SIBLING. */
+int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_state *state);
+/* The child that was begun does not come. */
+void process_cancel_child(uint32_t parent, uint32_t child);
+
+/* Operations on GROUP, whose home this kernel is, each in one step: see enum process_operation. */
+int64_t children_wait(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+int64_t children_event(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+int64_t children_adopt(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+int64_t children_set_group(struct group *group, const struct msg_process_call *call);
+/* Every child that GROUP, which is over, has left belongs to the nearest reaper above it, or to init. In a task; waits.
+ */
+void children_give_away(struct group *group);
+
+void children_init(void);
+
+#endif

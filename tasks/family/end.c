@@ -1,0 +1,99 @@
+/* The end of a process. See the header. */
+#include "tasks/family/end.h"
+
+#include "tasks/family/children.h"
+#include "tasks/family/session.h"
+#include "tasks/process/call.h"
+#include "tasks/remote/watch.h"
+#include "tasks/signal/signal.h"
+
+/* The process is no longer known: its id may be given out again. */
+int64_t process_reaped(struct group *group, struct msg_process_result *result)
+{
+    const struct process *process = group->process;
+    bool gone;
+
+    spin_lock(&group->lock);
+    result->used = (struct account_used){.use = group->gone.use, .peak = process->peak};
+    account_used_add(&result->used, &process->children_used);
+    gone = group->process->zombie;
+    group->process->zombie = false;
+    spin_unlock(&group->lock);
+    if (gone)
+        group_forget(group);
+    return 0;
+}
+
+/* What its parent is to know of its end. */
+static void give_end_locked(struct group *group, struct msg_process_result *result)
+{
+    const struct process *process = group->process;
+
+    result->status = process->status;
+    result->user_ns = group->gone_user_ns + process->children_user_ns;
+    result->system_ns = group->gone_system_ns + process->children_system_ns;
+}
+
+int64_t process_new_parent(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct process *process = group->process;
+    uint32_t parent = (uint32_t)call->a;
+    struct signal_info info = {.code = SI_USER, .pid = (uint32_t)call->b};
+    bool ended, gone;
+
+    spin_lock(&group->lock);
+    process->parent = parent;
+    process->exit_signal = SIGCHLD;
+    ended = process->zombie;
+    gone = ended && parent == PROCESS_INIT;
+    if (ended)
+        give_end_locked(group, result);
+    else
+        info.signal = process->attributes[ATTRIBUTE_DEATH_SIGNAL];
+    if (gone)
+        process->zombie = false;
+    spin_unlock(&group->lock);
+    if (info.signal != 0)
+        signal_send_group(group, &info);
+    if (gone) /* init never waits */
+        group_forget(group);
+    return ended ? 1 : 0;
+}
+
+void process_ended(struct group *group)
+{
+    struct process *process = group->process;
+    struct msg_process_call call = {.operation = PROCESS_CHILD_EVENT, .a = CHILD_ENDED(group->id, process->status)};
+    struct msg_process_result result;
+    bool forget;
+
+    if (process->session == group->id && !process->first)
+        group_hooks.session_ended(process->session);
+    children_give_away(group);
+    spin_lock(&group->lock);
+    process->zombie = process->over = true;
+    call.id = process->parent;
+    give_end_locked(group, &result);
+    call.b = result.user_ns;
+    call.c = result.system_ns;
+    spin_unlock(&group->lock);
+    if (process->first)
+        group_hooks.first_ended(process->status);
+    group_hooks.ended(group);
+    /* 0: the parent has noted it, and says REAPED later */
+    forget = call.id == PROCESS_INIT || process_call_surely(&call, &result) != 0;
+    if (call.id != PROCESS_INIT && result.parent_session == process->session &&
+        result.parent_group != process->process_group) /* it may have been what kept its group from being orphaned */
+        session_look_after(process->process_group, process->session, group->id);
+    if (forget) {
+        spin_lock(&group->lock);
+        /* a NEW_PARENT may have been here before: then whoever sent it has told the new one */
+        forget = process->zombie && process->parent == call.id;
+        if (forget)
+            process->zombie = false;
+        spin_unlock(&group->lock);
+    }
+    if (forget)
+        group_forget(group);
+    watch_event(&process->child_events); /* whoever gave up watching, of which word may be lost: it holds the group */
+}

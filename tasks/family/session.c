@@ -1,0 +1,100 @@
+/* Orphaned process groups. See the header. */
+#include "tasks/family/session.h"
+
+#include "kernel/abi/errno.h"
+#include "tasks/family/set.h"
+#include "tasks/process/call.h"
+#include "tasks/process/process.h"
+
+void session_look(struct group *group, const struct msg_process_group *asked, struct msg_process_group_found *found)
+{
+    const struct process *process = group->process;
+
+    spin_lock(&group->lock);
+    if (process->process_group == asked->group && !process->zombie) {
+        found->count++;
+        found->session = process->session;
+        found->stopped += group->stopped ? 1 : 0;
+    } else if (process->process_group != asked->group && process->session == asked->session) {
+        list_for_each(node, &process->children) {
+            const struct child *child = container_of(node, struct child, node);
+            bool ended = child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
+
+            if (child->group == asked->group && !ended)
+                found->parents++;
+        }
+    }
+    spin_unlock(&group->lock);
+}
+
+bool session_is_orphaned(uint32_t group, uint32_t session)
+{
+    struct msg_process_group_found found;
+
+    process_group_look(group, session, 0, &found);
+    return found.parents == 0;
+}
+
+void session_look_after(uint32_t group, uint32_t session, uint32_t except)
+{
+    static const uint32_t signals[] = {SIGHUP, SIGCONT};
+    struct msg_process_group_found found;
+
+    process_group_look(group, session, except, &found);
+    if (found.parents != 0 || found.stopped == 0 || found.session != session)
+        return; /* one of another session was not kept from being orphaned by what has ended */
+    for (uint32_t i = 0; i < 2; i++) {
+        struct signal_info info = {.signal = signals[i], .code = SI_KERNEL};
+
+        process_group_call(PROCESS_GROUP_SIGNAL, group, except, &info, &found);
+    }
+}
+
+void session_signal_process(uint32_t id, uint32_t signal)
+{
+    struct msg_process_call call = {
+        .id = id, .operation = PROCESS_SIGNAL, .info = {.signal = signal, .code = SI_KERNEL}};
+
+    process_tell(&call);
+}
+
+int64_t session_set_group(struct group *group, const struct msg_process_call *call, struct msg_process_result *answer)
+{
+    struct process *process = group->process;
+    uint32_t wanted = (uint32_t)call->a, caller = (uint32_t)call->b, session = (uint32_t)call->c;
+    int64_t result = 0;
+
+    spin_lock(&group->lock);
+    answer->parent = process->parent;
+    if (caller != group->id && caller != process->parent)
+        result = -ESRCH;
+    else if (caller != group->id && process->executed)
+        result = -EACCES;
+    else if (process->session == group->id)
+        result = -EPERM; /* a session leader */
+    else if (wanted != group->id && session != process->session)
+        result = -EPERM;
+    else if (caller != group->id && call->c >> 32 != process->session)
+        result = -EPERM; /* a child in another session than the caller */
+    else
+        process->process_group = wanted;
+    spin_unlock(&group->lock);
+    return result;
+}
+
+int64_t session_set_leader(struct group *group, struct msg_process_result *answer)
+{
+    struct process *process = group->process;
+    int64_t result = group->id;
+
+    spin_lock(&group->lock);
+    if (process->process_group == group->id) {
+        result = -EPERM;
+    } else {
+        process->process_group = group->id;
+        process->session = group->id;
+    }
+    answer->parent = process->parent;
+    spin_unlock(&group->lock);
+    return result;
+}

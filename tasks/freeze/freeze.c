@@ -1,0 +1,163 @@
+/* Standing still. See the header. A thread that is to die is let go: its group's end has to come to rest too before all
+ * is quiet. One that waits where only its death may end the wait (a vfork's parent, a stopped process) stands there. */
+#include "tasks/freeze/freeze.h"
+
+#include "msg/quiet.h"
+#include "tasks/process/process.h"
+#include "tasks/remote/work.h"
+#include "tasks/sched/cpu_mask.h"
+#include "tasks/sched/due.h"
+#include "tasks/sched/waitq.h"
+
+void (*freeze_over)(void);
+
+static struct spinlock lock;
+static volatile enum { GOING, FROZEN, CALLS } mode; /* written under the lock */
+static struct waitq standing;                       /* [k] lock */
+
+void freeze_init(void)
+{
+    waitq_init(&standing);
+}
+
+bool freeze_active(void)
+{
+    return mode != GOING;
+}
+
+void freeze_begin(void)
+{
+    struct freeze_state state;
+
+    spin_lock(&lock);
+    mode = FROZEN;
+    spin_unlock(&lock);
+    freeze_look(&state);
+}
+
+void freeze_end(void)
+{
+    spin_lock(&lock);
+    mode = GOING;
+    waitq_wake_all(&standing);
+    spin_unlock(&lock);
+    freeze_over();
+}
+
+void freeze_calls(void)
+{
+    spin_lock(&lock);
+    mode = CALLS;
+    waitq_wake_all(&standing);
+    spin_unlock(&lock);
+}
+
+/* The call of THREAD was interrupted by the freeze, and may begin again before others go on. */
+static bool may_pass(const struct thread *thread)
+{
+    return mode == CALLS && thread->context.interrupted != 0 && (thread->due & THREAD_DUE_SIGNAL) == 0;
+}
+
+void freeze_stand(struct thread *thread)
+{
+    static const struct wait_reason reason = {.what = "end of a freeze", .kernel = -1};
+
+    spin_lock(&lock);
+    while (mode != GOING && !may_pass(thread) && !thread_dying(thread)) {
+        thread->frozen = true;
+        waitq_wait(&standing, &lock, &reason, WAIT_KILLABLE, 0);
+    }
+    thread->frozen = false;
+    if (mode != FROZEN)
+        thread_clear_due(thread, THREAD_DUE_FREEZE | THREAD_DUE_PASSED);
+    if (mode == CALLS) /* when the call is over it stands again */
+        __atomic_fetch_or(&thread->due, THREAD_DUE_PASSED, __ATOMIC_SEQ_CST);
+    spin_unlock(&lock);
+}
+
+/* THREAD, of a group whose lock is held, is at rest. */
+static bool at_rest_locked(struct thread *thread)
+{
+    if (thread->presence == THREAD_SHADOW)
+        return thread->disposition == DISPOSITION_NONE;
+    if (thread->presence == THREAD_LEAVING)
+        return false;
+    if (thread->frozen)
+        return !may_pass(thread); /* it has been woken, but not run yet */
+    if (thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE)
+        return true;
+    if (mode == CALLS) /* it waits again, or is about to */
+        return thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_INTERRUPTIBLE;
+    thread_set_due(thread, THREAD_DUE_FREEZE);
+    return false;
+}
+
+static bool look_at(struct group *group, void *context)
+{
+    struct freeze_state *state = context;
+    const struct process *process = group->process;
+
+    spin_lock(&group->lock);
+    if (group->joining || group->stop_waits || (group->exiting && (process == NULL || !process->zombie)) ||
+        (process != NULL && (process->pruning || (process->live == 0 && !process->zombie))))
+        state->ending++;
+    list_for_each(node, &group->threads) {
+        if (!at_rest_locked(container_of(node, struct thread, group_node)))
+            state->moving++;
+    }
+    spin_unlock(&group->lock);
+    return true;
+}
+
+void freeze_look(struct freeze_state *state)
+{
+    *state = (struct freeze_state){.working = work_busy(), .unanswered = msg_unanswered(), .taken = msg_taken()};
+    if (!group_each(look_at, state))
+        state->moving++; /* we do not know */
+}
+
+struct drain {
+    uint32_t successor;
+    uint32_t present;
+};
+
+static void send_away_locked(struct thread *thread, uint32_t successor)
+{
+    int64_t kernel;
+
+    if ((thread->due & THREAD_DUE_MOVE) != 0 || thread->group->host != NULL || thread_dying(thread))
+        return;
+    kernel = cpu_mask_nearest_other(thread->context.affinity);
+    if (kernel < 0) { /* as Linux does when the last CPU that a thread may use is taken away */
+        cpu_mask_all(thread->context.affinity);
+        kernel = successor;
+    }
+    thread_order_move_locked(thread, (uint32_t)kernel);
+}
+
+static bool drain_group(struct group *group, void *context)
+{
+    struct drain *drain = context;
+
+    spin_lock(&group->lock);
+    list_for_each(node, &group->threads) {
+        struct thread *thread = container_of(node, struct thread, group_node);
+
+        if (thread->presence == THREAD_SHADOW && thread->disposition == DISPOSITION_NONE)
+            continue;
+        drain->present++;
+        if (thread->presence == THREAD_PRESENT)
+            send_away_locked(thread, drain->successor);
+    }
+    spin_unlock(&group->lock);
+    return true;
+}
+
+uint32_t freeze_drain(uint32_t successor)
+{
+    struct drain drain = {.successor = successor};
+
+    if (!group_each(drain_group, &drain))
+        drain.present++; /* we do not know */
+    return drain.present;
+}

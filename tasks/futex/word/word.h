@@ -1,0 +1,55 @@
+/* Words of memory that threads wait for: what names one on every kernel, and how one is changed. */
+#ifndef TASKS_FUTEX_WORD_WORD_H
+#define TASKS_FUTEX_WORD_WORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/errno.h"
+#include "mm/space/space.h"
+#include "tasks/thread/group.h"
+
+#define FUTEX_FRAMES UINT64_MAX /* as a key's space: WORD is a physical address, of memory that spaces share */
+
+/* A word that is waited for. */
+struct futex_key {
+    uint64_t space; /* id of the address space, or FUTEX_FRAMES */
+    uint64_t word;  /* its address there */
+};
+
+/* A word and the kernel on which its queue lives. */
+struct futex_place {
+    struct futex_key key;
+    uint32_t owner;
+};
+
+/* What a waiter expects of a word. */
+struct futex_expected {
+    uint64_t address;
+    uint64_t deadline; /* clock_now ns, or 0 */
+    uint32_t value;
+    uint32_t bitset; /* not 0 */
+    bool shared;
+};
+
+/* Where the word at ADDRESS of the current program is waited for, if only its process uses it. -EINVAL: not aligned;
+ * -EFAULT: no address of a program. */
+static inline int futex_find_private(uint64_t address, struct futex_place *place)
+{
+    const struct space *space = thread_current()->group->space;
+
+    if ((address & (sizeof(uint32_t) - 1)) != 0)
+        return -EINVAL;
+    if (address > USER_END - sizeof(uint32_t))
+        return -EFAULT;
+    *place = (struct futex_place){.key = {.space = space->id, .word = address}, .owner = space->home};
+    return 0;
+}
+/* The same for any word; SHARED: not FUTEX_PRIVATE_FLAG. May wait for a page. */
+int futex_find(uint64_t address, bool shared, struct futex_place *place);
+
+/* Puts VALUE at user ADDRESS if *EXPECTED is there, atomically. 0; -EAGAIN, with what is there in *EXPECTED; -EFAULT.
+ */
+int futex_swap(uint64_t address, uint32_t *expected, uint32_t value);
+
+#endif

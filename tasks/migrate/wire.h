@@ -1,0 +1,36 @@
+/* Payloads of GROUP_JOIN and MIGRATE; tasks/migrate/migration.md has the protocol. */
+#ifndef TASKS_MIGRATE_WIRE_H
+#define TASKS_MIGRATE_WIRE_H
+
+#include <stdint.h>
+
+struct msg_group_join { /* GROUP_JOIN: the sender is about to host members */
+    uint32_t group;
+    uint32_t pad;
+};
+
+struct msg_group_joined { /* the answer to GROUP_JOIN */
+    uint64_t members;
+    uint64_t signal_hint;
+    uint32_t stop_round;
+    uint32_t stopped;
+    uint64_t mode; /* of the address space */
+};
+
+/* MIGRATE. Behind it: PACKED words, made by pack() of the context, the register frame and the parts of the FPU state;
+ * then SIGNALS structs signal_info, then LOANS structs pi_lending. */
+struct msg_migrate {
+    uint32_t group;
+    uint32_t home;
+    uint32_t thread;
+    uint32_t packed;
+    uint64_t visited;
+    uint64_t clock; /* nanoseconds: what the thread may have seen */
+    uint64_t signal_hint;
+    uint32_t signals;
+    uint32_t loans;
+};
+
+_Static_assert(sizeof(struct msg_migrate) == 48, "wire format");
+
+#endif

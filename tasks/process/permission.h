@@ -1,0 +1,36 @@
+/* What a thread may do to a process, by who it is and who the process's first thread is. The home of the process keeps
+ * that, and is asked. */
+#ifndef TASKS_PROCESS_PERMISSION_H
+#define TASKS_PROCESS_PERMISSION_H
+
+#include <stdbool.h>
+
+#include "tasks/process/wire.h"
+#include "tasks/thread/credentials.h"
+
+struct group;
+struct process;
+
+/* What others ask of a process is asked of its first thread's credentials, which its home keeps: to be called by a
+ * thread when its own have changed. Waits for the home, if it is another kernel. */
+void credentials_changed(const struct credentials *old);
+/* 0 if the current thread may send SIGNAL to process ID (kill(2)), else -EPERM or -ESRCH. Asks ID's home unless the
+ * thread is root's. */
+int64_t credentials_may_signal(uint32_t id, uint32_t signal);
+/* The same for its limits and, if INSIDE, its memory and descriptors (ptrace(2), "access mode checking"). */
+int64_t credentials_may_reach(uint32_t id, bool inside);
+
+/* At the home of PROCESS, whose lock is held: */
+
+/* May a sender of effective user EUID, real user UID and SESSION send SIGNAL to PROCESS? */
+bool process_may_signal_locked(const struct process *process, uint32_t euid, uint32_t uid, uint32_t signal,
+                               uint32_t session);
+/* May who has the real ids UID and GID see the limits of PROCESS and, if INSIDE, its memory and descriptors? */
+bool process_may_reach_locked(const struct process *process, uint32_t uid, uint32_t gid, bool inside);
+
+/* PROCESS_SET_IDS, PROCESS_MAY_SIGNAL, PROCESS_MAY_REACH, of GROUP, whose home this kernel is. */
+int64_t process_set_ids(struct group *group, const struct msg_process_call *call);
+int64_t process_may_signal(struct group *group, const struct msg_process_call *call);
+int64_t process_may_reach(struct group *group, const struct msg_process_call *call);
+
+#endif

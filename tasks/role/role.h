@@ -1,0 +1,42 @@
+/* Who answers for an id. The upper part of a process or thread id is the role it was born in, and of an open file's id
+ * the role it was made in. At first kernel k has role k. When a kernel is stopped, every role that it has goes to its
+ * successor; started again, it gets one that nobody has had, so ids are never given out twice. All kernels know all
+ * roles; they change while programs stand still (tasks/handover/stop_kernel.md). */
+#ifndef TASKS_ROLE_ROLE_H
+#define TASKS_ROLE_ROLE_H
+
+#include <stdint.h>
+
+#include "kernel/abi/limits.h"
+
+#define ROLES_MAX 1024u     /* kernels of the plan, and starts after a stop */
+#define ROLE_NONE 0xffu     /* in a table: nobody has it */
+#define ROLE_FILE_SHIFT 40u /* a file's id is its role << 40 | a number */
+
+struct role_table {
+    uint8_t kernel[ROLES_MAX]; /* who has it, or ROLE_NONE */
+    uint32_t own;              /* of the kernel that the table is for: ids are made with it */
+    uint32_t next;             /* the first that nobody has had */
+    uint32_t started;          /* the kernel that it is told for */
+    uint32_t pad;
+};
+
+_Static_assert(KERNELS_MAX < ROLE_NONE, "a byte names a kernel");
+
+/* Kernel k has role k. Once, before ids are made. */
+void role_init(void);
+/* The kernel that has ROLE, or KERNELS_MAX. */
+uint32_t role_kernel(uint32_t role);
+/* The role that this kernel makes ids with. */
+uint32_t role_own(void);
+/* All roles of kernel FROM are TO's from now on. Programs stand still. */
+void role_hand_over(uint32_t from, uint32_t to);
+/* Roles that nobody has had. */
+uint32_t role_room(void);
+/* KERNEL has started: its role is a new one if its first was handed over. *OUT: the table as it is to have it.
+ * Kernel 0. */
+void role_renew(uint32_t kernel, struct role_table *out);
+/* Takes over the table that role_renew has made. */
+void role_learn(const struct role_table *table);
+
+#endif

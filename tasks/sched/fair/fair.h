@@ -1,0 +1,215 @@
+/* Who runs next: the arithmetic of shares. Free of hardware and of locks.
+ *
+ * Every ready thread has a position, a number; the least runs first. The two highest bits are its rank:
+ *
+ *   kernel  threads of the kernel, before all others, first come first
+ *   real    SCHED_FIFO and SCHED_RR: by priority, within one first come first
+ *   fair    everything else: by virtual run time, which is run time divided by weight, so that over any length of time
+ *           threads get time in proportion to their weights (Waldspurger's stride scheduling 1995; Linux's CFS)
+ *
+ * A fair thread that sleeps does not save up: when it wakes it is placed at most FAIR_CREDIT behind the others. */
+#ifndef TASKS_SCHED_FAIR_FAIR_H
+#define TASKS_SCHED_FAIR_FAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tasks/sched/fair/time_queue.h"
+
+#define FAIR_WEIGHT_NORMAL 1024u   /* of nice 0; one nice level is a factor of 1.25, as in Linux */
+#define FAIR_WEIGHT_IDLE 3u        /* of SCHED_IDLE */
+#define FAIR_WEIGHT_REAL 88761u    /* what a thread with a real priority counts in loads: as much as nice -20 */
+#define FAIR_SLICE 6000000ull      /* ns that a fair thread runs before another that is owed more is looked for */
+#define FAIR_ROUND 100000000ull    /* ns that a SCHED_RR thread runs while others of its priority wait */
+#define FAIR_CREDIT 3000000ull     /* virtual ns a sleeper may be owed when it wakes */
+#define FAIR_BEHIND 24000000ull    /* ns a thread may have run more than it was owed: what is more is forgotten */
+#define FAIR_PREEMPTION 1000000ull /* virtual ns that a woken thread must be owed more than the running one */
+#define FAIR_PRIORITY_MAX 99       /* of the real priorities 1 to 99 */
+#define FAIR_NICE_MIN (-20)
+#define FAIR_NICE_MAX 19
+
+#define FAIR_RANK_SHIFT 62u
+#define FAIR_PRIORITY_SHIFT 54u
+
+enum fair_rank { RANK_KERNEL, RANK_REAL, RANK_FAIR };
+#define FAIR_BASE ((uint64_t)RANK_FAIR << FAIR_RANK_SHIFT) /* position 0 of rank fair */
+
+/* SCHED_* of Linux's sched(7). In thread_context.policy the real priority is above POLICY_PRIORITY_SHIFT. */
+enum fair_policy { POLICY_OTHER = 0, POLICY_FIFO = 1, POLICY_RR = 2, POLICY_BATCH = 3, POLICY_IDLE = 5 };
+#define POLICY_MASK 0x7fu
+#define POLICY_RESET_ON_FORK 0x80u
+#define POLICY_PRIORITY_SHIFT 8u
+
+/* The greater, the sooner a thread runs that is scheduled so: to compare. */
+static inline int fair_urgency(uint32_t policy, int nice)
+{
+    int priority = (int)(policy >> POLICY_PRIORITY_SHIFT);
+
+    if (priority > 0)
+        return 100 + priority;
+    return (policy & POLICY_MASK) == POLICY_IDLE ? -100 : -nice;
+}
+
+/* A load: the sum of the weights of threads, and in the low bits how many they are. Loads can be added and compared. */
+#define LOAD_SHIFT 16u
+static inline uint64_t load_of(uint64_t weight)
+{
+    return weight << LOAD_SHIFT | 1;
+}
+static inline uint64_t load_weight(uint64_t load)
+{
+    return load >> LOAD_SHIFT;
+}
+static inline uint32_t load_count(uint64_t load)
+{
+    return (uint32_t)(load & ((1u << LOAD_SHIFT) - 1));
+}
+
+/* A thread's share of a CPU. Marks: [q] as in tasks/thread/thread.h. */
+struct share {
+    struct time_node node; /* [q] in the ready or the sleeping threads of a CPU */
+    uint64_t position;     /* [q] */
+    uint64_t ran;          /* [q] ns since it was last settled: see tasks/sched/sched.c */
+    uint64_t rate;         /* [q] virtual ns for each ns, 32.32 fixed point; 0 unless its rank is fair */
+    uint64_t slice;        /* [q] ns, UINT64_MAX: until it gives up */
+    uint64_t behind;       /* [q] FAIR_BEHIND in its virtual time */
+    uint64_t load;         /* [q] what it adds to a load; 0 for kernel threads */
+};
+
+/* The threads of one CPU that want it. All [q]. */
+struct run_queue {
+    struct time_queue ready;
+    volatile uint32_t ready_count; /* read without the lock, too */
+    volatile uint64_t load;        /* of the ready and the running ones; read without the lock, too */
+    uint64_t floor;                /* position of rank fair that all fair ones had reached; never decreases */
+    uint64_t arrivals;             /* numbers those that are first come first */
+};
+
+/* The weight of NICE, which is brought into range. */
+uint32_t fair_weight(int nice);
+/* Fills SHARE for a kernel thread, or by POLICY (as thread_context.policy) and NICE; it is in no queue. */
+void share_set_kernel(struct share *share);
+void share_set(struct share *share, uint32_t policy, int nice);
+void run_queue_init(struct run_queue *queue);
+
+static inline enum fair_rank share_rank(const struct share *share)
+{
+    return (enum fair_rank)(share->position >> FAIR_RANK_SHIFT);
+}
+
+/* SHARE has run NS more. */
+static inline void share_charge(struct share *share, uint64_t ns)
+{
+    share->ran += ns;
+    share->position += (uint64_t)((unsigned __int128)ns * share->rate >> 32);
+}
+
+/* Behind those of its rank, or of its priority, that are there now. */
+static inline void share_requeue(struct run_queue *queue, struct share *share)
+{
+    uint64_t head = share->position >> FAIR_PRIORITY_SHIFT << FAIR_PRIORITY_SHIFT;
+
+    share->position = head | (++queue->arrivals & ((1ull << FAIR_PRIORITY_SHIFT) - 1));
+}
+
+static inline void run_queue_raise_floor(struct run_queue *queue, const struct share *share)
+{
+    if (share_rank(share) == RANK_FAIR && share->position > queue->floor)
+        queue->floor = share->position;
+}
+
+/* SHARE is ready; it keeps its position. */
+static inline void run_queue_put(struct run_queue *queue, struct share *share)
+{
+    share->node.key = share->position;
+    time_queue_add(&queue->ready, &share->node);
+    queue->ready_count++;
+}
+
+/* Takes the next one, or NULL. */
+static inline struct share *run_queue_take(struct run_queue *queue)
+{
+    struct share *share;
+
+    if (queue->ready.first == NULL)
+        return NULL;
+    share = (struct share *)(void *)time_queue_pop(&queue->ready); /* the node is its first member */
+    queue->ready_count--;
+    run_queue_raise_floor(queue, share);
+    return share;
+}
+
+static inline const struct share *run_queue_first(const struct run_queue *queue)
+{
+    return (const struct share *)(const void *)queue->ready.first;
+}
+
+/* Brings the floor up to what all have reached, RUNNING (charged up to now, or NULL) and the ready ones: while a thread
+ * runs alone nobody does. */
+static inline void run_queue_reach(struct run_queue *queue, const struct share *running)
+{
+    const struct share *first = run_queue_first(queue);
+    const struct share *least = running;
+
+    if (first != NULL && (least == NULL || first->position < least->position))
+        least = first;
+    if (least != NULL)
+        run_queue_raise_floor(queue, least);
+}
+
+/* SHARE runs and has been charged. If it ran for much longer than its slice, because the timer came late (the host of a
+ * virtual machine had stopped the CPU, or something else had), not all of it is held against it: with N threads it
+ * would wait N times as long. Positions of other ranks are below every floor. */
+static inline void run_queue_forgive(struct run_queue *queue, struct share *share)
+{
+    if (share->position <= queue->floor + share->behind)
+        return;
+    run_queue_reach(queue, share);
+    if (share->position > queue->floor + share->behind)
+        share->position = queue->floor + share->behind;
+}
+
+/* SHARE, which slept or has come, becomes ready while RUNNING (charged up to now, or NULL) runs; it is owed CREDIT at
+ * most. True: it is owed so much more than RUNNING that it should have the CPU at once. */
+static inline bool run_queue_wake(struct run_queue *queue, struct share *share, const struct share *running,
+                                  uint64_t credit)
+{
+    if (share_rank(share) == RANK_FAIR) {
+        run_queue_reach(queue, running);
+        if (share->position + credit < queue->floor)
+            share->position = queue->floor - credit;
+    } else {
+        share_requeue(queue, share);
+    }
+    queue->load += share->load;
+    run_queue_put(queue, share);
+    return running != NULL && share->position + FAIR_PREEMPTION < running->position;
+}
+
+/* The running SHARE gives way: to all that are ready now, if it is fair; within its priority otherwise. */
+void run_queue_yield(struct run_queue *queue, struct share *share);
+/* Takes SHARE, which is ready in QUEUE, out. */
+void run_queue_remove(struct run_queue *queue, struct share *share);
+/* SHARE, not ready, goes from one CPU to another: what it is owed at the first it is owed at the second. Between the
+ * two its position says how much; share_new is for one that comes from nowhere and is owed nothing. */
+void share_new(struct share *share);
+void share_detach(struct share *share, const struct run_queue *from);
+void share_attach(struct share *share, struct run_queue *to);
+/* SHARE, ready (READY) or running in QUEUE, gets another policy and nice value. */
+void run_queue_change(struct run_queue *queue, struct share *share, bool ready, uint32_t policy, int nice);
+/* The slice of SHARE is over: it may have to go behind its like. */
+static inline void run_queue_slice_over(struct run_queue *queue, struct share *share)
+{
+    if (share_rank(share) == RANK_REAL && share->slice != UINT64_MAX)
+        share_requeue(queue, share);
+}
+
+/* True when a CPU with load FROM and one with load TO are more equal after a thread of load MOVED has gone from one to
+ * the other: moving it back would not be better again. */
+static inline bool fair_better(uint64_t from, uint64_t to, uint64_t moved)
+{
+    return from > to && from - to > moved;
+}
+
+_Static_assert(offsetof(struct share, node) == 0, "a node is a share");
+#endif

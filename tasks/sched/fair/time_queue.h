@@ -1,0 +1,71 @@
+/* A queue of things ordered by a number, the least first: a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986).
+ * Adding takes constant time, taking the first one O(log n) on average, and with a few entries both are a few
+ * instructions. Nodes lie inside the objects; the queue allocates nothing and locks nothing. */
+#ifndef TASKS_SCHED_FAIR_TIME_QUEUE_H
+#define TASKS_SCHED_FAIR_TIME_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct time_node {
+    uint64_t key;               /* constant while in a queue */
+    struct time_node *child;    /* first of the nodes below, in no order */
+    struct time_node *next;     /* next with the same parent */
+    struct time_node *previous; /* previous with the same parent, or the parent; NULL for the first of the queue */
+};
+
+struct time_queue {
+    struct time_node *first; /* the one with the least key, or NULL */
+};
+
+void time_queue_init(struct time_queue *queue);
+
+/* Makes one tree of the trees A and B; of equal keys A's is first. */
+static inline struct time_node *time_queue_meld(struct time_node *a, struct time_node *b)
+{
+    struct time_node *above = b->key < a->key ? b : a;
+    struct time_node *below = above == a ? b : a;
+
+    below->next = above->child;
+    below->previous = above;
+    if (above->child != NULL)
+        above->child->previous = below;
+    above->child = below;
+    return above;
+}
+
+/* NODE, which is in no queue and has its key, comes in. */
+static inline void time_queue_add(struct time_queue *queue, struct time_node *node)
+{
+    node->child = NULL;
+    node->next = NULL;
+    node->previous = NULL;
+    queue->first = queue->first == NULL ? node : time_queue_meld(queue->first, node);
+}
+
+/* What is below the first node, as one tree, in place of it. The long way of time_queue_pop. */
+struct time_node *time_queue_join_children(struct time_node *child);
+
+/* Takes the first one out of a queue that is not empty. */
+static inline struct time_node *time_queue_pop(struct time_queue *queue)
+{
+    struct time_node *first = queue->first;
+    struct time_node *child = first->child;
+
+    if (child != NULL && child->next != NULL)
+        child = time_queue_join_children(child);
+    if (child != NULL)
+        child->previous = NULL;
+    queue->first = child;
+    return first;
+}
+
+/* Takes NODE, which is in QUEUE, out of it. */
+void time_queue_remove(struct time_queue *queue, struct time_node *node);
+
+/* Walks over all nodes, the first of the queue first and otherwise in no order: the one after NODE, or NULL. The queue
+ * must not change meanwhile. */
+struct time_node *time_queue_next(const struct time_node *node);
+
+#endif

@@ -1,0 +1,11 @@
+/* What a machine that does not get on is at. */
+#ifndef TASKS_SCHED_WAIT_DUMP_H
+#define TASKS_SCHED_WAIT_DUMP_H
+
+#include "kernel/arch/x86_64/traps.h"
+
+/* Writes where the calling CPU was when FRAME was saved, and what every blocked thread of it waits for, one line each,
+ * as "@wait" events. In an NMI. */
+void wait_dump(const struct trap_frame *frame);
+
+#endif

@@ -1,0 +1,292 @@
+/* How threads become ready: started, woken, at a time, or because something is due for them; and the timer of a CPU.
+ * See tasks/sched/sched.h and sched.c.
+ *
+ * The timer of a CPU may come too early, never too late: what makes it needed earlier arms it, and what makes it needed
+ * less leaves it as it is, so that a switch hardly ever touches the device. */
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
+#include "msg/call.h"
+#include "tasks/sched/internal.h"
+#include "tasks/sched/load.h"
+
+/* A notice: 0, or 1 + the index of a CPU that has to look at its queue, and does not know it yet. */
+void sched_notify(uint32_t notice)
+{
+    if (notice != 0)
+        apic_send(cpus[notice - 1]->apic_id, VECTOR_WAKE);
+}
+
+/* THREAD comes into QUEUE, whose lock is given back; the result is for sched_notify. From then on the thread may have
+ * run, died and be gone. */
+static inline __attribute__((always_inline)) uint32_t enqueue_unlock(struct cpu_queue *queue, struct thread *thread,
+                                                                     uint64_t credit)
+{
+    struct thread *running = sched_running_on(queue);
+    uint32_t index = queue->index;
+    bool idle = running == queue->idle;
+    bool waited = queue->run.ready_count > 0;
+    uint64_t now = 0;
+    bool preempt;
+
+    if (!idle && thread->group != NULL) {
+        now = clock_now();
+        sched_charge_locked(queue, running, now);
+    }
+    thread->state = THREAD_READY;
+    preempt = run_queue_wake(&queue->run, &thread->share, idle ? NULL : &running->share, credit);
+    if (preempt)
+        cpus[index]->resched = true;
+    if (index != cpu_index()) {
+        spin_unlock(&queue->lock);
+        return preempt || idle || !waited ? index + 1 : 0; /* else its timer is armed for the end of the slice */
+    }
+    if (!idle && !preempt) {
+        if (now == 0)
+            now = clock_now();
+        if (now >= queue->slice_end) /* it had the CPU for itself: no timer was needed for the end */
+            cpus[index]->resched = true;
+        else
+            sched_timer_need(queue, queue->slice_end, now);
+    }
+    spin_unlock(&queue->lock);
+    return 0;
+}
+
+static uint32_t deliver(struct thread *thread, uint64_t credit)
+{
+    struct cpu_queue *queue = queue_of(thread->cpu);
+
+    spin_lock(&queue->lock);
+    while (!place_allowed(thread, queue->index)) { /* changed meanwhile */
+        uint32_t target = place_wake(thread);
+
+        if (target == queue->index)
+            break;
+        thread->cpu = target;
+        spin_unlock(&queue->lock);
+        queue = queue_of(target);
+        spin_lock(&queue->lock);
+    }
+    thread->transit = false;
+    share_attach(&thread->share, &queue->run);
+    return enqueue_unlock(queue, thread, credit);
+}
+
+void sched_deliver(struct thread *thread, uint64_t credit)
+{
+    sched_notify(deliver(thread, credit));
+}
+
+/* THREAD, in no queue, is scheduled by what it is lent, or else has itself. */
+static __attribute__((noinline)) void set_share(struct thread *thread)
+{
+    share_set(&thread->share, thread->lent ? thread->lent_policy : thread->context.policy,
+              thread->lent ? thread->lent_nice : thread->context.nice);
+}
+
+/* THREAD, blocked in QUEUE, becomes ready, here or on a better CPU; the result is for sched_notify. */
+static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_queue *queue, struct thread *thread)
+{
+    uint32_t target;
+
+    list_remove(&thread->queue_node);
+    if (thread->wake_at != 0)
+        time_queue_remove(&queue->sleepers, &thread->share.node);
+    if (thread->presence != THREAD_PRESENT) /* it may be coming back with another nice value */
+        set_share(thread);
+    target = cpu_several ? place_wake(thread) : queue->index;
+    if (target == queue->index)
+        return enqueue_unlock(queue, thread, FAIR_CREDIT);
+    share_detach(&thread->share, &queue->run);
+    thread->state = THREAD_READY;
+    thread->transit = true;
+    thread->cpu = target;
+    spin_unlock(&queue->lock);
+    return deliver(thread, FAIR_CREDIT);
+}
+
+uint32_t sched_make_ready(struct thread *thread)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+
+    if (thread->state == THREAD_BLOCKED)
+        return wake_unlock(queue, thread);
+    spin_unlock(&queue->lock);
+    return 0;
+}
+
+void sched_wake(struct thread *thread)
+{
+    sched_notify(sched_make_ready(thread));
+}
+
+void sched_inherit(struct thread *child, const struct thread *parent)
+{
+    uint16_t policy = parent->context.policy;
+    int16_t nice = parent->context.nice;
+
+    if ((policy & POLICY_RESET_ON_FORK) != 0) {
+        uint32_t kind = policy & POLICY_MASK;
+
+        if (kind == POLICY_FIFO || kind == POLICY_RR)
+            policy = POLICY_OTHER;
+        policy &= (uint16_t)~POLICY_RESET_ON_FORK;
+        if (nice < 0)
+            nice = 0;
+    }
+    child->context.policy = policy;
+    child->context.nice = nice;
+    memcpy(child->context.affinity, parent->context.affinity, sizeof(child->context.affinity));
+}
+
+void sched_start(struct thread *thread)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+
+    assert(thread->state == THREAD_BLOCKED);
+    if (thread->group == NULL)
+        share_set_kernel(&thread->share);
+    else
+        set_share(thread);
+    share_new(&thread->share);
+    thread->state = THREAD_READY;
+    thread->transit = true;
+    thread->cpu = place_new(thread);
+    spin_unlock(&queue->lock);
+    sched_deliver(thread, 0);
+    load_publish(sched_own_queue()); /* another CPU does it when it takes the thread */
+}
+
+/* The CPU with INDEX passes through the scheduler before it returns to user mode. */
+static void notify_cpu(uint32_t index)
+{
+    cpus[index]->resched = true;
+    if (index != cpu_index())
+        apic_send(cpus[index]->apic_id, VECTOR_WAKE);
+}
+
+void sched_kick(struct thread *thread)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+    uint32_t index = queue->index;
+
+    if (thread->state == THREAD_BLOCKED) {
+        if (sched_wait_ended(thread, thread->wait_end))
+            sched_notify(wake_unlock(queue, thread));
+        else
+            spin_unlock(&queue->lock);
+        return;
+    }
+    spin_unlock(&queue->lock);
+    notify_cpu(index);
+}
+
+void sched_affinity_changed(struct thread *thread)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+    uint32_t index = queue->index;
+
+    if (thread->transit || place_allowed(thread, index) || thread->state == THREAD_BLOCKED) {
+        spin_unlock(&queue->lock); /* whoever carries it, and who wakes it, looks for himself */
+        return;
+    }
+    if (thread->state == THREAD_READY) {
+        run_queue_remove(&queue->run, &thread->share);
+        run_queue_reach(&queue->run, &sched_running_on(queue)->share);
+        share_detach(&thread->share, &queue->run);
+        thread->transit = true;
+        thread->cpu = place_wake(thread);
+        spin_unlock(&queue->lock);
+        sched_deliver(thread, FAIR_CREDIT);
+        return;
+    }
+    spin_unlock(&queue->lock);
+    notify_cpu(index); /* it leaves in sched_reschedule */
+}
+
+void sched_share_changed(struct thread *thread)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+    bool lent = thread->lent;
+    uint32_t policy = lent ? thread->lent_policy : thread->context.policy;
+    int nice = lent ? thread->lent_nice : thread->context.nice;
+    uint32_t index = queue->index;
+    bool running = thread->state == THREAD_RUNNING;
+    uint64_t now = clock_now();
+
+    if (running)
+        sched_charge_locked(queue, thread, now);
+    if (thread->state == THREAD_BLOCKED || thread->transit)
+        share_set(&thread->share, policy, nice);
+    else
+        run_queue_change(&queue->run, &thread->share, !running, policy, nice);
+    if (running)
+        sched_begin_slice(queue, thread, now); /* the old one may never have ended */
+    spin_unlock(&queue->lock);
+    notify_cpu(index);
+}
+
+/* For everything it may be needed for: the end of the slice, if somebody waits for it, messages, the next sleeper. */
+static void timer_update_locked(struct cpu_queue *queue, uint64_t now)
+{
+    uint64_t at = SCHED_NEVER;
+
+    if (queue->run.ready_count > 0 && thread_current() != queue->idle)
+        at = queue->slice_end;
+    if (msg_due() != 0 && msg_due() < at)
+        at = msg_due();
+    if (queue->sleepers.first != NULL && queue->sleepers.first->key < at)
+        at = queue->sleepers.first->key;
+    sched_timer_need(queue, at, now);
+}
+
+/* Wakes whose time has come; the lock is free meanwhile, for a thread may go to another CPU. */
+static void wake_sleepers(struct cpu_queue *queue, uint64_t now)
+{
+    spin_lock(&queue->lock);
+    while (queue->sleepers.first != NULL && queue->sleepers.first->key <= now) {
+        sched_notify(wake_unlock(queue, thread_of((struct share *)(void *)queue->sleepers.first)));
+        spin_lock(&queue->lock);
+    }
+    spin_unlock(&queue->lock);
+}
+
+void sched_timer_interrupt(void)
+{
+    struct cpu_queue *queue = sched_own_queue();
+    uint64_t now = clock_now();
+    bool crowded;
+
+    queue->armed = SCHED_NEVER;
+    if (msg_due() != 0 && now >= msg_due())
+        msg_poll();
+    wake_sleepers(queue, now);
+    spin_lock(&queue->lock);
+    crowded = queue->run.ready_count > 0 && thread_current() != queue->idle;
+    if (crowded && now >= queue->slice_end) {
+        cpu_self()->resched = true;
+        run_queue_slice_over(&queue->run, &thread_current()->share);
+        queue->slice_end = now + FAIR_SLICE; /* the switch that follows sets another */
+    }
+    timer_update_locked(queue, now);
+    spin_unlock(&queue->lock);
+    load_publish(queue);
+    if (!crowded)
+        return;
+    if (cpu_several)
+        place_push();
+    sched_hooks.crowded(now);
+}
+
+void sched_wake_interrupt(void)
+{
+    struct cpu_queue *queue = sched_own_queue();
+
+    spin_lock(&queue->lock);
+    timer_update_locked(queue, clock_now());
+    spin_unlock(&queue->lock);
+    load_publish(queue);
+}

@@ -1,0 +1,111 @@
+/* Signals of a process at its home: pending ones and actions. See the header. */
+#include "tasks/signal/action.h"
+
+#include "kernel/abi/errno.h"
+#include "tasks/process/call.h"
+#include "tasks/signal/signal.h"
+
+void (*signal_timer_taken_locked)(struct group *group, struct signal_info *info);
+
+int64_t process_take_signal(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct process *process = group->process;
+    int64_t taken;
+
+    spin_lock(&group->lock);
+    taken = 0;
+    if (!process->pruning) /* else it is for the program that comes */
+        taken = signal_queue_take(&process->signals, call->a, &result->info) ? 1 : 0;
+    if (taken != 0 && (SIGNAL_BIT(result->info.signal) & SIGNAL_STOPPING) != 0)
+        result->info.extra = process->continues; /* a SIGCONT that comes before the thread has stopped us counts */
+    if (taken != 0 && result->info.code == SI_TIMER)
+        signal_timer_taken_locked(group, &result->info);
+    result->hint = process->signals.pending;
+    spin_unlock(&group->lock);
+    return taken;
+}
+
+int64_t process_take_action(struct group *group, uint64_t signal, struct msg_process_result *result)
+{
+    struct signal_action *action;
+    int64_t error = 0;
+
+    if (signal == 0 || signal > SIGNALS)
+        return -EPROTO;
+    spin_lock(&group->lock);
+    action = &group->process->actions[signal - 1];
+    result->action = *action;
+    if (group->process->pruning && action->handler > SIG_IGN)
+        error = -ESRCH; /* the asker is doomed, and runs no handler any more */
+    else if ((action->flags & SA_RESETHAND) != 0 && action->handler > SIG_IGN)
+        action->handler = SIG_DFL;
+    spin_unlock(&group->lock);
+    return error;
+}
+
+static bool ignores(const struct signal_action *action, uint32_t signal)
+{
+    enum signal_default what = signal_default(signal);
+
+    return action->handler == SIG_IGN ||
+           (action->handler == SIG_DFL && (what == SIGNAL_IGNORED || what == SIGNAL_CONTINUES));
+}
+
+int64_t process_set_action(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct process *process = group->process;
+    struct signal_action *action;
+    bool forget = false;
+
+    if (call->signal == 0 || call->signal > SIGNALS)
+        return -EPROTO;
+    spin_lock(&group->lock);
+    action = &process->actions[call->signal - 1];
+    result->action = *action;
+    if (call->sets != 0) {
+        *action = call->action;
+        forget = ignores(action, call->signal);
+        if (forget)
+            signal_queue_remove(&process->signals, SIGNAL_BIT(call->signal));
+    }
+    spin_unlock(&group->lock);
+    if (forget) {
+        signal_forget(group, SIGNAL_BIT(call->signal));
+        signal_forget_elsewhere(group, SIGNAL_BIT(call->signal));
+    }
+    return 0;
+}
+
+int64_t process_action(struct group *group, uint32_t signal, const struct signal_action *action,
+                       struct signal_action *old)
+{
+    struct msg_process_call call = {.id = group->id, .operation = PROCESS_SET_ACTION, .signal = signal};
+    struct msg_process_result result;
+    int64_t error;
+
+    if (action != NULL) {
+        call.action = *action;
+        call.sets = 1;
+    }
+    error = process_call(&call, &result);
+    *old = result.action;
+    if (error == 0 && action != NULL && ignores(action, signal))
+        signal_forget(group, SIGNAL_BIT(signal)); /* here at once; elsewhere the home sees to it */
+    return error;
+}
+
+void process_reset_actions(struct process *process)
+{
+    for (uint32_t i = 0; i < SIGNALS; i++) {
+        uint64_t handler = process->actions[i].handler == SIG_IGN ? SIG_IGN : SIG_DFL;
+
+        process->actions[i] = (struct signal_action){.handler = handler};
+    }
+}
+
+int64_t process_signal(struct group *group, const struct msg_process_call *call)
+{
+    if (call->info.signal > SIGNALS)
+        return -EINVAL;
+    return call->info.signal == 0 ? 0 : signal_send_group(group, &call->info);
+}

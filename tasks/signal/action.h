@@ -1,0 +1,26 @@
+/* What a process does about signals, and those that wait for any of its threads, at its home. tasks/signal/signal.md
+ * has the protocol. */
+#ifndef TASKS_SIGNAL_ACTION_H
+#define TASKS_SIGNAL_ACTION_H
+
+#include "tasks/process/process.h"
+
+/* The action of SIGNAL, 1 to 64, in GROUP, of any home: *OLD is what it was, and it becomes *ACTION unless that is
+ * NULL. Waits for the home. */
+int64_t process_action(struct group *group, uint32_t signal, const struct signal_action *action,
+                       struct signal_action *old);
+/* What exec leaves of the actions: what was ignored stays so. With the group's lock held, or not yet published. */
+void process_reset_actions(struct process *process);
+
+/* PROCESS_TAKE_SIGNAL, PROCESS_TAKE_ACTION, PROCESS_SET_ACTION, PROCESS_SIGNAL: of GROUP, whose home this kernel is. */
+int64_t process_take_signal(struct group *group, const struct msg_process_call *call,
+                            struct msg_process_result *result);
+int64_t process_take_action(struct group *group, uint64_t signal, struct msg_process_result *result);
+int64_t process_set_action(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+int64_t process_signal(struct group *group, const struct msg_process_call *call);
+
+/* A thread takes INFO, the signal of a timer of GROUP: the overrun is put in, and the timer goes on. The lock is held.
+ * Set by tasks/timer/process. */
+extern void (*signal_timer_taken_locked)(struct group *group, struct signal_info *info);
+
+#endif

@@ -1,0 +1,95 @@
+/* Queues of pending signals. See the header. */
+#include "tasks/signal/queue/queue.h"
+
+#include "kernel/abi/errno.h"
+#include "mm/frame/heap.h"
+
+#define SYNCHRONOUS                                                                                                    \
+    (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGFPE) |        \
+     SIGNAL_BIT(SIGSYS))
+
+struct queued {
+    struct list node; /* in infos, in order of arrival */
+    struct signal_info info;
+};
+
+void signal_queue_init(struct signal_queue *queue)
+{
+    *queue = (struct signal_queue){.pending = 0};
+    list_init(&queue->infos);
+}
+
+int signal_queue_add(struct signal_queue *queue, const struct signal_info *info)
+{
+    uint64_t bit = SIGNAL_BIT(info->signal);
+    struct queued *queued;
+
+    if ((queue->pending & bit) != 0 && info->signal < SIGNAL_REALTIME && info->code != SI_TIMER)
+        return 0;
+    queued = queue->count < SIGNAL_QUEUE_MAX ? heap_alloc(sizeof(*queued)) : NULL;
+    if (queued == NULL)
+        return -EAGAIN;
+    queued->info = *info;
+    list_append(&queue->infos, &queued->node);
+    queue->count++;
+    queue->pending |= bit;
+    return 0;
+}
+
+static void remove_queued(struct signal_queue *queue, struct queued *queued)
+{
+    list_remove(&queued->node);
+    heap_free(queued, sizeof(*queued));
+    queue->count--;
+}
+
+bool signal_queue_take(struct signal_queue *queue, uint64_t set, struct signal_info *info)
+{
+    uint64_t ready = queue->pending & set;
+    bool found = false;
+    uint32_t signal;
+
+    if (ready == 0)
+        return false;
+    if ((ready & SYNCHRONOUS) != 0)
+        ready &= SYNCHRONOUS;
+    signal = (uint32_t)__builtin_ctzll(ready) + 1;
+    queue->pending &= ~SIGNAL_BIT(signal);
+    list_for_each_safe(node, &queue->infos) {
+        struct queued *queued = container_of(node, struct queued, node);
+
+        if (queued->info.signal != signal)
+            continue;
+        if (found) { /* another of the same: it stays pending */
+            queue->pending |= SIGNAL_BIT(signal);
+            break;
+        }
+        found = true;
+        *info = queued->info;
+        remove_queued(queue, queued);
+    }
+    return found;
+}
+
+void signal_queue_remove(struct signal_queue *queue, uint64_t set)
+{
+    queue->pending &= ~set;
+    list_for_each_safe(node, &queue->infos) {
+        struct queued *queued = container_of(node, struct queued, node);
+
+        if ((SIGNAL_BIT(queued->info.signal) & set) != 0)
+            remove_queued(queue, queued);
+    }
+}
+
+uint32_t signal_queue_list(const struct signal_queue *queue, struct signal_info *out, uint32_t max)
+{
+    uint32_t count = 0;
+
+    list_for_each(node, &queue->infos) {
+        if (count < max)
+            out[count] = container_of(node, struct queued, node)->info;
+        count++;
+    }
+    return count;
+}

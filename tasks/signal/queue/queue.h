@@ -1,0 +1,55 @@
+/* Signals as they are kept and sent: what is told of one, what a process does about one, and queues of pending ones.
+ * The caller holds the lock that guards a queue. */
+#ifndef TASKS_SIGNAL_QUEUE_QUEUE_H
+#define TASKS_SIGNAL_QUEUE_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/abi/signal.h"
+#include "kernel/lib/list.h"
+
+#define SIGNAL_BIT(signal) (1ull << ((signal)-1))
+#define SIGNAL_STOPPING (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
+#define SIGNAL_FAULTS                                                                                                  \
+    (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGTRAP))
+#define SIGNAL_UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
+#define SIGNAL_REALTIME 32u    /* from here on each one sent is queued */
+#define SIGNAL_QUEUE_MAX 1024u /* queued at one thread or process */
+
+/* Why a signal was sent; siginfo_t is made of it. */
+struct signal_info {
+    uint32_t signal;
+    int32_t code; /* SI_*, or what the fault or child says */
+    uint32_t pid; /* sender, or child */
+    uint32_t uid;
+    uint64_t value; /* sigqueue's value, a fault's address, a child's status */
+    uint64_t extra; /* of a child: user and system time in clock ticks, low and high half; of a stop signal taken from
+                       its process: how often that has been told to continue; of a timer: which setting of it */
+};
+
+struct signal_action {
+    uint64_t handler; /* user address, SIG_DFL or SIG_IGN */
+    uint64_t flags;   /* SA_* */
+    uint64_t restorer;
+    uint64_t mask;
+};
+
+/* Pending signals: which, and for each as many infos as were queued. */
+struct signal_queue {
+    uint64_t pending; /* bit s - 1 is signal s */
+    struct list infos;
+    uint32_t count;
+};
+
+void signal_queue_init(struct signal_queue *queue);
+/* Adds INFO; a standard signal that is pending already stays as it is, unless INFO is a timer's. -EAGAIN: the queue is
+ * full or memory is. */
+int signal_queue_add(struct signal_queue *queue, const struct signal_info *info);
+/* Takes the next signal of SET, those of faults first, then the lowest. False: none. */
+bool signal_queue_take(struct signal_queue *queue, uint64_t set, struct signal_info *info);
+void signal_queue_remove(struct signal_queue *queue, uint64_t set);
+/* Adds up to MAX infos in order to OUT; returns how many there are. */
+uint32_t signal_queue_list(const struct signal_queue *queue, struct signal_info *out, uint32_t max);
+
+#endif

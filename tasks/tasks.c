@@ -1,0 +1,60 @@
+/* What the rooms of tasks/ need before programs run. See the header. */
+#include "tasks/tasks.h"
+
+#include "tasks/account/facts.h"
+#include "tasks/account/usage.h"
+#include "tasks/balance/balance.h"
+#include "tasks/exit/exit.h"
+#include "tasks/family/children.h"
+#include "tasks/family/set.h"
+#include "tasks/freeze/freeze.h"
+#include "tasks/futex/futex.h"
+#include "tasks/handover/handover.h"
+#include "tasks/kill/kill.h"
+#include "tasks/locate/locate.h"
+#include "tasks/migrate/migrate.h"
+#include "tasks/process/process.h"
+#include "tasks/process/stop.h"
+#include "tasks/remote/notify.h"
+#include "tasks/remote/watch.h"
+#include "tasks/remote/work.h"
+#include "tasks/role/adopted.h"
+#include "tasks/role/role.h"
+#include "tasks/sched/sched.h"
+#include "tasks/signal/signal.h"
+#include "tasks/thread/thread.h"
+#include "tasks/timer/process/process_timer.h"
+#include "tasks/timer/timer.h"
+
+void tasks_init_tables(void)
+{
+    role_init();
+    thread_init();
+    adopted_init();
+    freeze_init();
+    sched_init_cpu();
+}
+
+void tasks_init(void)
+{
+    group_init();
+    process_init();
+    stop_init();
+    kill_init();
+    signal_init();
+    children_init();
+    process_set_init();
+    locate_init();
+    usage_init();
+    facts_init();
+    process_timer_init();
+    exit_init();
+    migrate_init();
+    work_init();
+    timer_start();
+    watch_start();
+    remote_notify_init();
+    balance_init();
+    futex_init();
+    handover_init();
+}

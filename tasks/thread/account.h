@@ -1,0 +1,62 @@
+/* What threads have done: bytes through descriptors, faults, switches. A thread counts in its structure on the kernel
+ * where it is, so a count is an add and a move carries none: what a process has done is the sum over its replicas on
+ * all kernels and over what those left that are gone (group->gone). tasks/account/account.md. */
+#ifndef TASKS_THREAD_ACCOUNT_H
+#define TASKS_THREAD_ACCOUNT_H
+
+#include <stdint.h>
+
+struct account_io {
+    uint64_t read_bytes, write_bytes; /* moved by read(2), write(2) and their like */
+    uint64_t reads, writes;           /* calls */
+};
+
+struct account_use {
+    uint64_t minor_faults; /* answered by this kernel alone */
+    uint64_t major_faults; /* other kernels were asked, or the page's lock taken */
+    uint64_t waits;        /* it gave its CPU away because it waited */
+    uint64_t preemptions;  /* it could have gone on */
+};
+
+struct account {
+    struct account_io io;
+    struct account_use use;
+};
+
+/* How far one result of a message takes them: what a process has used, and the most pages it had. */
+struct account_used {
+    struct account_use use;
+    uint64_t peak;
+};
+
+static inline void account_io_add(struct account_io *to, const struct account_io *more)
+{
+    to->read_bytes += more->read_bytes;
+    to->write_bytes += more->write_bytes;
+    to->reads += more->reads;
+    to->writes += more->writes;
+}
+
+static inline void account_use_add(struct account_use *to, const struct account_use *more)
+{
+    to->minor_faults += more->minor_faults;
+    to->major_faults += more->major_faults;
+    to->waits += more->waits;
+    to->preemptions += more->preemptions;
+}
+
+static inline void account_add(struct account *to, const struct account *more)
+{
+    account_io_add(&to->io, &more->io);
+    account_use_add(&to->use, &more->use);
+}
+
+/* Of processes one after another, or of which one waits for the other: the larger peak. */
+static inline void account_used_add(struct account_used *to, const struct account_used *more)
+{
+    account_use_add(&to->use, &more->use);
+    if (more->peak > to->peak)
+        to->peak = more->peak;
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* Parts of a group at which others wait, or which are handed to others: the types alone, since what is done with them
+ * needs threads. waitq: tasks/sched/waitq.h; watch_source: tasks/remote/watch.h; work: tasks/remote/work.h. */
+#ifndef TASKS_THREAD_WAIT_H
+#define TASKS_THREAD_WAIT_H
+
+#include <stdint.h>
+
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/lib/list.h"
+
+struct waitq {
+    struct list waiters; /* [k] under the lock that guards the condition */
+};
+
+/* Embedded in what is watched. */
+struct watch_source {
+    struct spinlock lock;
+    uint64_t events;      /* [k] */
+    struct waitq waiters; /* [k] threads here */
+    struct list watchers; /* [k] kept requests of other kernels */
+};
+
+struct work {
+    struct list node;
+    void (*run)(struct work *work); /* may free the item */
+};
+
+#endif

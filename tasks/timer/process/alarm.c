@@ -1,0 +1,68 @@
+/* The timer of a process that counts real time. See the header. */
+#include "tasks/timer/process/alarm.h"
+
+#include "kernel/arch/x86_64/clock.h"
+#include "tasks/freeze/freeze.h"
+#include "tasks/process/call.h"
+#include "tasks/signal/signal.h"
+
+#define FROZEN_DELAY 1000000u /* ns until an alarm looks again whether programs still stand */
+
+/* The process's timer has come to its end: SIGALRM, and once more if it has an interval. */
+static void fire(struct timer *timer)
+{
+    struct process *process = container_of(timer, struct process, alarm);
+    struct group *group = process->group;
+    struct signal_info info = {.signal = SIGALRM, .code = SI_KERNEL};
+    bool again;
+
+    if (freeze_active()) { /* with the reference it had */
+        timer_arm(timer, clock_now() + FROZEN_DELAY);
+        return;
+    }
+    spin_lock(&group->lock);
+    again = process->alarm_interval != 0 && !group->exiting;
+    if (again)
+        again = !timer_arm(timer, clock_now() + process->alarm_interval); /* with the reference it had */
+    spin_unlock(&group->lock);
+    signal_send_group(group, &info);
+    if (!again)
+        group_put(group);
+}
+
+int64_t alarm_operate(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct process *process = group->process;
+    uint64_t now = clock_now();
+    int64_t left = 0;
+    bool drop = false;
+
+    spin_lock(&group->lock);
+    if (process->alarm.at != 0) /* what is due but has not fired yet counts as a moment left */
+        left = process->alarm.at > now ? (int64_t)(process->alarm.at - now) : 1;
+    result->interval = process->alarm_interval;
+    if (call->c != 0 && !group->exiting) {
+        process->alarm_interval = call->b;
+        if (call->a == 0) {
+            drop = timer_disarm(&process->alarm);
+        } else {
+            if (!timer_arm(&process->alarm, now + call->a))
+                group_get(group);
+        }
+    }
+    spin_unlock(&group->lock);
+    if (drop)
+        group_put(group);
+    return left;
+}
+
+void alarm_end(struct group *group)
+{
+    if (timer_disarm(&group->process->alarm))
+        group_put(group);
+}
+
+void alarm_init(void)
+{
+    group_hooks.alarm = fire;
+}

@@ -1,0 +1,477 @@
+/* Timers of a process. See the header and tasks/timer/process/timers.md.
+ *
+ * Whoever may still touch a timer without the group's lock counts as a use of it: the list of timers, and whoever has
+ * it armed or works at it, who also has a reference to the group. */
+#include "tasks/timer/process/process_timer.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "tasks/account/usage.h"
+#include "tasks/freeze/freeze.h"
+#include "tasks/locate/locate.h"
+#include "tasks/process/call.h"
+#include "tasks/process/process.h"
+#include "tasks/remote/work.h"
+#include "tasks/sched/policy.h"
+#include "tasks/signal/action.h"
+#include "tasks/signal/signal.h"
+#include "tasks/timer/process/alarm.h"
+
+#define FROZEN_DELAY 1000000u  /* ns until a timer looks again whether programs still stand */
+#define LOOK_LEAST 4000000u    /* ns between two looks at a clock of CPU time, as long as it goes on */
+#define LOOK_MOST 64000000u    /* and when it has not */
+#define IGNORED_LEAST 4000000u /* ns between expirations whose signal is ignored, as Linux's tick */
+#define SECOND 1000000000ull
+#define OVERRUN_MAX INT32_MAX
+
+struct process_timer {
+    struct list node; /* [g] in process->timers */
+    struct timer timer;
+    struct work work;
+    struct group *group;     /* [i] */
+    struct timer_facts is;   /* [i] */
+    int32_t id;              /* [i] */
+    uint32_t target;         /* [i] thread that gets the signal, with TIMER_THREAD */
+    uint32_t measured;       /* [i] thread whose time counts, with TIMER_CPU_THREAD */
+    uint64_t value;          /* [i] of the signal */
+    uint32_t uses;           /* [g] */
+    bool deleted;            /* [g] */
+    bool working;            /* [g] its work is under way */
+    bool pending;            /* [g] a signal was sent that nobody has taken */
+    uint64_t at;             /* [g] when it expires; 0: it does not */
+    uint64_t interval;       /* [g] 0: once */
+    uint64_t sequence;       /* [g] of settings, from 1: signals of an earlier one do not count */
+    uint64_t overrun;        /* [g] expirations since the signal that is pending */
+    uint64_t last_overrun;   /* [g] of the signal that was taken last */
+    uint64_t used, patience; /* [g] what the last look at a clock of CPU time has told; ns to the next */
+};
+
+static bool is_interval_timer(const struct process_timer *timer)
+{
+    return timer->id < 0;
+}
+
+/* AT: clock_now ns. */
+static void arm_locked(struct process_timer *timer, uint64_t at)
+{
+    if (timer_arm(&timer->timer, at != 0 ? at : 1))
+        return;
+    timer->uses++;
+    group_get(timer->group);
+}
+
+/* One use less; the reference to the group, if it had one, is the caller's to put once the lock is free. */
+static void drop_locked(struct process_timer *timer)
+{
+    if (--timer->uses == 0)
+        heap_free(timer, sizeof(*timer));
+}
+
+/* True: the caller has to put a reference to the group once the lock is free. */
+static bool disarm_locked(struct process_timer *timer)
+{
+    bool was = timer_disarm(&timer->timer);
+
+    if (was)
+        drop_locked(timer);
+    return was;
+}
+
+static struct process_timer *find_locked(const struct group *group, int32_t id)
+{
+    list_for_each(node, &group->process->timers) {
+        struct process_timer *timer = container_of(node, struct process_timer, node);
+
+        if (timer->id == id)
+            return timer;
+    }
+    return NULL;
+}
+
+/* Past NOW by whole intervals; how many were skipped. */
+static uint64_t forward_locked(struct process_timer *timer, uint64_t now)
+{
+    uint64_t count = now >= timer->at ? (now - timer->at) / timer->interval + 1 : 0;
+
+    timer->at += count * timer->interval;
+    return count;
+}
+
+/* --- expiring --- */
+
+/* 0; 1: the signal is ignored; negative: there is no room, or no such thread. */
+static int64_t send_signal(const struct process_timer *timer, const struct signal_info *info)
+{
+    struct msg_thread_call call = {.thread = timer->target, .operation = THREAD_SIGNAL};
+    struct msg_thread_result result;
+
+    if (timer->is.notify != TIMER_THREAD)
+        return signal_send_timer(timer->group, info);
+    call.info = *info;
+    call.group = timer->group->id;
+    return thread_call(&call, &result, NULL);
+}
+
+/* It has expired at NOW, of its clock. Its signal, if one is to be sent now, is in INFO. */
+static bool expire_locked(struct process_timer *timer, uint64_t now, struct signal_info *info)
+{
+    bool repeats = timer->is.kind != TIMER_WALL || is_interval_timer(timer); /* whether its signal is taken or not */
+    bool sends = !timer->pending;
+    uint64_t count = 1;
+
+    *info = (struct signal_info){.signal = timer->is.signal, .code = SI_KERNEL};
+    if (!is_interval_timer(timer))
+        *info = (struct signal_info){.signal = timer->is.signal,
+                                     .code = SI_TIMER,
+                                     .pid = (uint32_t)timer->id,
+                                     .value = timer->value,
+                                     .extra = timer->sequence};
+    if (timer->id == TIMER_LIMIT && now / SECOND >= timer->group->process->limits[LIMIT_CPU].hard)
+        info->signal = SIGKILL;
+    if (timer->interval == 0)
+        timer->at = 0;
+    else if (repeats)
+        count = forward_locked(timer, now);
+    if (timer->pending)
+        timer->overrun += count;
+    else
+        timer->overrun = count - 1;
+    timer->pending = !is_interval_timer(timer);
+    return sends;
+}
+
+/* Its signal was not queued: it goes on as if one had been taken. */
+static void unsent_locked(struct process_timer *timer, uint64_t sequence, uint64_t now)
+{
+    if (timer->deleted || timer->sequence != sequence || !timer->pending)
+        return;
+    timer->pending = false;
+    if (timer->is.kind != TIMER_WALL || timer->interval == 0)
+        return;
+    forward_locked(timer, now);
+    arm_locked(timer, timer->at > now + IGNORED_LEAST ? timer->at : now + IGNORED_LEAST);
+}
+
+/* The lock is held, and let go of. */
+static void expire(struct process_timer *timer, uint64_t now)
+{
+    struct group *group = timer->group;
+    struct signal_info info;
+    bool sends = expire_locked(timer, now, &info);
+    int64_t error = 0;
+
+    spin_unlock(&group->lock);
+    if (sends)
+        error = send_signal(timer, &info);
+    if (error == 0 || is_interval_timer(timer))
+        return;
+    spin_lock(&group->lock);
+    unsent_locked(timer, info.extra, clock_now());
+    spin_unlock(&group->lock);
+}
+
+static bool due_locked(const struct process_timer *timer, uint64_t now)
+{
+    return !timer->deleted && timer->at != 0 && !(timer->is.kind == TIMER_WALL && timer->pending) && now >= timer->at;
+}
+
+/* What the clock of CPU time says. An errno: there is nothing any more that it measures. */
+static int64_t measure(const struct process_timer *timer, uint64_t *now)
+{
+    struct msg_thread_call call = {.thread = timer->measured, .operation = THREAD_GET_POLICY};
+    struct msg_thread_result result;
+    struct policy_facts facts;
+    struct usage usage;
+    int64_t error;
+
+    if (timer->is.kind == TIMER_WALL) {
+        *now = clock_now();
+        return 0;
+    }
+    if (timer->is.kind == TIMER_CPU_THREAD) {
+        error = thread_call(&call, &result, NULL);
+        memcpy(&facts, result.words, sizeof(facts));
+        *now = facts.cpu_ns;
+        return error;
+    }
+    error = usage_of(timer->group->id, &usage);
+    *now = usage.user_ns + (timer->is.kind == TIMER_CPU_PROCESS ? usage.system_ns : 0);
+    return error;
+}
+
+/* When to look again at a clock of CPU time that says NOW: when it has come to the end if all that can run do, but
+ * while nothing runs less and less often. */
+static void look_later_locked(struct process_timer *timer, uint64_t now)
+{
+    uint64_t runners = timer->is.kind == TIMER_CPU_THREAD ? 1 : timer->group->process->live;
+    uint64_t left = timer->at > now ? timer->at - now : 0;
+
+    if (runners > instance.plan.cpu_count)
+        runners = instance.plan.cpu_count;
+    timer->patience = now != timer->used || timer->patience == 0 ? LOOK_LEAST
+                      : timer->patience < LOOK_MOST              ? timer->patience * 2
+                                                                 : LOOK_MOST;
+    timer->used = now;
+    if (runners > 1)
+        left /= runners;
+    arm_locked(timer, clock_now() + (left > timer->patience ? left : timer->patience));
+}
+
+/* In a task, with a use and a reference to the group. */
+static void run_timer(struct work *work)
+{
+    struct process_timer *timer = container_of(work, struct process_timer, work);
+    struct group *group = timer->group;
+    uint64_t now = 0;
+    int64_t error = measure(timer, &now);
+
+    spin_lock(&group->lock);
+    if (error != 0)
+        timer->at = 0;
+    if (due_locked(timer, now)) {
+        expire(timer, now);
+        spin_lock(&group->lock);
+    }
+    timer->working = false;
+    if (timer->is.kind != TIMER_WALL && timer->at != 0 && !timer->deleted)
+        look_later_locked(timer, now);
+    else if (timer->at != 0 && !timer->deleted && !timer->pending && timer->timer.at == 0)
+        arm_locked(timer, timer->at); /* it was set while we were at it */
+    drop_locked(timer);
+    spin_unlock(&group->lock);
+    group_put(group);
+}
+
+/* In the task of all timers, with a use and a reference to the group: what may wait is done in a task of its own. */
+static void fire(struct timer *at)
+{
+    struct process_timer *timer = container_of(at, struct process_timer, timer);
+    struct group *group = timer->group;
+    bool work, drop;
+
+    if (freeze_active()) { /* with all that it had */
+        timer_arm(at, clock_now() + FROZEN_DELAY);
+        return;
+    }
+    spin_lock(&group->lock);
+    work = timer->is.kind != TIMER_WALL || timer->is.notify == TIMER_THREAD;
+    drop = !work || timer->working;
+    if (!work && due_locked(timer, clock_now())) {
+        expire(timer, clock_now());
+        spin_lock(&group->lock);
+    } else if (work && !timer->working) {
+        timer->working = true;
+        work_submit(&timer->work);
+    }
+    if (!work && timer->is.kind == TIMER_WALL && timer->at != 0 && !timer->pending && !timer->deleted &&
+        timer->timer.at == 0)
+        arm_locked(timer, timer->at);
+    if (drop)
+        drop_locked(timer);
+    spin_unlock(&group->lock);
+    if (drop)
+        group_put(group);
+}
+
+static void taken_locked(struct group *group, struct signal_info *info)
+{
+    struct process_timer *timer = find_locked(group, (int32_t)info->pid);
+    uint64_t now = clock_now();
+
+    if (timer == NULL || !timer->pending || info->extra != timer->sequence || info->extra == 0)
+        return;
+    timer->pending = false;
+    if (timer->is.kind == TIMER_WALL && timer->interval != 0) {
+        uint64_t count = forward_locked(timer, now);
+
+        timer->overrun += count > 0 ? count - 1 : 0;
+        arm_locked(timer, timer->at);
+    }
+    timer->last_overrun = timer->overrun < OVERRUN_MAX ? timer->overrun : OVERRUN_MAX;
+    timer->overrun = 0;
+    info->uid = (uint32_t)timer->last_overrun;
+}
+
+/* --- operations --- */
+
+static int64_t create_locked(struct group *group, const struct msg_process_call *call, int32_t id,
+                             struct process_timer *timer)
+{
+    struct process *process = group->process;
+
+    if (timer == NULL || process->timer_count >= TIMERS_MAX || group->exiting)
+        return -EAGAIN;
+    memcpy(&timer->is, &call->a, sizeof(timer->is));
+    timer->id = id;
+    timer->target = (uint32_t)call->c;
+    timer->measured = (uint32_t)(call->c >> 32);
+    timer->value = timer->is.names_itself != 0 ? (uint64_t)id : call->b;
+    timer->group = group;
+    timer->work.run = run_timer;
+    timer->uses = 1;
+    timer_init(&timer->timer, fire);
+    list_append(&process->timers, &timer->node);
+    process->timer_count++;
+    return id;
+}
+
+static int64_t operate_create(struct group *group, const struct msg_process_call *call)
+{
+    struct process_timer *timer = heap_alloc(sizeof(*timer));
+    int32_t id;
+    int64_t result;
+
+    spin_lock(&group->lock);
+    do {
+        id = (int32_t)(group->process->timer_next++ & INT32_MAX);
+    } while (find_locked(group, id) != NULL);
+    result = create_locked(group, call, id, timer);
+    spin_unlock(&group->lock);
+    if (result < 0)
+        heap_free(timer, sizeof(*timer));
+    return result;
+}
+
+/* ITIMER_VIRTUAL and ITIMER_PROF are there when somebody sets them. */
+static int64_t make_interval_timer(struct group *group, int32_t id)
+{
+    struct timer_facts is = {.kind = id == TIMER_VIRTUAL ? TIMER_CPU_USER : TIMER_CPU_PROCESS,
+                             .signal = id == TIMER_VIRTUAL ? SIGVTALRM
+                                       : id == TIMER_PROF  ? SIGPROF
+                                                           : SIGXCPU};
+    struct process_timer *timer = heap_alloc(sizeof(*timer));
+    struct msg_process_call call = {.id = group->id};
+    int64_t result = 0;
+
+    memcpy(&call.a, &is, sizeof(is));
+    spin_lock(&group->lock);
+    if (find_locked(group, id) == NULL)
+        result = create_locked(group, &call, id, timer);
+    else
+        result = -EEXIST;
+    spin_unlock(&group->lock);
+    if (result == -EEXIST || result == -EAGAIN)
+        heap_free(timer, sizeof(*timer));
+    return result == -EAGAIN ? result : 0;
+}
+
+static void tell_locked(const struct process_timer *timer, struct msg_process_result *result)
+{
+    result->timer_at = timer->at;
+    result->timer_interval = timer->interval;
+    result->timer_thread = timer->measured;
+    memcpy(&result->timer_facts, &timer->is, sizeof(timer->is));
+}
+
+static bool set_locked(struct process_timer *timer, uint64_t at, uint64_t interval)
+{
+    bool put = disarm_locked(timer);
+
+    timer->sequence++;
+    timer->pending = false;
+    timer->overrun = 0;
+    timer->last_overrun = 0;
+    timer->patience = 0;
+    timer->at = timer->group->exiting ? 0 : at;
+    timer->interval = interval;
+    if (timer->at != 0 && timer->is.notify != TIMER_NONE && !(timer->is.kind != TIMER_WALL && timer->working))
+        arm_locked(timer, timer->is.kind == TIMER_WALL ? at : clock_now());
+    return put;
+}
+
+/* A timer that the list had; the lock is held. True as for disarm_locked. */
+static bool delete_locked(struct process_timer *timer)
+{
+    bool put = disarm_locked(timer);
+
+    timer->deleted = true;
+    timer->group->process->timer_count--;
+    list_remove(&timer->node);
+    drop_locked(timer);
+    return put;
+}
+
+int64_t process_timer_operate(struct group *group, const struct msg_process_call *call,
+                              struct msg_process_result *result)
+{
+    int32_t id = (int32_t)call->a;
+    struct process_timer *timer;
+    int64_t value = 0;
+    bool put = false;
+
+    if (call->operation == PROCESS_TIMER_CREATE)
+        return operate_create(group, call);
+    if (call->operation == PROCESS_TIMER_SET && (id == TIMER_VIRTUAL || id == TIMER_PROF))
+        value = make_interval_timer(group, id);
+    if (value != 0)
+        return value;
+    spin_lock(&group->lock);
+    timer = find_locked(group, id);
+    if (timer == NULL) {
+        value = -EINVAL;
+    } else if (call->operation == PROCESS_TIMER_SET) {
+        tell_locked(timer, result);
+        put = set_locked(timer, call->b, call->c);
+    } else if (call->operation == PROCESS_TIMER_GET) {
+        tell_locked(timer, result);
+    } else if (call->operation == PROCESS_TIMER_OVERRUN) {
+        value = (int64_t)timer->last_overrun;
+    } else if (call->operation == PROCESS_TIMER_TAKEN) {
+        struct signal_info info = {.pid = (uint32_t)id, .uid = UINT32_MAX, .extra = call->b};
+
+        taken_locked(group, &info);
+        value = (int32_t)info.uid; /* -1: of a setting before */
+    } else {
+        put = delete_locked(timer);
+    }
+    spin_unlock(&group->lock);
+    if (put)
+        group_put(group);
+    return value;
+}
+
+/* SIGXCPU when GROUP, whose home this kernel is, has used SOFT s of CPU time, and each second from then on; from HARD
+ * on SIGKILL. UINT64_MAX: never. */
+static void limit_time(struct group *group, uint64_t soft, uint64_t hard)
+{
+    struct process_timer *timer;
+    uint64_t seconds = soft < hard ? soft : hard;
+    bool put = false;
+
+    if (seconds < INT64_MAX / SECOND)
+        make_interval_timer(group, TIMER_LIMIT); /* without memory there is no limit */
+    spin_lock(&group->lock);
+    timer = find_locked(group, TIMER_LIMIT);
+    if (timer != NULL) {
+        put = set_locked(timer, seconds < INT64_MAX / SECOND ? (seconds != 0 ? seconds : 1) * SECOND : 0, SECOND);
+    }
+    spin_unlock(&group->lock);
+    if (put)
+        group_put(group);
+}
+
+void process_timers_end(struct group *group, bool all)
+{
+    uint32_t references = 0;
+
+    spin_lock(&group->lock);
+    list_for_each_safe(node, &group->process->timers) {
+        struct process_timer *timer = container_of(node, struct process_timer, node);
+
+        if ((all || !is_interval_timer(timer)) && delete_locked(timer))
+            references++;
+    }
+    spin_unlock(&group->lock);
+    while (references-- > 0)
+        group_put(group);
+}
+
+void process_timer_init(void)
+{
+    group_hooks.limit_time = limit_time;
+    signal_timer_taken_locked = taken_locked;
+    alarm_init();
+}

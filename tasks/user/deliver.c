@@ -1,0 +1,275 @@
+/* Delivery: what the current thread does with the signals it takes, on its way to user mode. See the header. */
+#include "tasks/user/deliver.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/signal_frame.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "mm/user/user_copy.h"
+#include "tasks/exit/exit.h"
+#include "tasks/family/session.h"
+#include "tasks/kill/kill.h"
+#include "tasks/process/call.h"
+#include "tasks/process/process.h"
+#include "tasks/process/wire.h"
+#include "tasks/signal/signal.h"
+#include "tasks/user/rseq.h"
+#include "tasks/user/user.h"
+
+static bool from_fault(const struct signal_info *info)
+{
+    return info->code > 0 && (SIGNAL_BIT(info->signal) & SIGNAL_FAULTS) != 0;
+}
+
+/* siginfo_t: signal, errno, code, 4 bytes of padding, then what the signal's kind has. */
+static void info_to_user(const struct signal_info *info, uint8_t out[128])
+{
+    uint32_t head[4] = {info->signal, 0, (uint32_t)info->code, 0};
+    uint32_t ids[2] = {info->pid, info->uid};
+    uint64_t extra[2] = {info->extra & UINT32_MAX, info->extra >> 32};
+    uint32_t status = (uint32_t)info->value;
+
+    memset(out, 0, 128);
+    memcpy(out, head, sizeof(head));
+    if (from_fault(info) && info->code != SI_KERNEL) {
+        memcpy(out + 16, &info->value, sizeof(info->value));
+        return;
+    }
+    memcpy(out + 16, ids, sizeof(ids));
+    if (info->signal == SIGCHLD && info->code > 0) {
+        memcpy(out + 24, &status, sizeof(status));
+        memcpy(out + 32, extra, sizeof(extra));
+    } else {
+        memcpy(out + 24, &info->value, sizeof(info->value));
+    }
+}
+
+void signal_info_to_user(const struct signal_info *info, uint8_t out[128])
+{
+    info_to_user(info, out);
+}
+
+static bool on_alternate_stack(const struct thread_context *context, uint64_t rsp)
+{
+    return context->stack_size != 0 && (context->stack_flags & SS_AUTODISARM) == 0 && rsp > context->stack_base &&
+           rsp - context->stack_base <= context->stack_size;
+}
+
+/* The FPU state as the program will find it again, at user address TO. */
+static int write_fpu(struct thread *thread, uint64_t to)
+{
+    uint32_t size = signal_fpu_size();
+    uint8_t *area = heap_alloc(size);
+    int error = -ENOMEM;
+
+    if (area == NULL)
+        return error;
+    if (cpu_self()->fpu_owner == thread)
+        fpu_save(thread->fpu);
+    memcpy(area, thread->fpu, cpu_features.fpu_size);
+    signal_fpu_mark(area);
+    error = user_write(to, area, size);
+    heap_free(area, size);
+    return error;
+}
+
+/* A handler begins with a fresh FPU, as after exec. */
+static void reset_fpu(struct thread *thread)
+{
+    fpu_init_area(thread->fpu);
+    fpu_restore(thread->fpu);
+    cpu_self()->fpu_owner = thread;
+}
+
+/* Makes the thread's frame enter ACTION's handler. -EFAULT: its stack cannot be used. */
+static int enter_handler(struct thread *thread, const struct signal_info *info, const struct signal_action *action)
+{
+    struct thread_context *context = &thread->context;
+    struct trap_frame *frame = thread_frame(thread);
+    struct signal_frame *out = heap_alloc(sizeof(*out));
+    uint64_t top = frame->rsp - SIGNAL_RED_ZONE;
+    uint64_t at, fpu, mask;
+    bool alternate;
+    int error;
+
+    if (out == NULL)
+        return -ENOMEM;
+    if (action->handler >= USER_END) { /* on its way there the kernel would fault */
+        heap_free(out, sizeof(*out));
+        return -EFAULT;
+    }
+    alternate = on_alternate_stack(context, frame->rsp);
+    if ((action->flags & SA_ONSTACK) != 0 && context->stack_size != 0 && !alternate) {
+        top = context->stack_base + context->stack_size;
+        alternate = true;
+    }
+    at = signal_frame_place(top, &fpu);
+    if (alternate && (at <= context->stack_base || at - context->stack_base > context->stack_size)) {
+        heap_free(out, sizeof(*out));
+        return -EFAULT; /* what lies below the alternate stack is not ours to write */
+    }
+    out->return_address = action->restorer;
+    out->flags = 6 | (cpu_features.xsave ? 1 : 0);
+    out->stack_base = context->stack_base;
+    out->stack_size = context->stack_size;
+    out->stack_flags = context->stack_flags | (context->stack_size == 0                  ? SS_DISABLE
+                                               : on_alternate_stack(context, frame->rsp) ? SS_ONSTACK
+                                                                                         : 0);
+    signal_context_save(&out->context, frame, info->signal == SIGSEGV ? info->value : 0);
+    out->context.fpu = fpu;
+    out->mask = (context->flags & CONTEXT_RESTORE_MASK) != 0 ? context->signal_saved_mask : context->signal_mask;
+    out->context.old_mask = out->mask;
+    info_to_user(info, out->info);
+    error = user_write(at, out, sizeof(*out));
+    if (error == 0)
+        error = write_fpu(thread, fpu);
+    heap_free(out, sizeof(*out));
+    if (error != 0)
+        return error;
+
+    context->flags &= ~CONTEXT_RESTORE_MASK;
+    if ((context->stack_flags & SS_AUTODISARM) != 0)
+        context->stack_base = context->stack_size = context->stack_flags = 0;
+    mask = context->signal_mask | (action->mask & ~SIGNAL_UNBLOCKABLE);
+    if ((action->flags & SA_NODEFER) == 0)
+        mask |= SIGNAL_BIT(info->signal);
+    frame->rdi = info->signal;
+    frame->rsi = at + offsetof(struct signal_frame, info);
+    frame->rdx = at + offsetof(struct signal_frame, flags);
+    frame->rax = 0;
+    frame->rip = action->handler;
+    frame->rsp = at;
+    frame->rflags &= ~0x500ull; /* direction and trap */
+    frame->cs = SELECTOR_USER_CODE;
+    frame->ss = SELECTOR_USER_DATA;
+    reset_fpu(thread);
+    signal_set_mask(thread, mask);
+    return 0;
+}
+
+/* A stop signal of a terminal does nothing to a process group that nobody could continue. */
+static bool stops_nobody(struct thread *thread, uint32_t signal)
+{
+    struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_GET_GROUP};
+    struct msg_process_result result;
+    int64_t group, session;
+
+    if (signal == SIGSTOP)
+        return false;
+    group = process_call_surely(&call, &result);
+    call.operation = PROCESS_GET_SESSION;
+    session = process_call_surely(&call, &result);
+    return group > 0 && session > 0 && session_is_orphaned((uint32_t)group, (uint32_t)session);
+}
+
+static void take_default(struct thread *thread, const struct signal_info *info)
+{
+    struct msg_process_call call = {
+        .id = thread->group->id, .operation = PROCESS_STOP, .a = info->signal, .b = info->extra};
+    struct msg_process_result result;
+
+    switch (signal_default(info->signal)) {
+    case SIGNAL_IGNORED:
+    case SIGNAL_CONTINUES:
+        break;
+    case SIGNAL_STOPS:
+        if (!stops_nobody(thread, info->signal))
+            process_call_surely(&call, &result);
+        break;
+    case SIGNAL_TERMINATES:
+        if (from_fault(info))
+            signal_log_death(thread, info);
+        else if (info->pid != thread->group->id) /* else by its own doing, as abort(3) */
+            exit_group_killed(EXIT_SIGNAL(info->signal));
+        exit_group(EXIT_SIGNAL(info->signal));
+    }
+}
+
+/* An interrupted call, now that a handler with FLAGS runs: begins again after it, or has failed. */
+static void settle_call(struct thread *thread, uint64_t flags)
+{
+    if (thread->context.interrupted == ERESTARTNOINTR ||
+        (thread->context.interrupted == ERESTARTSYS && (flags & SA_RESTART) != 0))
+        thread_restart_call(thread);
+    else if (thread->context.interrupted == ERESTART_RESTARTBLOCK && thread->context.restart_function == RESTART_WRITE)
+        thread_frame(thread)->rax = thread->context.restart_argument[0]; /* what it has written */
+    thread->context.interrupted = 0;                                     /* else rax says EINTR already */
+}
+
+static void act(struct thread *thread, const struct signal_info *info)
+{
+    struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_TAKE_ACTION, .a = info->signal};
+    struct msg_process_result result;
+
+    if (process_call_surely(&call, &result) != 0)
+        return; /* the process has ended: this thread is about to be told */
+    if (result.action.handler == SIG_DFL || (result.action.handler == SIG_IGN && from_fault(info))) {
+        take_default(thread, info);
+        return;
+    }
+    if (result.action.handler == SIG_IGN)
+        return;
+    settle_call(thread, result.action.flags);
+    if (thread->context.rseq != 0)
+        rseq_update(thread); /* the handler interrupts the section */
+    if (enter_handler(thread, info, &result.action) != 0) {
+        signal_log_death(thread, info);
+        exit_group(EXIT_SIGNAL(SIGSEGV));
+    }
+}
+
+void signal_deliver(struct thread *thread)
+{
+    struct signal_info info;
+
+    thread_clear_due(thread, THREAD_DUE_SIGNAL);
+    while (!thread_dying(thread) && (thread->due & THREAD_DUE_STOP) == 0 &&
+           signal_take(thread, ~thread->context.signal_mask, &info))
+        act(thread, &info);
+    if ((thread->due & THREAD_DUE_STOP) != 0)
+        signal_mask_changed(thread); /* what else is there comes after the stop */
+}
+
+void signal_return(struct thread *thread)
+{
+    struct thread_context *context = &thread->context;
+    struct trap_frame *frame = thread_frame(thread);
+    struct signal_frame *in = heap_alloc(sizeof(*in));
+    uint32_t size = signal_fpu_size();
+    uint8_t *area = heap_alloc(size);
+    uint64_t mask = 0;
+    bool good = in != NULL && area != NULL && user_read(in, frame->rsp - 8, sizeof(*in)) == 0;
+
+    if (good && in->context.fpu != 0) {
+        good = user_read(area, in->context.fpu, size) == 0 && signal_fpu_check(area);
+        if (good) {
+            memcpy(thread->fpu, area, cpu_features.fpu_size);
+            fpu_restore(thread->fpu);
+            cpu_self()->fpu_owner = thread;
+        }
+    } else if (good) {
+        reset_fpu(thread);
+    }
+    good = good && signal_context_load(&in->context, frame);
+    if (good) {
+        mask = in->mask & ~SIGNAL_UNBLOCKABLE;
+        if (in->stack_size == 0 || (in->stack_flags & SS_DISABLE) != 0) {
+            if (!on_alternate_stack(context, frame->rsp))
+                context->stack_base = context->stack_size = context->stack_flags = 0;
+        } else if (!on_alternate_stack(context, frame->rsp)) {
+            context->stack_base = in->stack_base;
+            context->stack_size = in->stack_size;
+            context->stack_flags = in->stack_flags & SS_AUTODISARM;
+        }
+        context->interrupted = 0;
+        frame->vector = TRAP_SYSCALL;
+    }
+    heap_free(in, sizeof(*in));
+    heap_free(area, size);
+    if (good)
+        signal_set_mask(thread, mask);
+    else
+        exit_group(EXIT_SIGNAL(SIGSEGV));
+}

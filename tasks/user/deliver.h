@@ -1,0 +1,21 @@
+/* Signals on the way to user mode: the current thread takes those that are due, acts by default or enters a handler,
+ * and comes back from one. tasks/signal/signal.md has the protocol. */
+#ifndef TASKS_USER_DELIVER_H
+#define TASKS_USER_DELIVER_H
+
+#include <stdint.h>
+
+#include "tasks/signal/queue/queue.h"
+
+struct thread;
+
+/* Takes signals that are due for the current thread: runs their default actions, or makes its frame enter a handler. On
+ * its way to user mode; waits for the home. */
+void signal_deliver(struct thread *thread);
+/* rt_sigreturn(2): the current thread's frame and FPU state become what the signal frame on its stack says. */
+void signal_return(struct thread *thread);
+
+/* siginfo_t of INFO. */
+void signal_info_to_user(const struct signal_info *info, uint8_t out[128]);
+
+#endif

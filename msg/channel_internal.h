@@ -167,6 +167,19 @@ void msg_signal_room(struct peer *peer);
 
 /* Checks and handles a slot that was taken from PEER, the long way. QUEUED: how long it lay in the ring. */
 void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued);
+/* A fragment of a long message that is what is to be expected: the next, or the first when none is under way. False,
+ * and nothing has happened: it is not. */
+bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header, const uint64_t *payload, uint64_t time,
+                       uint64_t queued);
+/* Adds a fragment, the long way, of a message longer than one slot; dispatches it when it was the last. */
+void msg_reassemble(struct peer *peer, enum msg_class class, const struct msg_header *header,
+                    const struct ring_message *slot, uint64_t queued);
+/* Handles the message with header WORD, an answer, an error or what else it is, and notes it in the trace. */
+void msg_dispatch(uint64_t word, uint64_t time, const void *data, uint64_t queued);
+/* Counts what was dropped; the first of each KIND (0 to 31) is logged. */
+void msg_drop(uint64_t *counter, uint32_t kind, const struct peer *peer, const char *what);
+/* Memory that is never given back, as what it is for comes again. */
+void *msg_allocate_for_good(size_t size);
 /* Handles a message and counts it. */
 void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued);
 /* Who takes replies: the handler of all rows with the reply bit, and what else a reply can say. */

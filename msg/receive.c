@@ -1,35 +1,21 @@
-/* Receiving: which peer's turn it is, what is taken from a ring, checks, and dispatch. See msg/PROTOCOL.md.
+/* Receiving: which peer's turn it is, and what is taken from a ring. See msg/PROTOCOL.md.
  *
  * The short way through drain() is for a message whose header is exactly what its row expects; all else, and everything
- * while messages are traced or held back, goes the long way. A long file: both ways lead to one dispatch, and share
- * what they check. */
-#include "kernel/abi/errno.h"
+ * while messages are traced or held back, goes the long way: msg/fragment.c, msg/dispatch.c. */
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/lib/log.h"
-#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
-#include "msg/quiet.h"
-#include "msg/trace.h"
 
-struct msg_stays msg_stays;
-
-#define QUANTUM 8u    /* messages taken from one peer before urgent ones, and the next peer, are looked for */
-#define FRAGMENTS 24u /* and fragments, which are only copied */
+#define QUANTUM 8u /* messages taken from one peer before urgent ones, and the next peer, are looked for */
 
 struct spinlock msg_rx_lock;
-struct msg_row msg_rows[MSG_ROWS];
-
-_Static_assert((sizeof(struct msg_row) & (sizeof(struct msg_row) - 1)) == 0, "a row is found by a shift");
-
 union msg_seen msg_seen __attribute__((aligned(64)));
 
 /* [k] rx_lock */
 static uint64_t busy[MSG_CLASSES]; /* peers whose ring may have more */
 static uint32_t turn[MSG_CLASSES]; /* whose turn it is */
 static uint64_t room_wishes;       /* peers to be told when their rings are empty */
-static uint32_t logged_kinds;      /* bad input is logged once per kind */
 
 /* Answers a peer's wish for room once both its rings are empty. */
 static __attribute__((noinline)) void tell_of_room(struct peer *peer)
@@ -110,89 +96,6 @@ static __attribute__((noinline)) void take_unusual(struct peer *peer, enum msg_c
     msg_receive_unusual(peer, class, &message, queued);
 }
 
-static uint64_t no_fragment(const struct reassembly *partial)
-{
-    return ~partial->header & MSG_REPLY_BIT; /* of the other kind */
-}
-
-/* The next fragment is number EXPECTED. */
-static inline void fragment_next(struct reassembly *partial, uint32_t expected)
-{
-    partial->expected = expected;
-    if (partial->bytes != NULL)
-        partial->next = partial->header + ((uint64_t)expected << MSG_FRAGMENT_SHIFT);
-}
-
-static inline void fragment_copy(uint8_t *to, const volatile uint64_t *payload)
-{
-#pragma GCC unroll 6
-    for (uint32_t i = 0; i < MSG_SHORT / 8; i++) {
-        uint64_t word = payload[i];
-
-        __builtin_memcpy(to + 8 * i, &word, sizeof(word));
-    }
-}
-
-/* The fragment HEADER in the middle of a long message, whose PAYLOAD has been taken out, and up to FRAGMENTS of those
- * that lie behind it, are only to be copied. They bring no time of their own: what is done with a message is done when
- * its last fragment comes. */
-static inline void take_middle(struct reassembly *partial, struct ring_receiver *shared, uint64_t header,
-                               const uint64_t *payload)
-{
-    struct ring_receiver ring = *shared; /* in registers: nobody else changes it */
-    uint8_t *to = partial->bytes + partial->expected * MSG_SHORT;
-    uint32_t next = partial->expected + 1;
-    uint32_t end = partial->last - next < FRAGMENTS ? partial->last : next + FRAGMENTS;
-
-    fragment_copy(to, payload);
-    for (; next < end && ring_ready(&ring); next++) {
-        const struct ring_slot *slot = &ring.slots[ring.next & ring.mask];
-
-        header += 1ull << MSG_FRAGMENT_SHIFT;
-        if (slot->header != header)
-            break;
-        to += MSG_SHORT;
-        fragment_copy(to, slot->payload);
-        __atomic_store_n(ring.counter, ++ring.next, __ATOMIC_RELEASE);
-    }
-    shared->next = ring.next;
-    fragment_next(partial, next);
-}
-
-static void deliver(uint64_t word, uint64_t time, const void *data, uint64_t queued);
-
-/* A fragment of a long message that is what is to be expected: the next, or the first when none is under way. False,
- * and nothing has happened: it is not. */
-static __attribute__((noinline)) bool take_long(struct peer *peer, enum msg_class class, uint64_t header,
-                                                const struct taken *taken, uint64_t queued)
-{
-    struct reassembly *partial = &peer->partial[class][(header & MSG_REPLY_BIT) != 0];
-
-    if (header != partial->next) {
-        const struct msg_row *row = &msg_rows[header & MSG_ROW_BITS];
-        uint64_t length = msg_header_length(header);
-        uint64_t first = row->first + ((uint64_t)peer->kernel << MSG_SOURCE_SHIFT);
-
-        if (partial->expected != 0 || partial->bytes == NULL ||
-            (header & ~(MSG_REQUEST_BITS | MSG_LENGTH_BITS)) != first || length <= MSG_SHORT || length > MSG_MAX ||
-            length < row->size)
-            return false;
-        partial->header = header;
-        partial->last = (uint32_t)(length - 1) / MSG_SHORT;
-    }
-    if (partial->expected == partial->last) {
-        uint32_t offset = partial->expected * MSG_SHORT;
-
-        memcpy(partial->bytes + offset, taken->payload, msg_header_length(header) - offset);
-        partial->expected = 0;
-        partial->next = no_fragment(partial);
-        deliver(partial->header, taken->m.time, partial->bytes, queued);
-        return true;
-    }
-    take_middle(partial, &peer->in[class], header, taken->payload);
-    return true;
-}
-
 /* A message of one slot of a row with bytes, whose length is good; it is counted. */
 static inline bool is_short(struct msg_row *row, uint64_t header, uint64_t source)
 {
@@ -242,7 +145,7 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
         row = &msg_rows[header & MSG_ROW_BITS];
         if (__builtin_expect((header & ~MSG_REQUEST_BITS) != row->expect + source, 0) &&
             !is_short(row, header, source)) {
-            if (!take_long(peer, class, header, &taken, queued))
+            if (!msg_take_fragment(peer, class, header, taken.payload, taken.m.time, queued))
                 take_unusual(peer, class, header, &taken, queued);
             now = msg_ticks();
             continue;
@@ -329,180 +232,6 @@ bool msg_poll(void)
     if (inject_due != 0)
         wait_ops.due_changed();
     return any;
-}
-
-static void drop(uint64_t *counter, uint32_t kind, const struct peer *peer, const char *what)
-{
-    (*counter)++;
-    if ((logged_kinds & 1u << kind) == 0) {
-        logged_kinds |= 1u << kind;
-        log_line("msg: dropped a message from kernel %u: %s (logged once)", peer->kernel, what);
-    }
-}
-
-/* Memory that is never given back, as what it is for comes again. */
-static void *allocate_for_good(size_t size)
-{
-    void *memory = msg_memory.allocate(size);
-
-    if (memory != NULL) {
-        msg_stays.objects++;
-        msg_stays.bytes += (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-    }
-    return memory;
-}
-
-/* The first message of a row: from now on it may go the short way. */
-static bool row_prepare(struct msg_row *row, uint32_t number)
-{
-    if (row->times != NULL)
-        return true;
-    row->times = allocate_for_good(sizeof(*row->times));
-    if (row->times == NULL)
-        return false;
-    if (row->bytes)
-        row->first = number;
-    else if (row->size <= MSG_SHORT)
-        row->expect = number | (uint64_t)row->size << MSG_LENGTH_SHIFT;
-    return true;
-}
-
-void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued)
-{
-    uint64_t now = msg_ticks();
-
-    row->received++;
-    if (row->bytes)
-        row->bytes_received += m->length;
-    row->handler(m);
-    if (!row_prepare(row, (uint32_t)(row - msg_rows)))
-        return;
-    msg_histogram_add(&row->times->queueing, queued);
-    msg_histogram_add(&row->times->handling, msg_ticks() - now);
-}
-
-static void deliver(uint64_t word, uint64_t time, const void *data, uint64_t queued)
-{
-    struct msg_row *row = &msg_rows[word & MSG_ROW_BITS];
-    struct msg m = {.length = (uint32_t)msg_header_length(word), .time = time, .data = data};
-    uint64_t start = msg_ticks();
-
-    memcpy(&m.ticket, &word, sizeof(m.ticket));
-    if ((word & MSG_ERROR_BIT) != 0) {
-        int64_t error;
-
-        memcpy(&error, data, sizeof(error));
-        row->received++;
-        msg_take_reply_error(&m, error < 0 && error > -4096 ? (int)error : -EPROTO);
-    } else if ((word & MSG_KEPT_BIT) != 0) {
-        msg_take_kept(&m);
-    } else {
-        msg_deliver(row, &m, queued);
-    }
-    if (msg_special)
-        trace_taken(word, time, queued, msg_ticks() - start);
-}
-
-/* Adds a fragment of a message longer than one slot; delivers when it was the last. */
-static void reassemble(struct peer *peer, enum msg_class class, const struct msg_header *header,
-                       const struct ring_message *slot, uint64_t queued)
-{
-    struct reassembly *partial = &peer->partial[class][header->reply ? 1 : 0];
-    uint64_t first = slot->header & ~(0x7ffull << MSG_FRAGMENT_SHIFT);
-    uint32_t offset = header->fragment * MSG_SHORT;
-    uint32_t length = header->length - offset;
-
-    if (header->fragment == 0) {
-        if (partial->expected != 0)
-            drop(&msg_stats.bad_fragment, 0, peer, "a fragmented message broke off");
-        partial->expected = 0;
-        partial->header = first;
-        partial->last = (header->length - 1) / MSG_SHORT;
-        partial->next = no_fragment(partial);
-        if (partial->bytes == NULL)
-            partial->bytes = allocate_for_good(MSG_MAX);
-    }
-    if (header->fragment != partial->expected || first != partial->header) {
-        partial->expected = 0;
-        partial->next = no_fragment(partial);
-        drop(&msg_stats.bad_fragment, 1, peer, "a fragment that does not fit");
-        return;
-    }
-    if (length > MSG_SHORT)
-        length = MSG_SHORT;
-    if (partial->bytes != NULL)
-        memcpy(partial->bytes + offset, slot->payload, length);
-    fragment_next(partial, partial->expected + 1);
-    if (offset + length < header->length)
-        return;
-    partial->expected = 0;
-    partial->next = no_fragment(partial);
-    if (partial->bytes != NULL) {
-        deliver(first, slot->time, partial->bytes, queued);
-        return;
-    }
-    drop(&msg_stats.no_memory, 2, peer, "no memory to put its fragments together");
-    if (header->reply) {
-        struct msg m = {.ticket = {header->type, header->source, header->request}, .data = slot->payload};
-
-        msg_take_reply_error(&m, -ENOMEM);
-    } else if (!msg_kinds[header->type].notice) {
-        struct msg_ticket ticket = {header->type, header->source, header->request};
-
-        msg_reply_error(&ticket, -ENOMEM);
-    }
-}
-
-static bool length_right(const struct msg_header *header, const struct msg_row *row)
-{
-    if (header->length > MSG_MAX)
-        return false;
-    if (header->error || header->kept)
-        return header->reply && header->length == (header->error ? 8 : 0);
-    return row->bytes ? header->length >= row->size : header->length == row->size;
-}
-
-void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued)
-{
-    const struct msg_row *row = &msg_rows[slot->header & MSG_ROW_BITS];
-    struct msg_header header;
-
-    msg_header_unpack(slot->header, &header);
-    if (header.source != peer->kernel) {
-        drop(&msg_stats.bad_source, 3, peer, "it names another source");
-        return;
-    }
-    if ((slot->header & MSG_ZERO_BITS) != 0 || (header.error && header.kept)) {
-        drop(&msg_stats.bad_header, 4, peer, "bits of its header that are not in use");
-        return;
-    }
-    if (row->handler == NULL || msg_kinds[header.type].class != class) {
-        drop(&msg_stats.bad_type, 5, peer, "a type that is not in use, or not in this class");
-        return;
-    }
-    if (!length_right(&header, row)) {
-        drop(&msg_stats.bad_length, 6, peer, "an impossible length");
-        return;
-    }
-    if (header.fragment * MSG_SHORT >= header.length && header.fragment > 0) {
-        drop(&msg_stats.bad_fragment, 7, peer, "a fragment behind the end");
-        return;
-    }
-    if (header.length > MSG_SHORT)
-        reassemble(peer, class, &header, slot, queued);
-    else
-        deliver(slot->header, slot->time, slot->payload, queued);
-}
-
-uint64_t msg_taken(void)
-{
-    uint64_t taken = 0;
-
-    for (uint32_t type = 0; type < MSG_TYPES; type++) {
-        if (!msg_is_quiet(type))
-            taken += msg_rows[type].received + msg_rows[type | MSG_REPLY_BIT].received;
-    }
-    return taken;
 }
 
 void msg_receive_reset_locked(struct peer *peer)

@@ -1,0 +1,138 @@
+/* What becomes of a message that was taken: checks, and its row's handler. The long way; msg/receive.c has the short
+ * one. */
+#include "kernel/abi/errno.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/string.h"
+#include "msg/channel_internal.h"
+#include "msg/quiet.h"
+#include "msg/trace.h"
+
+struct msg_stays msg_stays;
+struct msg_row msg_rows[MSG_ROWS];
+
+_Static_assert((sizeof(struct msg_row) & (sizeof(struct msg_row) - 1)) == 0, "a row is found by a shift");
+
+static uint32_t logged_kinds; /* [k] rx_lock: bad input is logged once per kind */
+
+void msg_drop(uint64_t *counter, uint32_t kind, const struct peer *peer, const char *what)
+{
+    (*counter)++;
+    if ((logged_kinds & 1u << kind) == 0) {
+        logged_kinds |= 1u << kind;
+        log_line("msg: dropped a message from kernel %u: %s (logged once)", peer->kernel, what);
+    }
+}
+
+void *msg_allocate_for_good(size_t size)
+{
+    void *memory = msg_memory.allocate(size);
+
+    if (memory != NULL) {
+        msg_stays.objects++;
+        msg_stays.bytes += (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+    }
+    return memory;
+}
+
+/* The first message of a row: from now on it may go the short way. */
+static bool row_prepare(struct msg_row *row, uint32_t number)
+{
+    if (row->times != NULL)
+        return true;
+    row->times = msg_allocate_for_good(sizeof(*row->times));
+    if (row->times == NULL)
+        return false;
+    if (row->bytes)
+        row->first = number;
+    else if (row->size <= MSG_SHORT)
+        row->expect = number | (uint64_t)row->size << MSG_LENGTH_SHIFT;
+    return true;
+}
+
+void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued)
+{
+    uint64_t now = msg_ticks();
+
+    row->received++;
+    if (row->bytes)
+        row->bytes_received += m->length;
+    row->handler(m);
+    if (!row_prepare(row, (uint32_t)(row - msg_rows)))
+        return;
+    msg_histogram_add(&row->times->queueing, queued);
+    msg_histogram_add(&row->times->handling, msg_ticks() - now);
+}
+
+void msg_dispatch(uint64_t word, uint64_t time, const void *data, uint64_t queued)
+{
+    struct msg_row *row = &msg_rows[word & MSG_ROW_BITS];
+    struct msg m = {.length = (uint32_t)msg_header_length(word), .time = time, .data = data};
+    uint64_t start = msg_ticks();
+
+    memcpy(&m.ticket, &word, sizeof(m.ticket));
+    if ((word & MSG_ERROR_BIT) != 0) {
+        int64_t error;
+
+        memcpy(&error, data, sizeof(error));
+        row->received++;
+        msg_take_reply_error(&m, error < 0 && error > -4096 ? (int)error : -EPROTO);
+    } else if ((word & MSG_KEPT_BIT) != 0) {
+        msg_take_kept(&m);
+    } else {
+        msg_deliver(row, &m, queued);
+    }
+    if (msg_special)
+        trace_taken(word, time, queued, msg_ticks() - start);
+}
+
+static bool length_right(const struct msg_header *header, const struct msg_row *row)
+{
+    if (header->length > MSG_MAX)
+        return false;
+    if (header->error || header->kept)
+        return header->reply && header->length == (header->error ? 8 : 0);
+    return row->bytes ? header->length >= row->size : header->length == row->size;
+}
+
+void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued)
+{
+    const struct msg_row *row = &msg_rows[slot->header & MSG_ROW_BITS];
+    struct msg_header header;
+
+    msg_header_unpack(slot->header, &header);
+    if (header.source != peer->kernel) {
+        msg_drop(&msg_stats.bad_source, 3, peer, "it names another source");
+        return;
+    }
+    if ((slot->header & MSG_ZERO_BITS) != 0 || (header.error && header.kept)) {
+        msg_drop(&msg_stats.bad_header, 4, peer, "bits of its header that are not in use");
+        return;
+    }
+    if (row->handler == NULL || msg_kinds[header.type].class != class) {
+        msg_drop(&msg_stats.bad_type, 5, peer, "a type that is not in use, or not in this class");
+        return;
+    }
+    if (!length_right(&header, row)) {
+        msg_drop(&msg_stats.bad_length, 6, peer, "an impossible length");
+        return;
+    }
+    if (header.fragment * MSG_SHORT >= header.length && header.fragment > 0) {
+        msg_drop(&msg_stats.bad_fragment, 7, peer, "a fragment behind the end");
+        return;
+    }
+    if (header.length > MSG_SHORT)
+        msg_reassemble(peer, class, &header, slot, queued);
+    else
+        msg_dispatch(slot->header, slot->time, slot->payload, queued);
+}
+
+uint64_t msg_taken(void)
+{
+    uint64_t taken = 0;
+
+    for (uint32_t type = 0; type < MSG_TYPES; type++) {
+        if (!msg_is_quiet(type))
+            taken += msg_rows[type].received + msg_rows[type | MSG_REPLY_BIT].received;
+    }
+    return taken;
+}

@@ -1,0 +1,85 @@
+/* One request to each of a set of kernels, with all answers gathered. See msg/call.h. */
+#include "kernel/wait/completion.h"
+#include "msg/call.h"
+#include "msg/channel_internal.h"
+
+#define GATHER_NEAR 8u /* kernels asked at the same time without memory for more */
+
+struct gathering {
+    struct completion done;
+    struct spinlock lock;
+    uint32_t left; /* [k] lock: answers still to come, and one until all requests are out */
+    msg_answer each;
+    void *context;
+};
+
+static void one_less(struct gathering *gathering)
+{
+    uint32_t left;
+
+    spin_lock(&gathering->lock);
+    left = --gathering->left;
+    spin_unlock(&gathering->lock);
+    if (left == 0)
+        completion_signal(&gathering->done);
+}
+
+static void gather_answer(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct gathering *gathering = context;
+
+    if (gathering->each != NULL) {
+        spin_lock(&gathering->lock);
+        gathering->each(gathering->context, kernel, reply, length);
+        spin_unlock(&gathering->lock);
+    }
+    one_less(gathering);
+}
+
+/* A round of asking: SET has at most as many kernels as ASKINGS has places. */
+static void gather_some(struct gathering *gathering, kernel_set set, struct msg_asking *askings, enum msg_type type,
+                        const void *data, uint32_t length, const struct wait_reason *reason)
+{
+    completion_init(&gathering->done);
+    gathering->left = kernel_set_count(set) + 1;
+    for (kernel_set rest = set; rest != 0; rest &= rest - 1)
+        msg_ask(askings++, (uint32_t)__builtin_ctzll(rest), type, data, length, gather_answer, gathering);
+    one_less(gathering);
+    msg_wait(&gathering->done, reason);
+}
+
+void msg_note_error(void *error, uint32_t kernel, const void *reply, int length)
+{
+    int *lowest = error;
+
+    (void)kernel;
+    (void)reply;
+    if (length < *lowest)
+        *lowest = length;
+}
+
+void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each, void *context,
+                const char *why, uint64_t key)
+{
+    uint32_t count = kernel_set_count(set);
+    struct wait_reason reason = {.what = why, .kernel = count == 1 ? __builtin_ctzll(set) : -1, .key = key};
+    struct gathering gathering = {.each = each, .context = context};
+    struct msg_asking near[GATHER_NEAR];
+    struct msg_asking *far;
+
+    if (count > GATHER_NEAR) {
+        far = msg_memory.allocate(count * sizeof(near[0]));
+        if (far != NULL) {
+            gather_some(&gathering, set, far, type, data, length, &reason);
+            msg_memory.release(far, count * sizeof(near[0]));
+            return;
+        }
+    }
+    while (set != 0) { /* all at once, or without memory for that one group after the other */
+        kernel_set some = 0;
+
+        for (uint32_t i = 0; i < GATHER_NEAR && set != 0; i++, set &= set - 1)
+            some |= set & -set;
+        gather_some(&gathering, some, near, type, data, length, &reason);
+    }
+}

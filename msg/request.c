@@ -1,0 +1,245 @@
+/* The table of requests. See the header. */
+#include "msg/request.h"
+
+#include "kernel/lib/log.h"
+#include "msg/quiet.h"
+#include "msg/wait_dump.h"
+#include "msg/wire.h"
+
+struct msg_requests msg_requests = {.first_free = REQUEST_NO_SLOT};
+
+void msg_call_init(void)
+{
+    list_init(&msg_requests.waiting);
+    for (uint32_t k = 0; k < KERNELS_MAX; k++) {
+        for (uint32_t class = 0; class < MSG_CLASSES; class ++)
+            list_init(&msg_requests.credits[k][class].waiting);
+    }
+}
+
+bool msg_requests_grow_locked(void)
+{
+    struct msg_request *block = msg_requests.block_count < REQUEST_BLOCKS
+                                    ? msg_memory.allocate(REQUEST_BLOCK * sizeof(struct msg_request))
+                                    : NULL;
+
+    if (block == NULL)
+        return false;
+    for (uint32_t i = 0; i < REQUEST_BLOCK; i++)
+        block[i].next_free = i + 1 < REQUEST_BLOCK ? (uint16_t)(msg_requests.block_count * REQUEST_BLOCK + i + 1)
+                                                   : REQUEST_NO_SLOT;
+    msg_requests.first_free = (uint16_t)(msg_requests.block_count * REQUEST_BLOCK);
+    msg_requests.blocks[msg_requests.block_count++] = block;
+    return true;
+}
+
+bool msg_request_wait_locked(struct msg_asking *asking)
+{
+    if (!asking->sure || msg_requests.used == 0) /* nobody would give one back */
+        return false;
+    asking->waits = true;
+    list_append(&msg_requests.waiting, &asking->node);
+    return true;
+}
+
+void msg_request_pass_on_locked(void)
+{
+    struct msg_asking *next = container_of(msg_requests.waiting.next, struct msg_asking, node);
+    struct msg_credits *c = &msg_requests.credits[next->kernel][next->outgoing.class];
+
+    list_remove(&next->node);
+    if (c->used >= msg_reserve) {
+        list_append(&c->waiting, &next->node);
+        return;
+    }
+    next->waits = false;
+    msg_request_start_locked(next, c, msg_peer(next->kernel), next->outgoing.class);
+}
+
+void msg_request_send_slowly_locked(struct msg_asking *asking, struct peer *peer)
+{
+    if (msg_header_length(asking->header) <= MSG_SHORT &&
+        msg_put(peer, asking->outgoing.class, asking->header, asking->data, false))
+        return;
+    asking->outgoing.header = asking->header;
+    asking->outgoing.data = asking->data;
+    asking->slow = true;
+    msg_queue(peer, &asking->outgoing);
+}
+
+struct msg_asking *msg_request_start_next_locked(struct msg_credits *c)
+{
+    struct msg_asking *next = container_of(c->waiting.next, struct msg_asking, node);
+
+    list_remove(&next->node);
+    next->waits = false;
+    return msg_request_start_locked(next, c, msg_peer(next->kernel), next->outgoing.class) ? NULL : next;
+}
+
+bool msg_request_refused(uint32_t kernel, msg_answer answer, void *context)
+{
+    if (msg_peer(kernel) != NULL && msg_peer_reachable(kernel))
+        return false;
+    answer(context, kernel, NULL, msg_peer(kernel) == NULL ? -EINVAL : -EAGAIN);
+    return true;
+}
+
+bool msg_call_reset(uint32_t kernel)
+{
+    bool clean = true;
+
+    spin_lock(&msg_requests.lock);
+    for (uint32_t i = 0; i < msg_requests.block_count * REQUEST_BLOCK; i++) {
+        const struct msg_request *request = msg_request_at(i);
+
+        clean = clean && (request->state == REQUEST_FREE || request->kernel != kernel);
+    }
+    for (uint32_t class = 0; class < MSG_CLASSES; class ++)
+        clean = clean && msg_requests.credits[kernel][class].used == 0 &&
+                list_empty(&msg_requests.credits[kernel][class].waiting);
+    spin_unlock(&msg_requests.lock);
+    return clean;
+}
+
+void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
+             msg_answer answer, void *context)
+{
+    asking->sure = true;
+    msg_request_ask(asking, kernel, type, data, length, answer, context, NULL);
+}
+
+/* A wrong peer answers what it cannot have seen: the asker's memory is still in its queue. */
+static inline bool not_yet_sent(const struct msg_request *request)
+{
+    return request->state == REQUEST_WAITING && request->asking->outgoing.queued;
+}
+
+/* Ends the request that M answers, with LENGTH or an errno for the asker. */
+static void take(const struct msg *m, int length)
+{
+    uint16_t type = m->ticket.type & MSG_TYPE_BITS;
+    uint32_t kernel = m->ticket.kernel;
+    struct msg_asking *failed = NULL;
+    struct msg_asking *asking;
+    struct msg_request *request;
+    bool credit;
+
+    spin_lock(&msg_requests.lock);
+    request = msg_request_find_locked(kernel, type, m->ticket.request);
+    if (request == NULL || not_yet_sent(request)) {
+        spin_unlock(&msg_requests.lock);
+        msg_stats.late_reply++;
+        return;
+    }
+    asking = request->state == REQUEST_WAITING ? request->asking : NULL;
+    credit = request->credit;
+    msg_request_back_locked(request, m->ticket.request);
+    if (credit)
+        failed = msg_credit_back_locked(kernel, msg_kinds[type].class);
+    spin_unlock(&msg_requests.lock);
+    msg_request_failed(failed);
+    if (asking != NULL)
+        asking->answer(asking->context, kernel, m->data, length);
+    else
+        msg_stats.late_reply++;
+}
+
+void msg_take_reply(const struct msg *m)
+{
+    take(m, (int)m->length);
+}
+
+void msg_take_reply_error(const struct msg *m, int error)
+{
+    take(m, error);
+}
+
+/* Best effort: what the peer does with the word is its own affair, so one that finds no room is left out. */
+void msg_request_cancel(uint32_t kernel, uint16_t type, uint16_t id)
+{
+    struct msg_cancel message = {.request = id, .type = type};
+    uint64_t header = MSG_CANCEL | (uint64_t)sizeof(message) << MSG_LENGTH_SHIFT;
+
+    msg_put(msg_peer(kernel), msg_kinds[MSG_CANCEL].class, header, &message, false);
+}
+
+void msg_take_kept(const struct msg *m)
+{
+    uint16_t type = m->ticket.type & MSG_TYPE_BITS;
+    struct msg_asking *failed = NULL;
+    struct msg_request *request;
+    bool abandoned = false;
+
+    spin_lock(&msg_requests.lock);
+    request = msg_request_find_locked(m->ticket.kernel, type, m->ticket.request);
+    if (request != NULL && request->credit && !not_yet_sent(request)) {
+        request->credit = false;
+        abandoned = request->state == REQUEST_ABANDONED;
+        failed = msg_credit_back_locked(m->ticket.kernel, msg_kinds[type].class);
+    } else {
+        msg_stats.late_reply++;
+    }
+    spin_unlock(&msg_requests.lock);
+    msg_request_failed(failed);
+    if (abandoned)
+        msg_request_cancel(m->ticket.kernel, type, m->ticket.request);
+}
+
+void msg_dump_asked(void)
+{
+    uint32_t left = MSG_DUMP_MAX;
+
+    for (uint32_t i = 0; i < msg_requests.block_count * REQUEST_BLOCK && left > 0; i++) {
+        const struct msg_request *request = msg_request_at(i);
+
+        if (request->state == REQUEST_FREE || msg_is_quiet(request->type))
+            continue;
+        log_event("wait kernel %u has asked kernel %u %s%s", instance.kernel, request->kernel,
+                  msg_type_name(request->type), request->credit ? "" : ", which is kept there");
+        left--;
+    }
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
+            if (!list_empty(&msg_requests.credits[k][class].waiting))
+                log_event("wait kernel %u has questions to kernel %u that wait for a credit", instance.kernel, k);
+        }
+    }
+}
+
+/* A word of cancellation that found no room is said again. */
+uint32_t msg_unanswered(void)
+{
+    uint32_t count = 0;
+
+    spin_lock(&msg_requests.lock);
+    for (uint32_t i = 0; i < msg_requests.block_count * REQUEST_BLOCK; i++) {
+        const struct msg_request *request = msg_request_at(i);
+
+        if (request->state == REQUEST_FREE || msg_is_quiet(request->type))
+            continue;
+        count++;
+        if (request->state == REQUEST_ABANDONED && !request->credit && request->kernel != instance.kernel)
+            msg_request_cancel(request->kernel, request->type,
+                               (uint16_t)(i | request->generation << REQUEST_INDEX_BITS));
+    }
+    for (uint32_t k = 0; k < KERNELS_MAX; k++) {
+        for (uint32_t class = 0; class < MSG_CLASSES; class ++)
+            count += list_empty(&msg_requests.credits[k][class].waiting) ? 0 : 1;
+    }
+    spin_unlock(&msg_requests.lock);
+    return count;
+}
+
+bool msg_own_request(struct msg_asking *asking, uint16_t type, msg_answer answer, void *context, uint16_t *id)
+{
+    bool taken;
+
+    asking->answer = answer;
+    asking->context = context;
+    asking->sure = true;
+    asking->outgoing.queued = false;
+    spin_lock(&msg_requests.lock);
+    taken = msg_request_take_locked(asking, instance.kernel, type, false, id);
+    spin_unlock(&msg_requests.lock);
+    return taken;
+}

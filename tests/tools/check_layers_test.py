@@ -16,8 +16,8 @@ SOUND = {
     "boot/plan/plan.h": '#include <stdint.h>\n#include "kernel/abi/errno.h"\n',
     "boot/plan/plan.c": '#include "boot/plan/plan.h"\n#include "kernel/lib/panic.h"\nvoid plan(void) { panic("plan"); }\n',
     "tasks/thread/thread.h": '#include "boot/plan/plan.h"\n',
-    "kernel/file/file.h": '#include "tasks/thread/thread.h"\n#include "kernel/main.h"\n',
-    "kernel/main.h": "\n",
+    "kernel/file/file.h": '#include "tasks/thread/thread.h"\n',
+    "kernel/main.h": '#include "kernel/file/file.h"\n',
     "kernel/panic.c": '#include "kernel/lib/panic.h"\nvoid panic(const char *text) { (void)text; }\n',
     "libc/kettle.h": '#include <errno.h>\n#include "kernel/abi/errno.h"\n',
     "userland/tour.c": '#include <stdio.h>\n#include "libc/kettle.h"\n',
@@ -75,6 +75,20 @@ class CheckLayers(unittest.TestCase):
                 self.write(f"{layer}/probe.h", f'#include "{other}/target.h"\n')
                 self.assertEqual(len(self.run_tool()), int(high > low), f"{layer} to {other}")
             (self.root / layer / "probe.h").unlink()
+
+    def test_rooms_of_one_part(self):
+        self.write("kernel/file/up.c", '#include "kernel/fs/tree/tree.h"\n')
+        self.write("kernel/fs/tree/tree.h", '#include "kernel/file/file.h"\n')
+        self.expect(self.run_tool(), 'kernel/file/up.c:1: "kernel/fs/tree/tree.h" goes up, from kernel/file to kernel/fs/tree')
+
+    def test_rooms_side_by_side(self):
+        self.write("kernel/dev/pci.h", "\n")
+        self.write("kernel/vdso/pages.c", '#include "kernel/dev/pci.h"\n')
+        self.expect(self.run_tool(), 'kernel/vdso/pages.c:1: "kernel/dev/pci.h" goes up, from kernel/vdso to kernel/dev')
+
+    def test_room_without_a_place(self):
+        self.write("mm/attic/old.c", "\n")
+        self.expect(self.run_tool(), "mm/attic/old.c:1: mm/attic has no place among the rooms")
 
     def test_assembly_and_tables(self):
         self.write("kernel/arch/x86_64/entry.S", '#include "boot/plan/plan.h"\n')

@@ -1,20 +1,18 @@
 /* System calls that open, look at and go to what a path names (kernel/fs/name/name.h). */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/files/files.h"
+#include "kernel/calls/common/files.h"
+#include "kernel/calls/common/path.h"
 #include "kernel/file/path.h"
 #include "kernel/file/permission.h"
 #include "kernel/file/remote.h"
 #include "kernel/file/root.h"
-#include "kernel/file/table.h"
 #include "kernel/fs/name/name.h"
 #include "kernel/fs/tree/tree.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "tasks/process/group.h"
-#include "tasks/process/process.h"
-#include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"
 
 #define AT_EACCESS 0x200u

@@ -3,7 +3,6 @@
 #include "kernel/abi/clock.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/instructions.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/events/epoll.h"
 #include "kernel/calls/events/poll.h"

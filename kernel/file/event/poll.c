@@ -6,7 +6,6 @@
 #include "kernel/file/event/look.h"
 #include "kernel/file/remote.h"
 #include "kernel/lib/completion.h"
-#include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/process/group.h"
 #include "tasks/signal/signal.h"

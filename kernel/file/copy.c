@@ -1,7 +1,8 @@
 /* Tables for new processes. See the header and kernel/file/files.md.
  *
  * The parent's home lists the descriptors, opens each file once more for the child (asking the file's kernel,
- * FILE_SHARE, where that is another), and answers. The child's home makes files or proxies of what it gets. */
+ * FILE_SHARE, where that is another), and answers. The child's home makes files or proxies of what it gets. Over 500
+ * lines, and one noun: both sides of one exchange, and the same without it where they are one kernel. */
 #include "kernel/file/copy.h"
 
 #include "kernel/abi/errno.h"

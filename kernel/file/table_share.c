@@ -2,7 +2,6 @@
  * gone; what is open in it, until the last has whose descriptors it has. */
 #include "kernel/file/table_share.h"
 
-#include "kernel/abi/errno.h"
 #include "kernel/file/copy.h"
 #include "kernel/file/descriptor.h"
 #include "kernel/file/known.h"

@@ -1,22 +1,18 @@
-/* The coordinator of a stop, on kernel 0, and what every kernel does for it, step by step. See the header.
+/* The coordinator of a stop, on kernel 0, and asking it for one. See the header.
  *
  * Until the switch everything can be undone, and is, when something cannot be moved: then programs go on as if nothing
- * had been. From the switch on nothing can fail. A long file: the steps of both sides in the order of the protocol. */
+ * had been. From the switch on nothing can fail. */
 #include "kernel/machine/stop.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/arch/x86_64/cpu.h"
-#include "kernel/arch/x86_64/traps.h"
-#include "kernel/file/move/move.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "kernel/machine/internal.h"
 #include "kernel/machine/machine.h"
-#include "mm/evacuate/evacuate.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "msg/channel.h"
@@ -35,36 +31,6 @@
 #define HALT_TIMEOUT 5000000000ull   /* ns */
 #define RESULTS 64u                  /* ended stops that are remembered */
 
-enum stop_step {
-    STEP_LEAVE = 1, /* programs go to KERNEL no more */
-    STEP_STAY,      /* they do again */
-    STEP_DRAIN,     /* KERNEL: order threads away; value: how many are present */
-    STEP_FREEZE,
-    STEP_LOOK,    /* what is under way? */
-    STEP_FLUSH,   /* wait until every other kernel has handled what was sent to it */
-    STEP_PREPARE, /* KERNEL: lay out at SUCCESSOR and at homes of spaces what it answers for; value: 0, -EBUSY, -ENOMEM
-                   */
-    STEP_DISCARD, /* forget that */
-    STEP_COMMIT,  /* KERNEL: say that it holds */
-    STEP_SWITCH,  /* SUCCESSOR is in KERNEL's place from now on; value: page table entries that name KERNEL's frames */
-    STEP_HALT,    /* KERNEL */
-    STEP_RESET,   /* its channel; value: 0 or -EBUSY */
-    STEP_CALLS,   /* calls that were interrupted begin again */
-    STEP_THAW
-};
-
-struct msg_stop_order {
-    uint32_t step; /* enum stop_step */
-    uint32_t kernel;
-    uint32_t successor;
-    uint32_t pad;
-};
-
-struct msg_stop_report {
-    int64_t value;
-    struct freeze_state state; /* STEP_LOOK */
-};
-
 struct msg_stop_wish {
     uint64_t ticket; /* 0: stop KERNEL; UINT64_MAX: nothing; else how did it end? */
     uint32_t kernel;
@@ -76,170 +42,6 @@ struct msg_stop_result {
     uint64_t ticket;
     uint64_t events; /* of the source, seen before */
 };
-
-_Static_assert(sizeof(struct msg_stop_report) == 32, "wire format");
-
-/* --- what every kernel does --- */
-
-static void halt_cpu(void)
-{
-    struct boot_page *page = window_boot_page();
-    uint32_t number = cpu_self()->number;
-
-    space_load(NULL);
-    __atomic_store_n(&page->slots[number].state, SLOT_EMPTY, __ATOMIC_SEQ_CST);
-    for (;;)
-        cpu_stop();
-}
-
-static void halt(void)
-{
-    sched_halt = halt_cpu;
-    memory_fence();
-    for (uint32_t i = 0; i < cpu_total; i++) { /* whoever sleeps looks */
-        if (i != cpu_index())
-            apic_send(cpus[i]->apic_id, VECTOR_FLUSH);
-    }
-}
-
-static void flush(void)
-{
-    kernel_set others = msg_peers_reachable();
-
-    msg_gather(others, MSG_STOP_FLUSH, NULL, 0, NULL, NULL, "ordinary messages to be handled", 0);
-    msg_gather(others, MSG_STOP_FLUSH_URGENT, NULL, 0, NULL, NULL, "urgent messages to be handled", 0);
-}
-
-/* KERNEL. All of its parts, those that are most likely to refuse first. */
-static int64_t prepare(uint32_t successor)
-{
-    int error = handover_check();
-
-    if (error == 0)
-        error = move_check();
-    if (error == 0)
-        error = evacuate_leases();
-    if (error == 0)
-        error = evacuate_frames(successor);
-    if (error == 0)
-        error = handover_prepare(successor);
-    if (error == 0)
-        error = evacuate_entries(successor, true);
-    if (error == 0)
-        error = move_files(successor);
-    return error;
-}
-
-static void commit(uint32_t successor)
-{
-    evacuate_tell_pairs();
-    if (handover_commit(successor) != 0 || evacuate_entries(successor, false) != 0)
-        panic("kernel: what was prepared for kernel %u is not there", successor);
-}
-
-static int64_t switch_over(uint32_t from, uint32_t to)
-{
-    handover_switch(from, to);
-    evacuate_switch(from, to);
-    move_switch(from, to);
-    role_hand_over(from, to);
-    return (int64_t)evacuate_audit(from);
-}
-
-static int64_t take_step(const struct msg_stop_order *order)
-{
-    switch (order->step) {
-    case STEP_LEAVE:
-        msg_peer_leave(order->kernel);
-        return 0;
-    case STEP_STAY:
-        msg_peer_start(order->kernel);
-        return 0;
-    case STEP_DRAIN:
-        return freeze_drain(order->successor);
-    case STEP_FREEZE:
-        freeze_begin();
-        return 0;
-    case STEP_FLUSH:
-        flush();
-        return 0;
-    case STEP_PREPARE:
-        return prepare(order->successor);
-    case STEP_DISCARD:
-        move_discard();
-        handover_discard();
-        evacuate_discard();
-        return 0;
-    case STEP_COMMIT:
-        commit(order->successor);
-        return 0;
-    case STEP_SWITCH:
-        return switch_over(order->kernel, order->successor);
-    case STEP_RESET:
-        return msg_peer_reset(order->kernel);
-    case STEP_CALLS:
-        freeze_calls();
-        return 0;
-    case STEP_THAW:
-        freeze_end();
-        return 0;
-    default:
-        return -EPROTO;
-    }
-}
-
-struct step_work {
-    struct work work;
-    struct msg_kept kept;
-    struct msg_stop_order order;
-};
-
-static void step_done(struct msg_kept *kept)
-{
-    heap_free(container_of(kept, struct step_work, kept), sizeof(struct step_work));
-}
-
-static void run_step(struct work *work)
-{
-    struct step_work *w = container_of(work, struct step_work, work);
-    struct msg_stop_report report = {.value = take_step(&w->order)};
-
-    msg_kept_reply(&w->kept, &report, sizeof(report), step_done);
-}
-
-static void handle_order(const struct msg *m)
-{
-    const struct msg_stop_order *order = m->data;
-    struct msg_stop_report report = {0};
-    struct step_work *w;
-
-    if (order->kernel >= instance.kernels || order->successor >= instance.kernels || m->ticket.kernel != 0) {
-        msg_reply_error(&m->ticket, -EPROTO);
-    } else if (order->step == STEP_LOOK) {
-        freeze_look(&report.state);
-        msg_reply(&m->ticket, &report, sizeof(report));
-    } else if (order->step == STEP_HALT) {
-        msg_reply(&m->ticket, &report, sizeof(report));
-        halt();
-    } else {
-        w = heap_alloc(sizeof(*w));
-        if (w == NULL) {
-            msg_reply_error(&m->ticket, -ENOMEM);
-            return;
-        }
-        w->order = *order;
-        w->work.run = run_step;
-        msg_keep(m, &w->kept, NULL);
-        work_submit(&w->work);
-    }
-}
-
-static void handle_flush(const struct msg *m)
-{
-    msg_reply(&m->ticket, NULL, 0);
-}
-
-/* --- the coordinator --- */
 
 static struct spinlock lock;
 static struct watch_source ended; /* counts stops that have ended */
@@ -294,7 +96,7 @@ static int64_t have_done(const struct stop *stop, enum stop_step step, kernel_se
         if (step == STEP_LOOK)
             freeze_look(&own.state);
         else
-            own.value = take_step(&order);
+            own.value = stop_take_step(&order);
         add_report(&all, 0, &own, (int)sizeof(own));
     }
     if (out != NULL)
@@ -605,7 +407,5 @@ void stop_kernel_init(void)
     watch_init(&ended);
     watch_register(WATCH_STOP, &lookup);
     msg_register(MSG_STOP_KERNEL, handle_wish, sizeof(struct msg_stop_wish), sizeof(struct msg_stop_result));
-    msg_register(MSG_STOP_ORDER, handle_order, sizeof(struct msg_stop_order), sizeof(struct msg_stop_report));
-    msg_register(MSG_STOP_FLUSH, handle_flush, 0, 0);
-    msg_register(MSG_STOP_FLUSH_URGENT, handle_flush, 0, 0);
+    stop_step_init();
 }

@@ -1,4 +1,4 @@
-/* The line discipline. See the header. */
+/* The line discipline. See the header. Over 500 lines, and one noun: each key is a few lines on the same buffer. */
 #include "kernel/tty/line.h"
 
 #include "kernel/abi/signal.h"

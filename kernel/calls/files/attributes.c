@@ -1,7 +1,9 @@
 /* System calls that change what is known of a file: permissions, owners, times. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/path.h"
 #include "kernel/calls/files/files.h"
+#include "mm/space/space.h"
 #include "mm/user/user_copy.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"

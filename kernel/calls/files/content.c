@@ -2,8 +2,8 @@
  * one file to another. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/calls/files/count.h"
-#include "kernel/calls/files/files.h"
 #include "kernel/calls/files/live.h"
 #include "kernel/file/limit.h"
 #include "kernel/file/remote.h"

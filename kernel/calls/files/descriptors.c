@@ -1,11 +1,11 @@
 /* System calls on descriptors themselves: closing, duplicating, flags, pipes, ioctl. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/calls/files/files.h"
 #include "kernel/calls/files/terminal.h"
 #include "kernel/file/lock.h"
 #include "kernel/file/remote.h"
-#include "kernel/file/table.h"
 #include "kernel/file/table_share.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/pipe/pipe.h"

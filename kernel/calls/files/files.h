@@ -5,9 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/calls/common/files.h"
-#include "kernel/calls/common/path.h"
-
 struct call;
 
 /* fcntl's commands for locks; ADDRESS: of a struct flock. */

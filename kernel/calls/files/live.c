@@ -1,7 +1,7 @@
 /* Memory and descriptors of processes, as files. See the header. */
 #include "kernel/calls/files/live.h"
 
-#include "kernel/calls/files/files.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/file/remote.h"
 #include "kernel/fs/proc/live.h"
 #include "kernel/fs/text/dirent.h"

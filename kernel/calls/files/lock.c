@@ -2,6 +2,7 @@
 #include "kernel/file/lock.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/calls/files/files.h"
 #include "kernel/file/remote.h"
 #include "kernel/file/table_share.h"

@@ -1,7 +1,8 @@
 /* System calls that make, remove and rename what a path names. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/files/files.h"
+#include "kernel/calls/common/files.h"
+#include "kernel/calls/common/path.h"
 #include "kernel/file/limit.h"
 #include "kernel/file/path.h"
 #include "kernel/file/remote.h"

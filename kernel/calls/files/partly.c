@@ -2,8 +2,8 @@
 #include "kernel/calls/files/partly.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/calls/common/socket.h"
-#include "kernel/calls/files/files.h"
 #include "kernel/calls/files/live.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/remote.h"

@@ -1,11 +1,13 @@
 /* splice(2), tee(2), vmsplice(2): bytes between pipes and other files. Each step is one operation on a file, which
  * never waits; between looking at what a pipe has, or at its room, and saying what was moved, that end of the pipe is
- * held (kernel/ipc/pipe/hold.h). Nothing is held while the thread waits. kernel/ipc/pipe/splice.md has the protocol. */
+ * held (kernel/ipc/pipe/hold.h). Nothing is held while the thread waits. kernel/ipc/pipe/splice.md has the protocol.
+ *
+ * Over 500 lines, and one noun: a move, with its turns in both directions, which the three calls share. */
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/calls/common/spans.h"
-#include "kernel/calls/files/files.h"
 #include "kernel/calls/files/live.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/limit.h"

@@ -2,7 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/files/files.h"
+#include "kernel/calls/common/path.h"
 #include "kernel/file/remote.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/fs/tree/tree.h"

@@ -4,7 +4,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/files/files.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/file/remote.h"
 #include "kernel/lib/string.h"
 #include "kernel/tty/job.h"

@@ -2,7 +2,8 @@
  * and closed again. The order of the checks is Linux's (fs/xattr.c). */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/files/files.h"
+#include "kernel/calls/common/files.h"
+#include "kernel/calls/common/path.h"
 #include "kernel/file/remote.h"
 #include "kernel/fs/node/attribute.h"
 #include "kernel/lib/string.h"

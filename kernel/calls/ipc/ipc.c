@@ -5,7 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
-#include "kernel/calls/files/files.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/calls/ipc/ipc.h"
 #include "kernel/file/permission.h"
 #include "kernel/ipc/call.h"

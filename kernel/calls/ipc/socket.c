@@ -1,11 +1,12 @@
-/* System calls on sockets, but those that move messages (socket_message.c). */
+/* System calls on sockets, but those that move messages (socket_send.c, socket_receive.c). */
 #include "kernel/calls/ipc/socket.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/common/anonymous.h"
+#include "kernel/calls/common/files.h"
+#include "kernel/calls/common/path.h"
 #include "kernel/calls/common/socket.h"
-#include "kernel/calls/files/files.h"
 #include "kernel/fs/name/name.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"

@@ -1,5 +1,5 @@
 /* Files of other kernels in a set: asking them, by whoever waits. Each kernel that has some is armed
- * (kernel/file/event/poll.c) while none of them is ready, and is asked again once it has told, or one was ready when it
+ * (kernel/file/event/look.c) while none of them is ready, and is asked again once it has told, or one was ready when it
  * was asked. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/event/internal.h"

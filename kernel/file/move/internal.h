@@ -1,4 +1,4 @@
-/* Payloads of MOVE_FILES (89 in msg/messages.def), between kernel/file/move/move.c and kernel/file/move/receive.c. */
+/* Payloads of MOVE_FILES, between kernel/file/move/move.c and kernel/file/move/receive.c. */
 #ifndef KERNEL_FILE_MOVE_INTERNAL_H
 #define KERNEL_FILE_MOVE_INTERNAL_H
 

@@ -1,5 +1,5 @@
 /* A home of spaces is told that a file has lost pages: a worker takes them out of all of its spaces that map them, on
- * every kernel, and answers. See map.h. */
+ * every kernel, and answers. See revocation.h. */
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"

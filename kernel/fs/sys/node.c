@@ -1,5 +1,4 @@
 /* /sys/devices/system/node: sets of NUMA nodes, and of each its CPUs, distances and memory. */
-#include "kernel/abi/errno.h"
 #include "kernel/fs/proc/report.h"
 #include "kernel/fs/sys/internal.h"
 #include "kernel/instance/instance.h"

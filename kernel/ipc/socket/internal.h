@@ -54,6 +54,24 @@ struct packet {
 };
 
 extern struct spinlock socket_lock;
+extern const struct file_kind socket_kind;
+
+/* TYPE: SOCKET_*. A file that is open once; NULL without memory. */
+struct socket *socket_make(uint32_t type, uint32_t flags);
+void socket_set_peer_locked(struct socket *socket, struct socket *peer);
+/* The operations that they are called; the errors are those of the calls. */
+int64_t socket_bind_locked(struct socket *socket, const struct socket_call *call);
+int64_t socket_listen_locked(struct socket *socket, const struct socket_call *call, struct list *told);
+int64_t socket_connect_datagram_locked(struct socket *socket, const struct socket_call *call, struct list *told);
+/* END is a new socket of this kernel for the listener's side; *USED says whether it is needed. */
+int64_t socket_connect_locked(struct socket *socket, const struct socket_call *call, struct socket *end, bool *used,
+                              struct file_answer *answer, struct list *told);
+int64_t socket_accept_locked(struct socket *socket, const struct socket_call *call, struct file_place *place,
+                             struct socket_result *result, struct list *told);
+int64_t socket_shutdown_locked(struct socket *socket, const struct socket_call *call, struct list *told);
+void socket_give_name(const struct socket *socket, struct socket_result *result);
+/* Who is told -EAGAIN is to wait for the events of SOCKET, in place of its own. */
+void socket_wait_for_locked(struct socket *socket, struct file_answer *answer);
 
 /* Whose files are to have an event, once the lock is free. */
 void socket_note_locked(struct socket *socket, struct list *told);

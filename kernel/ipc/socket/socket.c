@@ -1,6 +1,5 @@
-/* Sockets: connecting, and what each state answers. See the header; bytes: queue.c, options: option.c.
- *
- * Long because it is all that is done with a socket, one function for each. */
+/* Sockets as files, and which operation does what. See the header; making and connecting them: connect.c, bytes:
+ * queue.c, options: option.c. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/fs/node/node.h"
@@ -9,236 +8,8 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-#define SOCKET_DEVICE 8u
-#define BACKLOG_MOST 4096u /* SOMAXCONN */
 #define FIONREAD 0x541bu
 #define TIOCOUTQ 0x5411u
-
-static const struct file_kind socket_kind;
-
-static struct socket *create(uint32_t type, uint32_t flags)
-{
-    struct file_facts facts = {.device = SOCKET_DEVICE, .mode = FILE_SOCKET | 0777};
-    struct socket *socket = heap_alloc(sizeof(*socket));
-
-    if (socket == NULL)
-        return NULL;
-    socket->type = type;
-    socket->accepted = true;
-    socket->send_room = socket->receive_room = SOCKET_BUFFER;
-    list_init(&socket->peer_node);
-    list_init(&socket->senders);
-    list_init(&socket->told);
-    list_init(&socket->queue);
-    list_init(&socket->backlog);
-    list_init(&socket->backlog_node);
-    list_init(&socket->name_node);
-    socket->file = file_create(&socket_kind, &facts, flags | 2, socket, NULL);
-    if (socket->file == NULL) {
-        heap_free(socket, sizeof(*socket));
-        return NULL;
-    }
-    return socket;
-}
-
-static void set_peer_locked(struct socket *socket, struct socket *peer)
-{
-    list_remove(&socket->peer_node);
-    socket->peer = peer;
-    if (peer != NULL)
-        list_append(&peer->senders, &socket->peer_node);
-}
-
-static void join_locked(struct socket *a, struct socket *b)
-{
-    set_peer_locked(a, b);
-    set_peer_locked(b, a);
-    a->state = b->state = SOCKET_CONNECTED;
-}
-
-static int create_pair(uint32_t type, uint32_t flags, const struct socket_user *user, struct file *made[2])
-{
-    struct socket *a = create(type, flags);
-    struct socket *b = a != NULL ? create(type, flags) : NULL;
-
-    if (b == NULL) {
-        if (a != NULL)
-            file_close(a->file);
-        return -ENOMEM;
-    }
-    spin_lock(&socket_lock);
-    join_locked(a, b);
-    a->user = b->user = a->peer_user = b->peer_user = a->writer = b->writer = *user;
-    spin_unlock(&socket_lock);
-    made[0] = a->file;
-    made[1] = b->file;
-    return 0;
-}
-
-static int make_one(uint32_t flags, const void *data, size_t size, struct file *made[2])
-{
-    struct socket *socket;
-    uint32_t words[2];
-
-    if (size != sizeof(words))
-        return -EPROTO;
-    memcpy(words, data, sizeof(words));
-    socket = create(words[0], flags);
-    if (socket == NULL)
-        return -ENOMEM;
-    made[0] = socket->file;
-    return 0;
-}
-
-static int make_pair(uint32_t flags, const void *data, size_t size, struct file *made[2])
-{
-    struct socket_pair_start pair;
-
-    if (size != sizeof(pair))
-        return -EPROTO;
-    memcpy(&pair, data, sizeof(pair));
-    return create_pair(pair.type, flags, &pair.user, made);
-}
-
-void socket_init(void)
-{
-    anonymous_register(ANONYMOUS_SOCKET, make_one);
-    anonymous_register(ANONYMOUS_SOCKET_PAIR, make_pair);
-}
-
-/* --- connecting --- */
-
-static int64_t bind_locked(struct socket *socket, const struct socket_call *call)
-{
-    if (socket->name_size != 0)
-        return call->name_size == 0 ? 0 : -EINVAL;
-    return socket_name_bind(socket, call->name, call->name_size, call->node);
-}
-
-static int64_t listen_locked(struct socket *socket, const struct socket_call *call, struct list *told)
-{
-    if (socket->type == SOCKET_DATAGRAM)
-        return -EOPNOTSUPP;
-    if (socket->name_size == 0 || socket->state == SOCKET_CONNECTED)
-        return -EINVAL;
-    socket->backlog_most = call->a < BACKLOG_MOST ? call->a : BACKLOG_MOST;
-    socket->state = SOCKET_LISTENING;
-    socket->user = socket->peer_user = call->acting;
-    socket_note_locked(socket, told); /* who waits for room in the backlog */
-    return 0;
-}
-
-static int64_t connect_datagram_locked(struct socket *socket, const struct socket_call *call, struct list *told)
-{
-    struct socket *target = NULL;
-    int error = call->named != 0 ? socket_name_find(socket->type, call->name, call->name_size, call->node, &target) : 0;
-
-    if (error != 0)
-        return error;
-    if (target != NULL && target->peer != NULL && target->peer != socket)
-        return -EPERM; /* it receives from another only */
-    set_peer_locked(socket, target);
-    socket->lost = false;
-    socket->state = target != NULL ? SOCKET_CONNECTED : SOCKET_NEW;
-    socket_note_locked(socket, told);
-    return 0;
-}
-
-/* Who is told -EAGAIN is to wait for the events of SOCKET, in place of its own. */
-static void wait_for_locked(struct socket *socket, struct file_answer *answer)
-{
-    socket->file->wanted = true;
-    answer->id = socket->file->id;
-    answer->seen = __atomic_load_n(&socket->file->events->source.events, __ATOMIC_ACQUIRE);
-}
-
-/* END is a new socket of this kernel for the listener's side; *USED says whether it is needed. The order of the checks
- * is Linux's. */
-static int64_t connect_locked(struct socket *socket, const struct socket_call *call, struct socket *end, bool *used,
-                              struct file_answer *answer, struct list *told)
-{
-    struct socket *target;
-    int error = call->named != 0 ? socket_name_find(socket->type, call->name, call->name_size, call->node, &target)
-                                 : -EINVAL;
-
-    if (error != 0)
-        return error;
-    if (target->state != SOCKET_LISTENING || target->no_read)
-        return -ECONNREFUSED;
-    if (target->waiting > target->backlog_most) { /* what the caller is to wait for is the listener */
-        wait_for_locked(target, answer);
-        return -EAGAIN;
-    }
-    if (socket->state != SOCKET_NEW)
-        return socket->state == SOCKET_CONNECTED ? -EISCONN : -EINVAL;
-    *used = true;
-    join_locked(socket, end);
-    memcpy(end->name, target->name, target->name_size);
-    end->name_size = target->name_size; /* and is found by it no more than before */
-    end->accepted = false;
-    end->credentials = target->credentials;
-    socket->user = end->peer_user = call->acting;
-    socket->writer = call->user;
-    socket->peer_user = end->user = end->writer = target->user;
-    list_append(&target->backlog, &end->backlog_node);
-    target->waiting++;
-    socket_note_locked(target, told);
-    socket_note_locked(socket, told);
-    return 0;
-}
-
-static void give_name(const struct socket *socket, struct socket_result *result)
-{
-    result->name_size = socket->name_size;
-    memcpy(result->name, socket->name, socket->name_size);
-}
-
-static int64_t accept_locked(struct socket *socket, const struct socket_call *call, struct file_place *place,
-                             struct socket_result *result, struct list *told)
-{
-    struct socket *end;
-
-    if (socket->type == SOCKET_DATAGRAM)
-        return -EOPNOTSUPP;
-    if (socket->state != SOCKET_LISTENING)
-        return -EINVAL;
-    if (list_empty(&socket->backlog)) {
-        if (socket->no_read)
-            return -EINVAL;
-        socket->file->wanted = true;
-        return -EAGAIN;
-    }
-    end = container_of(socket->backlog.next, struct socket, backlog_node);
-    list_remove(&end->backlog_node);
-    socket->waiting--;
-    end->accepted = true;
-    end->file->flags = (call->flags & OPEN_NONBLOCK) | 2;
-    *place = (struct file_place){.id = end->file->id, .kernel = instance.kernel};
-    result->files = 1;
-    if (end->peer != NULL)
-        give_name(end->peer, result);
-    socket_note_locked(socket, told);
-    return 0;
-}
-
-static int64_t shutdown_locked(struct socket *socket, const struct socket_call *call, struct list *told)
-{
-    struct socket *peer = socket->type == SOCKET_DATAGRAM ? NULL : socket->peer;
-
-    if (call->a > 2)
-        return -EINVAL;
-    socket->no_read |= call->a != 1;
-    socket->no_write |= call->a != 0;
-    if (peer != NULL) {
-        peer->no_write |= call->a != 1;
-        peer->no_read |= call->a != 0;
-        socket_note_locked(peer, told);
-    }
-    socket_note_locked(socket, told);
-    return 0;
-}
-
-/* --- the file --- */
 
 static int64_t socket_read(struct file *file, void *data, size_t size)
 {
@@ -386,42 +157,42 @@ static int64_t act_locked(struct operation *o)
 
     switch (o->call.operation) {
     case SOCKET_BIND:
-        return bind_locked(socket, &o->call);
+        return socket_bind_locked(socket, &o->call);
     case SOCKET_LISTEN:
-        return listen_locked(socket, &o->call, &o->told);
+        return socket_listen_locked(socket, &o->call, &o->told);
     case SOCKET_CONNECT:
         value = socket->type == SOCKET_DATAGRAM
-                    ? connect_datagram_locked(socket, &o->call, &o->told)
-                    : connect_locked(socket, &o->call, o->end, &o->end_used, o->answer, &o->told);
+                    ? socket_connect_datagram_locked(socket, &o->call, &o->told)
+                    : socket_connect_locked(socket, &o->call, o->end, &o->end_used, o->answer, &o->told);
         if (value == -EAGAIN)
             o->answer->flags |= file_tenths(socket->timeouts[1]);
         return value;
     case SOCKET_ACCEPT:
         if (o->room < sizeof(struct file_place))
             return -EPROTO;
-        value = accept_locked(socket, &o->call, (struct file_place *)(o->result + 1), o->result, &o->told);
+        value = socket_accept_locked(socket, &o->call, (struct file_place *)(o->result + 1), o->result, &o->told);
         if (value == -EAGAIN)
             o->answer->flags |= file_tenths(socket->timeouts[0]);
         return value;
     case SOCKET_SHUTDOWN:
-        return shutdown_locked(socket, &o->call, &o->told);
+        return socket_shutdown_locked(socket, &o->call, &o->told);
     case SOCKET_SEND:
         value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &full, &o->told);
         if (value == -EAGAIN)
             o->answer->flags |= file_tenths(socket->timeouts[1]);
         if (value == -EAGAIN && socket->type == SOCKET_DATAGRAM)
-            wait_for_locked(full, o->answer);
+            socket_wait_for_locked(full, o->answer);
         o->result->length = value > 0 ? (uint32_t)value : 0;
         return value < 0 ? value : 0;
     case SOCKET_RECEIVE:
         return receive(o);
     case SOCKET_NAME:
-        give_name(socket, o->result);
+        socket_give_name(socket, o->result);
         return 0;
     case SOCKET_PEER:
         if (socket->state != SOCKET_CONNECTED || socket->peer == NULL)
             return -ENOTCONN;
-        give_name(socket->peer, o->result);
+        socket_give_name(socket->peer, o->result);
         return 0;
     case SOCKET_GET_OPTION:
         value = socket_get_option_locked(socket, o->call.a, (uint8_t *)(o->result + 1), o->room);
@@ -454,7 +225,7 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
     o.size = (uint32_t)(size - sizeof(o.call) - files);
     o.room = (uint32_t)(room - sizeof(*o.result));
     if (o.call.operation == SOCKET_CONNECT && o.socket->type != SOCKET_DATAGRAM) {
-        o.end = create(o.socket->type, 0);
+        o.end = socket_make(o.socket->type, 0);
         if (o.end == NULL)
             return -ENOMEM;
     }
@@ -479,11 +250,11 @@ static void leave_locked(struct socket *socket, struct list *told)
 
     if (peer != NULL && socket->type != SOCKET_DATAGRAM && (!list_empty(&socket->queue) || !socket->accepted))
         peer->error = ECONNRESET; /* it has sent what nobody has received */
-    set_peer_locked(socket, NULL);
+    socket_set_peer_locked(socket, NULL);
     while (!list_empty(&socket->senders)) {
         struct socket *sender = container_of(socket->senders.next, struct socket, peer_node);
 
-        set_peer_locked(sender, NULL);
+        socket_set_peer_locked(sender, NULL);
         sender->lost = true;
         socket_note_locked(sender, told);
     }
@@ -529,17 +300,17 @@ static void forget(struct file *file)
     heap_free(file->state, sizeof(struct socket));
 }
 
-static const struct file_kind socket_kind = {.socket = true,
-                                             .read = socket_read,
-                                             .write = socket_write,
-                                             .poll = socket_poll,
-                                             .control = socket_control,
-                                             .operate = socket_operate,
-                                             .timeout = socket_timeout,
-                                             .release = release,
-                                             .forget = forget,
-                                             .whole = true,
-                                             .one_read = true};
+const struct file_kind socket_kind = {.socket = true,
+                                      .read = socket_read,
+                                      .write = socket_write,
+                                      .poll = socket_poll,
+                                      .control = socket_control,
+                                      .operate = socket_operate,
+                                      .timeout = socket_timeout,
+                                      .release = release,
+                                      .forget = forget,
+                                      .whole = true,
+                                      .one_read = true};
 
 static void switch_queue(struct file *file, void *context)
 {

@@ -1,0 +1,48 @@
+/* What sending and receiving messages on sockets share: struct msghdr, and the walk over the program's memory. */
+#ifndef KERNEL_CALLS_IPC_MESSAGE_H
+#define KERNEL_CALLS_IPC_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/calls/common/spans.h"
+
+#define SOL_SOCKET 1
+#define SCM_RIGHTS 1
+#define SCM_CREDENTIALS 2
+#define MESSAGES_MAX 1024u
+#define CREDENTIALS_SIZE 12u
+
+struct message { /* struct msghdr */
+    uint64_t name;
+    uint32_t name_size, pad;
+    uint64_t spans, count;
+    uint64_t control, control_size;
+    uint32_t flags, pad2;
+};
+
+struct message_of_many { /* struct mmsghdr */
+    struct message message;
+    uint32_t length, pad;
+};
+
+struct control_head { /* struct cmsghdr */
+    uint64_t size;
+    int32_t level, type;
+};
+
+/* What is being sent or received. */
+struct transfer {
+    int64_t fd;
+    struct spans spans;
+    uint64_t total;
+    uint64_t done;
+};
+
+/* Reads the spans of MESSAGE; to be ended also when it fails. */
+int64_t message_begin(struct transfer *t, int64_t fd, const struct message *message);
+void message_end(struct transfer *t);
+/* FD is a socket of streams. */
+bool message_is_stream(int64_t fd);
+
+#endif

@@ -1,0 +1,186 @@
+/* The steps of a stop, on every kernel: what kernel 0 orders (stop.c) is done here, in the order of the protocol. See
+ * kernel/machine/internal.h. */
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/file/move/move.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/panic.h"
+#include "kernel/machine/internal.h"
+#include "mm/evacuate/evacuate.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "msg/channel.h"
+#include "msg/reset.h"
+#include "tasks/freeze/freeze.h"
+#include "tasks/handover/handover.h"
+#include "tasks/remote/work.h"
+#include "tasks/role/role.h"
+#include "tasks/sched/sched.h"
+
+static void halt_cpu(void)
+{
+    struct boot_page *page = window_boot_page();
+    uint32_t number = cpu_self()->number;
+
+    space_load(NULL);
+    __atomic_store_n(&page->slots[number].state, SLOT_EMPTY, __ATOMIC_SEQ_CST);
+    for (;;)
+        cpu_stop();
+}
+
+static void halt(void)
+{
+    sched_halt = halt_cpu;
+    memory_fence();
+    for (uint32_t i = 0; i < cpu_total; i++) { /* whoever sleeps looks */
+        if (i != cpu_index())
+            apic_send(cpus[i]->apic_id, VECTOR_FLUSH);
+    }
+}
+
+static void flush(void)
+{
+    kernel_set others = msg_peers_reachable();
+
+    msg_gather(others, MSG_STOP_FLUSH, NULL, 0, NULL, NULL, "ordinary messages to be handled", 0);
+    msg_gather(others, MSG_STOP_FLUSH_URGENT, NULL, 0, NULL, NULL, "urgent messages to be handled", 0);
+}
+
+/* KERNEL. All of its parts, those that are most likely to refuse first. */
+static int64_t prepare(uint32_t successor)
+{
+    int error = handover_check();
+
+    if (error == 0)
+        error = move_check();
+    if (error == 0)
+        error = evacuate_leases();
+    if (error == 0)
+        error = evacuate_frames(successor);
+    if (error == 0)
+        error = handover_prepare(successor);
+    if (error == 0)
+        error = evacuate_entries(successor, true);
+    if (error == 0)
+        error = move_files(successor);
+    return error;
+}
+
+static void commit(uint32_t successor)
+{
+    evacuate_tell_pairs();
+    if (handover_commit(successor) != 0 || evacuate_entries(successor, false) != 0)
+        panic("kernel: what was prepared for kernel %u is not there", successor);
+}
+
+static int64_t switch_over(uint32_t from, uint32_t to)
+{
+    handover_switch(from, to);
+    evacuate_switch(from, to);
+    move_switch(from, to);
+    role_hand_over(from, to);
+    return (int64_t)evacuate_audit(from);
+}
+
+int64_t stop_take_step(const struct msg_stop_order *order)
+{
+    switch (order->step) {
+    case STEP_LEAVE:
+        msg_peer_leave(order->kernel);
+        return 0;
+    case STEP_STAY:
+        msg_peer_start(order->kernel);
+        return 0;
+    case STEP_DRAIN:
+        return freeze_drain(order->successor);
+    case STEP_FREEZE:
+        freeze_begin();
+        return 0;
+    case STEP_FLUSH:
+        flush();
+        return 0;
+    case STEP_PREPARE:
+        return prepare(order->successor);
+    case STEP_DISCARD:
+        move_discard();
+        handover_discard();
+        evacuate_discard();
+        return 0;
+    case STEP_COMMIT:
+        commit(order->successor);
+        return 0;
+    case STEP_SWITCH:
+        return switch_over(order->kernel, order->successor);
+    case STEP_RESET:
+        return msg_peer_reset(order->kernel);
+    case STEP_CALLS:
+        freeze_calls();
+        return 0;
+    case STEP_THAW:
+        freeze_end();
+        return 0;
+    default:
+        return -EPROTO;
+    }
+}
+
+struct step_work {
+    struct work work;
+    struct msg_kept kept;
+    struct msg_stop_order order;
+};
+
+static void step_done(struct msg_kept *kept)
+{
+    heap_free(container_of(kept, struct step_work, kept), sizeof(struct step_work));
+}
+
+static void run_step(struct work *work)
+{
+    struct step_work *w = container_of(work, struct step_work, work);
+    struct msg_stop_report report = {.value = stop_take_step(&w->order)};
+
+    msg_kept_reply(&w->kept, &report, sizeof(report), step_done);
+}
+
+static void handle_order(const struct msg *m)
+{
+    const struct msg_stop_order *order = m->data;
+    struct msg_stop_report report = {0};
+    struct step_work *w;
+
+    if (order->kernel >= instance.kernels || order->successor >= instance.kernels || m->ticket.kernel != 0) {
+        msg_reply_error(&m->ticket, -EPROTO);
+    } else if (order->step == STEP_LOOK) {
+        freeze_look(&report.state);
+        msg_reply(&m->ticket, &report, sizeof(report));
+    } else if (order->step == STEP_HALT) {
+        msg_reply(&m->ticket, &report, sizeof(report));
+        halt();
+    } else {
+        w = heap_alloc(sizeof(*w));
+        if (w == NULL) {
+            msg_reply_error(&m->ticket, -ENOMEM);
+            return;
+        }
+        w->order = *order;
+        w->work.run = run_step;
+        msg_keep(m, &w->kept, NULL);
+        work_submit(&w->work);
+    }
+}
+
+static void handle_flush(const struct msg *m)
+{
+    msg_reply(&m->ticket, NULL, 0);
+}
+
+void stop_step_init(void)
+{
+    msg_register(MSG_STOP_ORDER, handle_order, sizeof(struct msg_stop_order), sizeof(struct msg_stop_report));
+    msg_register(MSG_STOP_FLUSH, handle_flush, 0, 0);
+    msg_register(MSG_STOP_FLUSH_URGENT, handle_flush, 0, 0);
+}

@@ -2,6 +2,7 @@
 #include "kernel/wait/completion.h"
 #include "msg/call.h"
 #include "msg/channel_internal.h"
+#include "msg/request.h"
 
 #define GATHER_NEAR 8u /* kernels asked at the same time without memory for more */
 
@@ -43,7 +44,7 @@ static void gather_some(struct gathering *gathering, kernel_set set, struct msg_
     completion_init(&gathering->done);
     gathering->left = kernel_set_count(set) + 1;
     for (kernel_set rest = set; rest != 0; rest &= rest - 1)
-        msg_ask(askings++, (uint32_t)__builtin_ctzll(rest), type, data, length, gather_answer, gathering);
+        msg_request_ask(askings++, (uint32_t)__builtin_ctzll(rest), type, data, length, gather_answer, gathering, NULL);
     one_less(gathering);
     msg_wait(&gathering->done, reason);
 }

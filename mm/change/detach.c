@@ -1,4 +1,4 @@
-/* shmdt: takes out what one shmat has mapped, whatever has been cut out of it since. See mm/space/space.h. */
+/* shmdt: takes out what one shmat has mapped, whatever has been cut out of it since. See mm/change/change.h. */
 #include "kernel/abi/errno.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"

@@ -1,4 +1,4 @@
-/* A file gets shorter, or loses pages: no space maps those any more. See space_revoke in mm/space/space.h, and
+/* A file gets shorter, or loses pages: no space maps those any more. See the header, and
  * mm/file/file_map.md for the protocol. What a kernel does with SPACE_REVOKE is in mm/change/apply.c. */
 #include "mm/change/revoke.h"
 

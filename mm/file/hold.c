@@ -1,4 +1,4 @@
-/* Objects held for areas. See the header. */
+/* Objects held for areas. See the header; who asks about them is in mm/file/ask.c. */
 #include "mm/file/hold.h"
 
 #include <stddef.h>
@@ -8,8 +8,8 @@
 #include "kernel/lib/list.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
-#include "kernel/wait/completion.h"
 #include "mm/area/backing.h"
+#include "mm/file/internal.h"
 #include "mm/file/object.h"
 #include "mm/file/wire.h"
 #include "mm/frame/heap.h"
@@ -30,18 +30,9 @@ struct hold {
     struct msg_file_hold message;
 };
 
-/* Who wants to know of an object that is being given back. */
-struct question {
-    struct list node;
-    uint64_t object;
-    struct msg_kept kept;
-    struct completion *done; /* somebody here waits, and no request is kept */
-};
-
-static struct spinlock lock;
+struct spinlock file_hold_lock;
 static struct list buckets[BUCKETS]; /* [k] */
 static struct list returning;        /* [k] holds that nobody finds any more, until they have been taken back */
-static struct list questions;        /* [k] of objects that are in RETURNING */
 static uint64_t count;               /* [a] */
 
 static struct list *bucket_of(uint64_t object)
@@ -88,11 +79,11 @@ void file_hold_stamp(uint64_t backing, const struct file_stamps *stamps)
 {
     struct hold *hold;
 
-    spin_lock(&lock);
+    spin_lock(&file_hold_lock);
     hold = find_locked(backing_whole(backing));
     assert(hold != NULL);
     file_stamps_join(&hold->stamps, stamps);
-    spin_unlock(&lock);
+    spin_unlock(&file_hold_lock);
 }
 
 /* --- users --- */
@@ -118,9 +109,9 @@ int file_hold_begin(uint64_t backing, bool make)
 
     if (backing_stays(backing))
         return 0;
-    spin_lock(&lock);
+    spin_lock(&file_hold_lock);
     hold = use_locked(backing, make);
-    spin_unlock(&lock);
+    spin_unlock(&file_hold_lock);
     if (hold == NULL)
         return make ? -ENOMEM : -EFAULT;
     return 0;
@@ -130,16 +121,21 @@ void file_hold_grant(uint64_t backing, uint32_t more)
 {
     struct hold *hold;
 
-    spin_lock(&lock);
+    spin_lock(&file_hold_lock);
     hold = find_locked(backing_whole(backing));
     assert(hold != NULL); /* the caller is a user */
     hold->granted += more;
-    spin_unlock(&lock);
+    spin_unlock(&file_hold_lock);
 }
 
 /* --- giving back --- */
 
-static struct msg_file_held tell_locked(uint64_t object)
+bool file_hold_returning_locked(uint64_t object)
+{
+    return find_in(&returning, object) != NULL;
+}
+
+struct msg_file_held file_hold_tell_locked(uint64_t object)
 {
     const struct hold *hold = find_locked(object);
 
@@ -153,62 +149,19 @@ static struct msg_file_held tell_locked(uint64_t object)
                                   .attached = hold->attached};
 }
 
-static void answered(struct msg_kept *kept)
-{
-    heap_free(container_of(kept, struct question, kept), sizeof(struct question));
-}
-
-static void answer(struct question *question)
-{
-    struct msg_file_held held;
-
-    if (question->done != NULL) {
-        completion_signal(question->done);
-        return;
-    }
-    spin_lock(&lock);
-    held = tell_locked(question->object);
-    spin_unlock(&lock);
-    msg_kept_reply(&question->kept, &held, sizeof(held), answered);
-}
-
-/* Takes a question for OBJECT from the list, or NULL. */
-static struct question *next_question_locked(uint64_t object)
-{
-    list_for_each(node, &questions) {
-        struct question *question = container_of(node, struct question, node);
-
-        if (question->object == object) {
-            list_remove(node);
-            return question;
-        }
-    }
-    return NULL;
-}
-
 static void given_back(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct hold *hold = context;
     uint64_t object = hold->object;
-    struct question *question;
 
     (void)reply;
     if (length < 0)
         log_line("mm: kernel %u refuses to take back an object (error %d)", kernel, length);
-    spin_lock(&lock);
+    spin_lock(&file_hold_lock);
     list_remove(&hold->node);
-    spin_unlock(&lock);
+    spin_unlock(&file_hold_lock);
     heap_free(hold, sizeof(*hold));
-    do {
-        spin_lock(&lock);
-        if (list_empty(&questions) || find_in(&returning, object) != NULL)
-            question = NULL;
-        else
-            question = next_question_locked(object);
-        spin_unlock(&lock);
-        if (question != NULL)
-            answer(question);
-    } while (question != NULL);
+    file_hold_answer(object);
 }
 
 /* HOLD has no user, and is in RETURNING. */
@@ -273,7 +226,7 @@ static void note_area(struct area_list *list, uint64_t backing, enum area_event 
 
     if (backing_stays(backing))
         return;
-    spin_lock(&lock);
+    spin_lock(&file_hold_lock);
     hold = find_locked(backing_whole(backing));
     if (hold == NULL)
         panic("mm: an area of object %lx, which nobody holds", (unsigned long)backing);
@@ -286,7 +239,7 @@ static void note_area(struct area_list *list, uint64_t backing, enum area_event 
         list->granted = false;
         attach_locked(hold, backing, process, event == AREA_COMES);
     }
-    spin_unlock(&lock);
+    spin_unlock(&file_hold_lock);
     if (last)
         give_back(hold);
 }
@@ -309,13 +262,13 @@ static int take(uint64_t backing, uint32_t process, uint32_t granted)
 {
     struct hold *hold;
 
-    spin_lock(&lock);
+    spin_lock(&file_hold_lock);
     hold = use_locked(backing, granted != 0);
     if (hold != NULL) {
         hold->granted += granted;
         attach_locked(hold, backing, process, true);
     }
-    spin_unlock(&lock);
+    spin_unlock(&file_hold_lock);
     if (hold == NULL)
         return granted != 0 ? -ENOMEM : -EFAULT;
     return 0;
@@ -346,13 +299,13 @@ static void end_use(uint64_t backing, const uint32_t *detached)
 
     if (backing_stays(backing))
         return;
-    spin_lock(&lock);
+    spin_lock(&file_hold_lock);
     hold = find_locked(backing_whole(backing));
     assert(hold != NULL && hold->users > 0);
     if (detached != NULL)
         detach_locked(hold, backing, *detached);
     last = unuse_locked(hold);
-    spin_unlock(&lock);
+    spin_unlock(&file_hold_lock);
     if (last)
         give_back(hold);
 }
@@ -392,81 +345,6 @@ uint64_t file_hold_count(void)
     return __atomic_load_n(&count, __ATOMIC_RELAXED);
 }
 
-/* --- questions --- */
-
-static struct file_held held_of(const struct msg_file_held *told)
-{
-    return (struct file_held){.granted = told->granted,
-                              .attached = told->attached,
-                              .stamps = {{told->came, told->came_of}, {told->went, told->went_of}}};
-}
-
-static void ask_here(uint64_t object, struct file_held *held)
-{
-    static const struct wait_reason reason = {.what = "shared memory that is being given back", .kernel = -1};
-    struct completion done;
-    struct question question = {.object = object, .done = &done};
-    struct msg_file_held told;
-    bool waits;
-
-    completion_init(&done);
-    spin_lock(&lock);
-    waits = find_in(&returning, object) != NULL;
-    if (waits)
-        list_append(&questions, &question.node);
-    spin_unlock(&lock);
-    if (waits)
-        msg_wait(&done, &reason);
-    spin_lock(&lock);
-    told = tell_locked(object);
-    spin_unlock(&lock);
-    *held = held_of(&told);
-}
-
-int file_hold_ask(uint32_t kernel, uint64_t backing, struct file_held *held)
-{
-    struct msg_file_hold message = {.backing = backing_whole(backing)};
-    struct msg_file_held told;
-    int length;
-
-    if (kernel == instance.kernel) {
-        ask_here(message.backing, held);
-        return 0;
-    }
-    length = msg_call(kernel, MSG_FILE_HOLD, &message, sizeof(message), &told, sizeof(told), "who is attached",
-                      backing);
-    if (length != (int)sizeof(told))
-        return length < 0 ? length : -EPROTO;
-    *held = held_of(&told);
-    return 0;
-}
-
-static void handle_question(const struct msg *m, uint64_t object)
-{
-    struct question *question = heap_alloc(sizeof(*question));
-    struct msg_file_held held = {0};
-    bool waits;
-
-    if (question == NULL) {
-        msg_reply_error(&m->ticket, -ENOMEM);
-        return;
-    }
-    question->object = object;
-    spin_lock(&lock);
-    waits = find_in(&returning, object) != NULL;
-    if (waits) {
-        msg_keep(m, &question->kept, NULL);
-        list_append(&questions, &question->node);
-    } else {
-        held = tell_locked(object);
-    }
-    spin_unlock(&lock);
-    if (waits)
-        return;
-    heap_free(question, sizeof(*question));
-    msg_reply(&m->ticket, &held, sizeof(held));
-}
-
 static void handle_hold(const struct msg *m)
 {
     const struct msg_file_hold *message = m->data;
@@ -475,7 +353,7 @@ static void handle_hold(const struct msg *m)
     int error;
 
     if (message->more == 0) {
-        handle_question(m, backing_whole(message->backing));
+        file_hold_question(m, backing_whole(message->backing));
         return;
     }
     error = message->kernel < instance.kernels
@@ -492,7 +370,7 @@ void file_hold_init(void)
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&buckets[i]);
     list_init(&returning);
-    list_init(&questions);
+    file_hold_ask_init();
     area_refers = note_area;
     msg_register(MSG_FILE_HOLD, handle_hold, sizeof(struct msg_file_hold), sizeof(struct msg_file_held));
 }

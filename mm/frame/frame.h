@@ -58,7 +58,7 @@ bool frame_is_free(uint64_t frame);
  * frames of programs meanwhile. */
 uint64_t frame_next_shared(uint64_t from, uint32_t *spaces);
 
-/* Counts one more peer that has been told of FRAME; see mm/retrieve/retrieval.md. */
+/* A peer is told of FRAME, which is this kernel's: counted for the statistics, and nothing depends on it. */
 void frame_lend(uint64_t frame);
 
 /* Pages free now, pages managed in all, and times a frame was lent. */

@@ -42,7 +42,7 @@ struct space {
     uint32_t users;            /* [k] table lock: groups on this kernel that have it */
     bool published;            /* [k] table lock: in the table */
     bool filled;               /* [k] strategy upfront: this kernel has got what there was when it began */
-    uint32_t home;             /* [k] kernel; changes only while all programs stand still (mm/evacuate) */
+    uint32_t home;             /* [i] kernel; but a stop changes it while all programs stand still (mm/evacuate) */
     uint64_t id;               /* [i] the group's id */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
@@ -50,7 +50,7 @@ struct space {
     uint32_t slow;              /* [k] tasks here that wait for a distributed lock or have one: nobody is alone then */
     uint32_t later;             /* [k] home only: AREA_LOCKED, if new areas are to have it */
     kernel_set members;         /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
-    uint64_t break_start;       /* [k] home only; set once, by the space's maker or the home before */
+    uint64_t break_start;       /* [k] home only; set by the loader, a fork, or a stop's successor */
     uint64_t break_now;         /* [k] home only */
     struct space_limits limits; /* [k] home only */
     struct list locks;          /* [k] home only, lock=home: requests of the lock manager in order of arrival */

@@ -366,7 +366,7 @@ static void handle_relay(const struct msg *m)
 {
     const struct msg_relay *relay = m->data;
     uint32_t length = m->length - (uint32_t)sizeof(*relay);
-    uint32_t reply_size = msg_rows[relay->type | MSG_REPLY_BIT].size;
+    uint32_t reply_size;
     size_t answers, data_at, answer_at, room;
     struct relaying *relaying;
 
@@ -374,6 +374,7 @@ static void handle_relay(const struct msg *m)
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
+    reply_size = msg_rows[relay->type | MSG_REPLY_BIT].size;
     answers = kernel_set_count(relay->kernels) * (sizeof(struct msg_relay_record) + ((reply_size + 7) & ~7u));
     data_at = offsetof(struct relaying, round) + round_size(length);
     answer_at = data_at + ((length + 7) & ~(size_t)7);

@@ -22,9 +22,6 @@ FUZZ_FLAGS := -seed=1 -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -timeout=5 -
 
 HOST_TESTS := $(sort $(shell find tests -name '*_test.c'))
 FUZZERS := $(sort $(shell find tests -name '*_fuzz.c'))
-FUZZ_NAMES := $(patsubst %_fuzz.c,%,$(notdir $(FUZZERS)))
-# The source of the fuzzer that is called $(1).
-fuzzer = $(filter %/$(1)_fuzz.c,$(FUZZERS))
 HOST_PROGRAMS := $(HOST_TESTS:%.c=$(BUILD)/host/%)
 FUZZ_PROGRAMS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
 
@@ -82,17 +79,22 @@ host-test: $(HOST_PROGRAMS) ## unit tests on the host, under sanitizers
 	done; \
 	echo "host tests: $$passed passed, $$failed failed"; [ $$failed -eq 0 ]
 
-.PHONY: $(FUZZ_NAMES:%=fuzz-%)
-.SECONDEXPANSION:
-$(FUZZ_NAMES:%=fuzz-%): fuzz-%: $$(patsubst %.c,$(BUILD)/fuzz/%,$$(call fuzzer,$$*)) $(BUILD)/fuzz/seeds
-	@rm -rf $(BUILD)/fuzz/work/$*; mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/seeds/$* $(BUILD)/fuzz/work/$*
-	@$< $(FUZZ_FLAGS) -runs=$(call header_words,runs,$(call fuzzer,$*)) \
-	    $(call header_words,flags,$(call fuzzer,$*)) \
-	    -artifact_prefix=$(BUILD)/fuzz/found/$*- $(BUILD)/fuzz/work/$* $(BUILD)/fuzz/seeds/$* 2>$(BUILD)/fuzz/$*.log \
-	    && echo "ok - fuzz $*: $$(grep -o 'Done .*' $(BUILD)/fuzz/$*.log)" \
-	    || { cat $(BUILD)/fuzz/$*.log; echo "not ok - fuzz $*"; exit 1; }
+# $(1): the source of a fuzzer, $(2): its name.
+define fuzz_run
+.PHONY: fuzz-$(2)
+fuzz-$(2): $$(BUILD)/fuzz/$(1:.c=) $$(BUILD)/fuzz/seeds
+	@rm -rf $$(BUILD)/fuzz/work/$(2)
+	@mkdir -p $$(BUILD)/fuzz/found $$(BUILD)/fuzz/seeds/$(2) $$(BUILD)/fuzz/work/$(2)
+	@$$< $$(FUZZ_FLAGS) -runs=$$(call header_words,runs,$(1)) $$(call header_words,flags,$(1)) \
+	    -artifact_prefix=$$(BUILD)/fuzz/found/$(2)- $$(BUILD)/fuzz/work/$(2) $$(BUILD)/fuzz/seeds/$(2) \
+	    2>$$(BUILD)/fuzz/$(2).log \
+	    && echo "ok - fuzz $(2): $$$$(grep -o 'Done .*' $$(BUILD)/fuzz/$(2).log)" \
+	    || { cat $$(BUILD)/fuzz/$(2).log; echo "not ok - fuzz $(2)"; exit 1; }
+endef
+fuzz_name = $(patsubst %_fuzz.c,%,$(notdir $(1)))
+$(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_run,$(fuzzer),$(call fuzz_name,$(fuzzer)))))
 
 .PHONY: fuzz-short
-fuzz-short: $(FUZZ_NAMES:%=fuzz-%) ## every fuzzer for a fixed number of inputs
+fuzz-short: $(foreach fuzzer,$(FUZZERS),fuzz-$(call fuzz_name,$(fuzzer))) ## every fuzzer for a fixed number of inputs
 
 -include $(shell find $(BUILD)/host $(BUILD)/fuzz -name "*.d" 2>/dev/null)

@@ -32,6 +32,8 @@ class CheckLayers(unittest.TestCase):
         self.root = pathlib.Path(self.folder.name)
         for path, text in SOUND.items():
             self.write(path, text)
+        for part in ("boot", "msg", "mm", "tasks", "kernel", "kernel/abi", "kernel/lib", "kernel/fs", "kernel/arch"):
+            self.write(f"{part}/README.md", "what it knows\n")
 
     def write(self, path, text):
         target = self.root / path
@@ -89,6 +91,11 @@ class CheckLayers(unittest.TestCase):
     def test_room_without_a_place(self):
         self.write("mm/attic/old.c", "\n")
         self.expect(self.run_tool(), "mm/attic/old.c:1: mm/attic has no place among the rooms")
+
+    def test_room_without_a_page(self):
+        self.write("mm/frame/frame.h", "\n")
+        (self.root / "mm/README.md").unlink()
+        self.expect(self.run_tool(), "mm/frame/:1: the room has no page at its door")
 
     def test_assembly_and_tables(self):
         self.write("kernel/arch/x86_64/entry.S", '#include "boot/plan/plan.h"\n')

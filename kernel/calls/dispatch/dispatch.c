@@ -39,7 +39,7 @@ static call_function find(uint64_t number)
     return NULL;
 }
 
-static int64_t refuse(uint64_t number)
+static __attribute__((noinline)) int64_t refuse(uint64_t number)
 {
     if (number < CALLS_MAX && calls_count_absent((uint32_t)number))
         log_line("calls: %s (%lu) is not there: ENOSYS (logged once)", calls_name((uint32_t)number),

@@ -144,6 +144,7 @@ static int64_t open_folder(uint64_t path, struct file_place *place)
     int64_t error;
     char *text = files_path(path, &error);
 
+    *place = (struct file_place){.id = 0};
     if (text == NULL)
         return error;
     name.path = text;

@@ -75,15 +75,19 @@ static int64_t ask_zero(const struct msg_file_name *asked, const struct file_use
 int64_t tree_ask(const struct msg_file_name *asked, const char *first, const char *second, bool whole,
                  struct tree_result *result)
 {
-    struct credentials who = thread_current()->context.credentials;
+    const struct credentials *who = &thread_current()->context.credentials;
+    struct credentials rootless;
     const char *const names[2] = {first, second};
     const struct file_user *as;
     struct file_user user;
     size_t user_size;
 
-    if (whole)
-        who.root = 0;
-    user_size = permission_user(&who, &user);
+    if (whole && who->root != 0) {
+        rootless = *who;
+        rootless.root = 0;
+        who = &rootless;
+    }
+    user_size = permission_user(who, &user);
     as = user_size != 0 ? &user : NULL;
     if (instance.kernel == 0) {
         int64_t value = tree_do(asked, as, first, second, result);

@@ -1,5 +1,5 @@
 /* Operations on files and names, and the payloads of the messages that ask other kernels for them: FILE_CALL,
- * FILE_NAME, FILE_MAKE, FILE_TABLE_COPY, FILE_SHARE, FILE_DROP, FILE_POLL, FILE_POLL_END and FILE_READY. */
+ * FILE_NAME, FILE_MAKE, FILE_TABLE_COPY, FILE_SHARE, FILE_DROP, FILE_POLL and FILE_POLL_END. */
 #ifndef KERNEL_FILE_WIRE_H
 #define KERNEL_FILE_WIRE_H
 
@@ -294,12 +294,12 @@ struct msg_file_drop { /* FILE_DROP */
 };
 
 struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a struct poll_state for each */
-    uint64_t cookie;   /* of the asker, never used again */
+    uint64_t token;    /* of the asker's wait (tasks/remote/notify.h) */
     uint32_t count;
     uint32_t arm; /* POLL_ARM_* or 0 */
 };
 
-#define POLL_ARM_TELL 1u /* when none is ready, tell with FILE_READY once one may be */
+#define POLL_ARM_TELL 1u /* when none is ready, notify the asker's wait once one may be */
 #define POLL_ARM_KEEP 2u /* the same; and when some are, events are counted all the same until FILE_POLL_END */
 
 struct poll_item {
@@ -315,8 +315,8 @@ struct poll_state {
     uint32_t pad;
 };
 
-struct msg_poll_cookie { /* FILE_READY, FILE_POLL_END */
-    uint64_t cookie;
+struct msg_file_poll_end { /* FILE_POLL_END */
+    uint64_t token;
 };
 
 _Static_assert(sizeof(struct msg_file_call) == 40, "a byte or two fit into the slot");

@@ -12,6 +12,7 @@
 #include "kernel/lib/list.h"
 #include "kernel/wait/completion.h"
 #include "tasks/futex/wire.h"
+#include "tasks/remote/notify.h"
 
 #define FUTEX_ANY UINT32_MAX /* bitset */
 
@@ -58,10 +59,9 @@ struct futex_waiter {
 struct futex_wait {
     struct futex_waiter waiter; /* owner elsewhere: only key and bitset are used, once woken */
     struct completion woken;
-    struct completion *any; /* [i] signalled before it, or NULL: of a thread that waits for several words */
-    uint32_t owner;         /* [i] kernel */
-    uint64_t token;         /* [i] owner elsewhere */
-    struct list node;       /* [k] the lock of the table of waits: owner elsewhere */
+    struct completion *any;  /* [i] signalled before it, or NULL: of a thread that waits for several words */
+    uint32_t owner;          /* [i] kernel */
+    struct remote_wait told; /* owner elsewhere: what it tells */
 };
 
 /* Queues the current thread: every wake from the return of this on counts for WAIT, until it has left. ANY: NULL, or
@@ -87,7 +87,7 @@ bool futex_queue_leave(struct futex_waiter *waiter);
 /* WAITER has left and should never have been queued: another takes its place in the requeue that moved it, if any. */
 void futex_queue_pass_on(const struct futex_waiter *waiter);
 
-/* From anywhere: wakes up to COUNT; how many. */
+/* From anywhere: wakes up to COUNT; how many. Errors: those of remote_call. */
 int64_t futex_wake_at(const struct futex_place *place, uint32_t count, uint32_t bitset);
 int64_t futex_mark_at(const struct futex_place *place, uint64_t *mark);
 int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request);

@@ -1,4 +1,5 @@
-/* Payloads of the futex messages (64 to 68 in msg/messages.def); tasks/futex/futex.md has the protocol. */
+/* Payloads of the FUTEX_* operations of msg/messages.def, and the words of their notice; tasks/futex/futex.md has the
+ * protocol. */
 #ifndef TASKS_FUTEX_WIRE_H
 #define TASKS_FUTEX_WIRE_H
 
@@ -16,8 +17,16 @@ struct msg_futex_wait { /* FUTEX_WAIT */
 
 struct msg_futex_wake { /* FUTEX_WAKE */
     struct futex_key key;
-    uint32_t count; /* how many at most; 0 asks for the mark */
+    uint32_t count; /* how many at most */
     uint32_t bitset;
+};
+
+struct msg_futex_mark { /* FUTEX_MARK */
+    struct futex_key key;
+};
+
+struct msg_futex_marked {
+    uint64_t mark; /* what is queued from now on has a greater number */
 };
 
 struct msg_futex_requeue { /* FUTEX_REQUEUE */
@@ -27,8 +36,7 @@ struct msg_futex_requeue { /* FUTEX_REQUEUE */
     uint32_t requeue; /* and how many more at most wait for TO from then on */
 };
 
-struct msg_futex_done { /* the answer to both */
-    uint64_t mark;      /* what is queued from now on has a greater number */
+struct msg_futex_done { /* the answer to FUTEX_WAKE and FUTEX_REQUEUE */
     uint32_t count;     /* woken and requeued */
     uint32_t pad;
 };
@@ -40,22 +48,22 @@ struct msg_futex_leave { /* FUTEX_LEAVE */
 };
 
 struct msg_futex_left {
-    uint32_t woken; /* too late: FUTEX_WOKEN is on its way, or has been there */
+    uint32_t woken; /* too late: the notice is on its way, or has been there */
     uint32_t pad;
 };
 
-struct msg_futex_woken { /* FUTEX_WOKEN */
-    uint64_t token;
+struct futex_told {       /* words of the notice (tasks/remote/notify.h) to a waiter's kernel: it has been woken */
     struct futex_key key; /* where it was woken, and by a call with which bitset */
     uint32_t bitset;
     uint32_t pad;
 };
 
 _Static_assert(sizeof(struct msg_futex_wait) == 32 && sizeof(struct msg_futex_wake) == 24 &&
-                   sizeof(struct msg_futex_requeue) == 48 && sizeof(struct msg_futex_done) == 16 &&
+                   sizeof(struct msg_futex_mark) == 16 && sizeof(struct msg_futex_marked) == 8 &&
+                   sizeof(struct msg_futex_requeue) == 48 && sizeof(struct msg_futex_done) == 8 &&
                    sizeof(struct msg_futex_leave) == 16 && sizeof(struct msg_futex_left) == 8 &&
-                   sizeof(struct msg_futex_woken) == 32,
+                   sizeof(struct futex_told) == 24,
                "wire format");
-_Static_assert(sizeof(struct msg_futex_requeue) <= MSG_SHORT, "requests and notices of one slot");
+_Static_assert(sizeof(struct msg_futex_requeue) <= MSG_SHORT, "requests of one slot");
 
 #endif

@@ -17,6 +17,7 @@ void remote_wait_begin(struct remote_wait *wait, uint32_t kernel,
 {
     wait->kernel = kernel;
     wait->notified = notified;
+    wait->after = NULL;
     spin_lock(&lock);
     wait->token = ++last_token;
     list_append(&waits[wait->token % BUCKETS], &wait->node);
@@ -30,18 +31,32 @@ void remote_wait_end(struct remote_wait *wait)
     spin_unlock(&lock);
 }
 
-static void take(uint32_t kernel, const struct msg_notify *message)
+static struct remote_wait *find_locked(uint32_t kernel, uint64_t token)
 {
-    spin_lock(&lock);
-    list_for_each(node, &waits[message->token % BUCKETS]) {
+    list_for_each(node, &waits[token % BUCKETS]) {
         struct remote_wait *wait = container_of(node, struct remote_wait, node);
 
-        if (wait->token == message->token && wait->kernel == kernel) {
-            wait->notified(wait, message->words);
-            break;
-        }
+        if (wait->token == token && (wait->kernel == kernel || wait->kernel == REMOTE_ANY))
+            return wait;
+    }
+    return NULL;
+}
+
+static void take(uint32_t kernel, const struct msg_notify *message)
+{
+    void (*after)(struct remote_wait *) = NULL;
+    struct remote_wait *wait;
+
+    spin_lock(&lock);
+    wait = find_locked(kernel, message->token);
+    if (wait != NULL) {
+        wait->notified(wait, message->words);
+        after = wait->after;
+        wait->after = NULL;
     }
     spin_unlock(&lock);
+    if (after != NULL)
+        after(wait);
 }
 
 static void sent(struct msg_outgoing *outgoing)

@@ -23,13 +23,17 @@ struct msg_notify { /* NOTIFY */
 struct remote_wait {
     struct list node; /* [k] */
     uint64_t token;   /* [i] */
-    uint32_t kernel;  /* [i] who may tell it */
+    uint32_t kernel;  /* [i] who may tell it, or REMOTE_ANY */
     /* It has happened, and these are REMOTE_WORDS words about it. In a handler, under the table's lock: must not wait.
      * WAIT is in the table until remote_wait_end. */
     void (*notified)(struct remote_wait *wait, const uint64_t *words); /* [i] */
+    /* [k] NULL, or set by `notified`, which has seen to it then that WAIT's memory stays: called once without the lock.
+     */
+    void (*after)(struct remote_wait *wait);
 };
+#define REMOTE_ANY UINT32_MAX /* several kernels may tell it, each once */
 
-/* WAIT, for what KERNEL (perhaps this one) will tell, is in the table, under a new token. Any context. */
+/* WAIT, for what KERNEL (perhaps this one) or REMOTE_ANY will tell, is in the table, under a new token. Any context. */
 void remote_wait_begin(struct remote_wait *wait, uint32_t kernel,
                        void (*notified)(struct remote_wait *wait, const uint64_t *words));
 /* From now on WAIT is not told any more. Any context without the table's lock. */

@@ -5,10 +5,10 @@
  * An atomic step is a critical section of epoll->scan, or of a part of it that others see; of poll_lock, of a file's own
  * lock, or one access without a lock. What a waiter of a third kernel does is done at kernel 0 for it, by FILE_CALL, a
  * worker (EPOLL_WAIT) and a kept request (WATCH): its messages only take time, as each step here may. Messages from
- * kernel 0 to kernel 1 arrive in order; FILE_READY goes on its own. Its answer, which an arm's memory waits for, is left
- * out: poll.pml has it.
+ * kernel 0 to kernel 1 arrive in order; the notice (NOTIFY) goes on its own. That an arm's memory stays until it has
+ * gone is left out: poll.pml has it.
  *
- * A count of events that is compared is a flag here: there was one since. A cookie of which nothing is left is used again.
+ * A count of events that is compared is a flag here: there was one since. A token of which nothing is left is used again.
  *
  * Asserted: when nothing happens any more nobody waits while bytes lie in a file, no question's arm is left but the last
  * one's, and none once the set is closed; one shot is told to one.
@@ -29,7 +29,7 @@
 #endif
 #define HERE 0
 #define FAR 1
-#define SLOTS 4      /* cookies */
+#define SLOTS 4      /* tokens */
 #ifdef EDGE
 #define WAITERS 1
 #define BYTES 2
@@ -51,9 +51,9 @@
 
 mtype = { NONE, OF_NONE, ARMED, FIRED, POLL, POLL_END };
 
-chan request = [4] of { mtype, byte };   /* to kernel 1: cookie */
+chan request = [4] of { mtype, byte };   /* to kernel 1: token */
 chan answer = [1] of { bool, byte };     /* ready, count of events */
-chan tell = [SLOTS] of { byte };         /* FILE_READY */
+chan tell = [SLOTS] of { byte };         /* NOTIFY */
 
 byte bytes[2];
 bool wanted[2];
@@ -72,7 +72,7 @@ bool ended[WAITERS];
 bool gone, closed;    /* the set: out of the table of files; released */
 
 bool armed, told, changed, asking; /* of struct epoll_far */
-byte cookie, ticket;  /* the last one; 0: it is told nothing */
+byte token, entry;   /* the last one; 0: it is told nothing */
 byte asked;           /* of the question: `seen` */
 bool no_items;           /* and no item */
 mtype arm[SLOTS + 1];
@@ -202,7 +202,7 @@ proctype handler()
 
 end:
     do
-    :: atomic { tell?c -> mine = ticket == c; told = told || mine; c = 0 }
+    :: atomic { tell?c -> mine = entry == c; told = told || mine; c = 0 }
         atomic {
             if
             :: mine -> set_event()
@@ -269,17 +269,17 @@ inline ask()
             relied = false;
             if
 #ifdef FAIL
-            :: !closed && failures < 1 -> failures++; failed = true; before = (BUG == 8 -> cookie : 0)
+            :: !closed && failures < 1 -> failures++; failed = true; before = (BUG == 8 -> token : 0)
 #endif
             :: !closed ->
-                before = cookie;
+                before = token;
                 relied = armed && !told;
-                cookie = 1;
+                token = 1;
                 do
-                :: arm[cookie] != NONE || cookie == before || tell??[eval(cookie)] -> cookie++; assert(cookie <= SLOTS)
+                :: arm[token] != NONE || token == before || tell??[eval(token)] -> token++; assert(token <= SLOTS)
                 :: else -> break
                 od;
-                ticket = cookie;
+                entry = token;
                 told = told && BUG == 4;
                 armed = armed && BUG == 6;
                 changed = false;
@@ -301,7 +301,7 @@ inline ask()
             :: BUG == 10 && before != 0 -> request!POLL_END, before
             :: else
             fi;
-            request!POLL, cookie
+            request!POLL, token
         }
         atomic {
             answer?ready, count;
@@ -337,7 +337,7 @@ inline ask()
         :: else
         fi;
         if
-        :: over && BUG != 12 -> ticket = 0; request!POLL_END, cookie
+        :: over && BUG != 12 -> entry = 0; request!POLL_END, token
         :: else
         fi
     fi;
@@ -448,9 +448,9 @@ proctype closer()
 {
     gone = true;
     atomic { !scan -> closed = true; hooked = false; listed = false }
-    ticket = 0;
+    entry = 0;
     if
-    :: cookie != 0 -> request!POLL_END, cookie
+    :: token != 0 -> request!POLL_END, token
     :: else
     fi;
     set_event()
@@ -490,6 +490,6 @@ init {
     assert(bytes[HERE] + bytes[FAR] == failures && taken + failures == BYTES);
 #endif
     for (i : 1 .. SLOTS) {
-        assert(arm[i] == NONE || (i == cookie && !closed))
+        assert(arm[i] == NONE || (i == token && !closed))
     }
 }

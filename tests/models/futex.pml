@@ -4,7 +4,7 @@
  * posts as takes, so whoever sleeps for ever is a lost wakeup (an invalid end state).
  *
  * An atomic step is a critical section, or one access to the word. Requests of a kernel arrive in order; answers and
- * FUTEX_WOKEN have no order among each other. The first look at the word, which only saves work, is left out.
+ * notices (NOTIFY) have no order among each other. The first look at the word, which only saves work, is left out.
  *
  * Asserted: a wake reaches a thread that waits, with the token it waits with; as many waits return 0 as wakes were
  * counted; nobody is left in the queue.
@@ -34,7 +34,7 @@ mtype = { WAIT, WAKE, LEAVE };
 
 chan request[KERNELS] = [THREADS] of { mtype, byte, byte }; /* by sender: thread, token */
 chan answer[THREADS] = [1] of { byte };                     /* WAKE: how many; LEAVE: too late */
-chan notice[KERNELS] = [4] of { byte, byte };               /* FUTEX_WOKEN by receiver: thread, token */
+chan notice[KERNELS] = [4] of { byte, byte };               /* NOTIFY by receiver: thread, token */
 chan queue = [4] of { byte, byte, byte };                   /* kernel, thread, token */
 
 byte value;         /* the word */

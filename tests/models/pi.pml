@@ -1,6 +1,6 @@
 /* Locks that lend priority; tasks/futex/pi/pi.md has the tables. A step is what the home, or the owner's kernel, does with one
- * request, or one access to the word; whatever may come between request and answer comes between steps. PI_TOLD is
- * delivered by a process of its own.
+ * request, or one access to the word; whatever may come between request and answer comes between steps. The notice
+ * (NOTIFY) is delivered by a process of its own.
  *
  * Without -DCYCLE: THREADS threads take one lock, the first of them twice; each may be interrupted while it waits, and
  * the first moves while it has the lock. Thread t has priority t + 1. Asserted: one has the lock; when nothing else can

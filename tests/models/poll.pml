@@ -3,24 +3,24 @@
  * quicker than the asker, once, so that what it was woken for is gone. A wait may be interrupted.
  *
  * An atomic step is a critical section of poll_lock, or of the file's own lock. Messages from kernel 0 arrive in order;
- * FILE_READY and its answer go the other way, each on its own.
+ * the notice (NOTIFY) goes the other way on its own: first it waits for room, and its arm's memory is in use.
  *
- * Asserted: an arm's memory is not used after it has gone; a kernel tells of a cookie once; when nothing happens any more
+ * Asserted: an arm's memory is not used after it has gone; a kernel tells of a token once; when nothing happens any more
  * no byte lies where the asker waits for it, and no arm is left but those of a poll that waits.
  *
  * -DNEAR: the second file is on the asker's kernel, which is told and answered at once.
  *
- * Seeded bugs: 1 a kernel looks before it arms; 2 the end of a poll frees an arm whose FILE_READY is under way; 3 the
- * asker's ticket is there only when it begins to wait; 4 each event tells again; 5 who is interrupted ends nothing;
+ * Seeded bugs: 1 a kernel looks before it arms; 2 the end of a poll frees an arm whose notice is under way; 3 the
+ * asker's wait is in the table only when it begins to wait; 4 each event tells again; 5 who is interrupted ends nothing;
  * 6 who finds a file ready ends only that kernel's arm; 7 a file with hooks counts no event unless it was found not ready
- * by a read; 8 an answered FILE_READY of a poll that is over leaves its arm. */
+ * by a read; 8 a notice of a poll that is over, which has gone, leaves its arm. */
 #ifndef BUG
 #define BUG 0
 #endif
 #define FILES 2
 #define BYTES 2      /* writes in all */
 #define INTERRUPTS 1
-#define COOKIES 8    /* rounds: two for each byte, one to be told and one to find it; the thief's and the interrupt's */
+#define TOKENS 8     /* rounds: two for each byte, one to be told and one to find it; the thief's and the interrupt's */
 #ifdef NEAR
 #define IS_NEAR(f) ((f) == 1)
 #else
@@ -29,29 +29,29 @@
 
 mtype = { NONE, ARMED, TELLING, FIRED, OVER, POLL, POLL_END };
 
-chan request[FILES] = [3] of { mtype, byte, bool }; /* cookie, arm */
+chan request[FILES] = [3] of { mtype, byte, bool }; /* token, arm */
 chan answer = [1] of { bool };                      /* ready */
-chan tell = [4] of { byte, byte };                  /* FILE_READY: file, cookie */
-chan told[FILES] = [4] of { byte };                 /* its answer: cookie */
+chan notice[FILES] = [4] of { byte };               /* NOTIFY that waits for room: token */
+chan tell = [4] of { byte };                        /* on its way */
 
-mtype arm[16];       /* [file * COOKIES + cookie] */
+mtype arm[16];       /* [file * TOKENS + token] */
 byte bytes[FILES];
 bool wanted[FILES];
 byte times_told[16];
-byte ticket;         /* cookie of the poll that may be told; 0: none */
+byte entry;          /* token of the wait in the asker's table; 0: none */
 bool completed;
 bool waits;
 byte written, taken, interrupts;
 byte events;         /* under way */
 
-#define ARM(f, c) arm[(f) * COOKIES + (c)]
+#define ARM(f, c) arm[(f) * TOKENS + (c)]
 #define ARMS(f) (ARM(f, 1) == ARMED || ARM(f, 2) == ARMED || ARM(f, 3) == ARMED || ARM(f, 4) == ARMED || \
                  ARM(f, 5) == ARMED || ARM(f, 6) == ARMED || ARM(f, 7) == ARMED)
 
 inline tell_waiter(c)
 {
     if
-    :: ticket == (c) -> completed = true
+    :: entry == (c) -> completed = true
     :: else
     fi
 }
@@ -113,7 +113,7 @@ proctype writer(byte f)
         wanted[f] = false
     }
     atomic { /* at most one is armed: the end of a poll comes before the next */
-        c = (event -> COOKIES - 1 : 0);
+        c = (event -> TOKENS - 1 : 0);
         do
         :: c > 0 && ARM(f, c) != ARMED && !(BUG == 4 && ARM(f, c) == FIRED) -> c--
         :: else -> break
@@ -121,15 +121,15 @@ proctype writer(byte f)
         if
         :: c > 0 ->
             ARM(f, c) = TELLING;
-            times_told[f * COOKIES + c]++;
-            assert(times_told[f * COOKIES + c] == 1)
+            times_told[f * TOKENS + c]++;
+            assert(times_told[f * TOKENS + c] == 1)
         :: else
         fi
     }
     atomic {
         if
         :: c > 0 && IS_NEAR(f) -> tell_waiter(c); end_telling(f, c)
-        :: c > 0 && !IS_NEAR(f) -> tell!f, c
+        :: c > 0 && !IS_NEAR(f) -> notice[f]!c
         :: else
         fi
     }
@@ -159,26 +159,26 @@ end:
         answer!found;
         atomic { c = 0; with_arm = false; found = false }
     :: atomic { request[f]?POLL_END, c, with_arm -> disarm(f, c); c = 0; with_arm = false }
-    :: atomic { told[f]?c -> end_telling(f, c); c = 0 }
+    :: atomic { notice[f]?c -> tell!c; end_telling(f, c); c = 0 }
     od
 }
 
 /* The message loop of kernel 0. */
 proctype handler()
 {
-    byte f, c;
+    byte c;
 
 end:
     do
-    :: atomic { tell?f, c -> tell_waiter(c); told[f]!c; f = 0; c = 0 }
+    :: atomic { tell?c -> tell_waiter(c); c = 0 }
     od
 }
 
 inline end_poll(f)
 {
     if
-    :: armed[f] && IS_NEAR(f) -> atomic { disarm(f, cookie) }
-    :: armed[f] && !IS_NEAR(f) -> request[f]!POLL_END, cookie, false
+    :: armed[f] && IS_NEAR(f) -> atomic { disarm(f, token) }
+    :: armed[f] && !IS_NEAR(f) -> request[f]!POLL_END, token, false
     :: else
     fi;
     armed[f] = false
@@ -186,7 +186,7 @@ inline end_poll(f)
 
 proctype asker()
 {
-    byte cookie, f, which;
+    byte token, f, which;
     bool armed[FILES];
     bool found, ready, interrupted;
 
@@ -194,14 +194,14 @@ proctype asker()
     :: taken == BYTES -> break
     :: else ->
         atomic {
-            cookie++;
-            assert(cookie < COOKIES);
+            token++;
+            assert(token < TOKENS);
             completed = false;
             ready = false;
             interrupted = false;
             f = 0;
             if
-            :: BUG != 3 -> ticket = cookie
+            :: BUG != 3 -> entry = token
             :: else
             fi
         }
@@ -209,8 +209,8 @@ proctype asker()
         :: f < FILES ->
             armed[f] = !ready;
             if
-            :: IS_NEAR(f) -> look(f, cookie, armed[f], found)
-            :: else -> request[f]!POLL, cookie, armed[f]; answer?found
+            :: IS_NEAR(f) -> look(f, token, armed[f], found)
+            :: else -> request[f]!POLL, token, armed[f]; answer?found
             fi;
             atomic {
                 if
@@ -224,7 +224,7 @@ proctype asker()
         od;
         if
         :: !ready ->
-            atomic { ticket = cookie; waits = true }
+            atomic { entry = token; waits = true }
 end:
             if
             :: completed
@@ -233,7 +233,7 @@ end:
             waits = false
         :: else
         fi;
-        ticket = 0;
+        entry = 0;
         if
         :: (interrupted && BUG == 5) || (ready && BUG == 6) -> armed[0] = false; armed[1] = false
         :: else -> end_poll(0); end_poll(1)
@@ -250,7 +250,7 @@ end:
 
 init {
     atomic {
-        for (written : 0 .. COOKIES * FILES - 1) {
+        for (written : 0 .. TOKENS * FILES - 1) {
             arm[written] = NONE
         }
         written = 0;
@@ -268,7 +268,7 @@ init {
     timeout;
     assert(events == 0);
     assert(bytes[0] + bytes[1] == 0 && taken == BYTES);
-    for (written : 0 .. COOKIES * FILES - 1) {
+    for (written : 0 .. TOKENS * FILES - 1) {
         assert(arm[written] == NONE || (waits && arm[written] == ARMED))
     }
 }

@@ -479,7 +479,7 @@ static long sent(const char *type)
 
 static long sent_of_files(void)
 {
-    return sent("FILE_CALL") + sent("FILE_POLL") + sent("WATCH") + sent("FILE_READY") + sent("FILE_POLL_END") +
+    return sent("FILE_CALL") + sent("FILE_POLL") + sent("WATCH") + sent("NOTIFY") + sent("FILE_POLL_END") +
            sent("EPOLL_WAIT");
 }
 
@@ -524,7 +524,7 @@ static int wait_for_far(const int *fds, int answers)
     if (!message_counts_read(&after))
         return 5;
     /* None, but what others do meanwhile: the parent waits for its answer. */
-    if (sent("FILE_POLL") != 0 || sent("FILE_READY") != 0 || sent("EPOLL_WAIT") != 0)
+    if (sent("FILE_POLL") != 0 || sent("NOTIFY") != 0 || sent("EPOLL_WAIT") != 0)
         return 6;
     before = after;
     for (int i = 0; i < WAITS; i++) {
@@ -540,7 +540,7 @@ static int wait_for_far(const int *fds, int answers)
     if (!message_counts_read(&after))
         return 10;
     /* Each time one question when the file is ready, one after it was read, and one word that it is. */
-    if (sent("FILE_POLL") > 2 * WAITS || sent("FILE_READY") > WAITS || sent("FILE_POLL_END") > 2 * WAITS)
+    if (sent("FILE_POLL") > 2 * WAITS || sent("NOTIFY") > WAITS || sent("FILE_POLL_END") > 2 * WAITS)
         return 11;
     return 0;
 }

@@ -6,8 +6,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
-#include "tasks/remote/work.h"
+#include "tasks/remote/operation.h"
 
 /* For asking one kernel. */
 struct question {
@@ -33,13 +32,23 @@ bool epoll_far_due(const struct epoll *epoll)
     return false;
 }
 
-static struct file *told(struct poll_ticket *ticket)
+/* Others that wait for the set look. */
+static void tell_set(struct remote_wait *wait)
 {
-    struct epoll_far *far = container_of(ticket, struct epoll_far, ticket);
+    struct file *file = container_of(wait, struct epoll_far, wait)->epoll->file;
 
+    file_event(file->events);
+    file_unpin(file);
+}
+
+static void told(struct remote_wait *wait, const uint64_t *words)
+{
+    struct epoll_far *far = container_of(wait, struct epoll_far, wait);
+
+    (void)words;
     __atomic_store_n(&far->told, true, __ATOMIC_RELEASE);
     file_pin(far->epoll->file);
-    return far->epoll->file;
+    wait->after = tell_set;
 }
 
 struct epoll_far *epoll_far_get(struct epoll *epoll, uint32_t kernel)
@@ -55,8 +64,7 @@ struct epoll_far *epoll_far_get(struct epoll *epoll, uint32_t kernel)
         return NULL;
     far->epoll = epoll;
     far->kernel = kernel;
-    far->ticket.ready = told;
-    list_init(&far->ticket.node);
+    list_init(&far->wait.node);
     far->next = epoll->fars;
     epoll->fars = far;
     return far;
@@ -102,8 +110,8 @@ void epoll_far_switch(struct epoll *epoll, uint32_t from, uint32_t to)
 void epoll_far_release(struct epoll *epoll)
 {
     for (struct epoll_far *far = epoll->fars; far != NULL; far = far->next) {
-        poll_ticket_end(&far->ticket);
-        poll_disarm(far->kernel, far->ticket.cookie);
+        remote_wait_end(&far->wait);
+        poll_disarm(far->kernel, far->wait.token);
     }
 }
 
@@ -148,7 +156,7 @@ static void question_fill(struct question *q, struct epoll *epoll, const struct 
                 arm = POLL_ARM_KEEP; /* what comes before the next question is an edge, too */
         }
     }
-    *q->message = (struct msg_file_poll){.cookie = far->ticket.cookie, .count = count, .arm = arm};
+    *q->message = (struct msg_file_poll){.token = far->wait.token, .count = count, .arm = arm};
 }
 
 /* [s] What FAR has answered. */
@@ -186,7 +194,7 @@ static void question_take(const struct question *q, struct epoll *epoll, struct 
 /* Asks FAR. Holds the right to, and no lock. */
 static int64_t ask(struct epoll *epoll, struct epoll_far *far, uint32_t max, struct epoll_found *out)
 {
-    uint64_t before = far->ticket.cookie;
+    uint64_t before = far->wait.token;
     struct question q = {.message = NULL};
     int64_t ready = -ENOMEM;
     bool closed, relied = false;
@@ -194,9 +202,9 @@ static int64_t ask(struct epoll *epoll, struct epoll_far *far, uint32_t max, str
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && question_make(&q, far)) {
-        poll_ticket_end(&far->ticket);
+        remote_wait_end(&far->wait);
         relied = far->armed && !__atomic_load_n(&far->told, __ATOMIC_ACQUIRE);
-        poll_ticket_begin(&far->ticket);
+        remote_wait_begin(&far->wait, far->kernel, told);
         __atomic_store_n(&far->told, false, __ATOMIC_RELEASE);
         far->armed = false; /* who looks meanwhile waits for the answer */
         far->asked = far->changes;
@@ -221,8 +229,8 @@ static int64_t ask(struct epoll *epoll, struct epoll_far *far, uint32_t max, str
     if (relied && ready != 0)
         file_event(epoll->file->events); /* what was to wake others has ended, and there is nothing new */
     if (closed) {
-        poll_ticket_end(&far->ticket);
-        poll_disarm(far->kernel, far->ticket.cookie);
+        remote_wait_end(&far->wait);
+        poll_disarm(far->kernel, far->wait.token);
     }
     return ready < 0 ? ready : 0;
 }
@@ -237,7 +245,16 @@ static struct epoll_far *far_at(const struct epoll *epoll, uint32_t index)
     return far;
 }
 
-static int64_t wait_here(struct file *file, const struct epoll_look *look, struct epoll_found *out)
+static int wait_room(const struct remote_request *request)
+{
+    const struct epoll_look *look = &((const struct msg_epoll_wait *)request->data)->look;
+
+    if (look->max == 0 || look->max > EPOLL_MAX)
+        return -EPROTO;
+    return (int)(sizeof(struct epoll_found) + look->max * sizeof(struct epoll_event));
+}
+
+static int wait_for(struct file *file, const struct epoll_look *look, struct epoll_found *out)
 {
     static const struct wait_reason reason = {.what = "another wait of an epoll", .kernel = -1};
     struct epoll *epoll = epoll_of(file);
@@ -269,85 +286,33 @@ static int64_t wait_here(struct file *file, const struct epoll_look *look, struc
     waitq_wake_all(&epoll->asked);
     spin_unlock(&epoll->scan);
     if (error != 0 && out->count == 0)
-        return error;
-    return (int64_t)(sizeof(*out) + out->count * sizeof(struct epoll_event));
+        return (int)error;
+    return (int)(sizeof(*out) + out->count * sizeof(struct epoll_event));
 }
 
-/* --- a thread of another kernel waits --- */
-
-struct far_wait {
-    struct work work;
-    struct msg_kept kept;
-    size_t size;
-    struct file *file;
-    struct epoll_look look;
-    struct epoll_found found; /* events follow */
-};
-
-static void wait_answered(struct msg_kept *kept)
+static int run_wait(const struct remote_request *request, void *result)
 {
-    struct far_wait *wait = container_of(kept, struct far_wait, kept);
+    const struct msg_epoll_wait *asked = request->data;
+    struct file *file = file_find(asked->id);
+    int size;
 
-    heap_free(wait, wait->size);
-}
-
-static void run_wait(struct work *work)
-{
-    struct far_wait *wait = container_of(work, struct far_wait, work);
-    int64_t size = wait_here(wait->file, &wait->look, &wait->found);
-
-    file_unpin(wait->file);
-    if (size < 0)
-        msg_kept_reply_error(&wait->kept, (int)size, wait_answered);
-    else
-        msg_kept_reply_long(&wait->kept, &wait->found, (uint32_t)size, wait_answered);
-}
-
-static void handle_wait(const struct msg *m)
-{
-    const struct msg_epoll_wait *asked = m->data;
-    struct far_wait *wait = NULL;
-    struct file *file = NULL;
-    size_t size = sizeof(*wait) + asked->look.max * sizeof(struct epoll_event);
-    int error = -EPROTO;
-
-    if (asked->look.max > 0 && asked->look.max <= EPOLL_MAX) {
-        file = file_find(asked->id);
-        wait = file != NULL ? heap_alloc(size) : NULL;
-        error = file == NULL ? -ESRCH : -ENOMEM;
-    }
-    if (wait == NULL) {
-        if (file != NULL)
-            file_unpin(file);
-        msg_reply_error(&m->ticket, error);
-        return;
-    }
-    wait->size = size;
-    wait->file = file;
-    wait->look = asked->look;
-    wait->work.run = run_wait;
-    msg_keep(m, &wait->kept, NULL);
-    work_submit(&wait->work);
-}
-
-int64_t epoll_wait_far(const struct file_place *place, const struct epoll_look *look, struct epoll_found *out)
-{
-    struct msg_epoll_wait message = {.id = place->id, .look = *look};
-    struct file *file;
-    int64_t size;
-
-    if (place->kernel != instance.kernel)
-        return msg_call(place->kernel, MSG_EPOLL_WAIT, &message, sizeof(message), out,
-                        (uint32_t)(sizeof(*out) + look->max * sizeof(struct epoll_event)), "what is ready", place->id);
-    file = file_find(place->id);
     if (file == NULL)
         return -ESRCH;
-    size = wait_here(file, look, out);
+    size = wait_for(file, &asked->look, result);
     file_unpin(file);
     return size;
 }
 
+int64_t epoll_wait_far(const struct file_place *place, const struct epoll_look *look, struct epoll_found *out)
+{
+    struct remote_how how = {.why = "what is ready", .key = place->id};
+    struct msg_epoll_wait message = {.id = place->id, .look = *look};
+
+    return remote_call(place->kernel, MSG_EPOLL_WAIT, &message, sizeof(message), out,
+                       (uint32_t)(sizeof(*out) + look->max * sizeof(struct epoll_event)), &how);
+}
+
 void epoll_far_init(void)
 {
-    msg_register(MSG_EPOLL_WAIT, handle_wait, sizeof(struct msg_epoll_wait), 0);
+    REMOTE_SERVE(EPOLL_WAIT, run_wait, wait_room, struct msg_epoll_wait, struct msg_none);
 }

@@ -7,6 +7,7 @@
 
 #include "kernel/file/event/epoll.h"
 #include "kernel/file/event/look.h"
+#include "tasks/remote/notify.h"
 #include "tasks/sched/waitq.h"
 
 #define EPOLL_BUCKETS 64u
@@ -22,7 +23,7 @@ struct epoll_far {
     uint64_t asked;         /* [s] of them, when it was last asked */
     bool armed;             /* [s] none was ready when last asked, and it tells: others may be waiting for that */
     bool told;              /* [a] it has */
-    struct poll_ticket ticket;
+    struct remote_wait wait;
 };
 
 struct epoll_item {

@@ -1,16 +1,16 @@
 /* Looking at files of one kernel, from any. See the header.
  *
- * On a file's kernel an arm hangs in the lists of the files' events. The first event marks it fired and tells the
- * asker, by FILE_READY or, if that is this kernel, at once. It is freed when the poll is over and no FILE_READY is
- * under way.
+ * On a file's kernel an arm hangs in the lists of the files' events. The first event marks it fired and notifies the
+ * asker's wait. It is freed when the poll is over and no notice of its is under way.
  *
- * Locks: poll_lock for arms and their entries, then files_lock; tickets_lock for those who have asked here. */
+ * Locks: poll_lock for arms and their entries, then files_lock. */
 #include "kernel/file/event/look.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
+#include "tasks/remote/notify.h"
+#include "tasks/remote/operation.h"
 
 #define ITEMS_MAX 2048u /* of one FILE_POLL */
 
@@ -23,22 +23,18 @@ struct poll_entry {
 /* Marks: [i] set once, [p] under poll_lock. */
 struct arm {
     struct list node;      /* [p] in arms */
-    uint64_t cookie;       /* [i] the asker's */
+    uint64_t token;        /* [i] of the asker's wait */
     uint32_t kernel;       /* [i] the asker */
     uint32_t count;        /* [i] */
     bool fired;            /* [p] the asker has been told, or is being told, or knows already */
-    bool telling;          /* [p] FILE_READY is under way: the memory is in use */
+    bool telling;          /* [p] the notice is under way: the memory is in use */
     bool over;             /* [p] the asker wants to know no more */
     struct poll_told told; /* [p] by whoever fired it */
-    struct msg_asking asking;
-    struct msg_poll_cookie message;
+    struct remote_notice notice;
     struct poll_entry entries[];
 };
 
 static struct list arms; /* [p] */
-static struct spinlock tickets_lock;
-static struct list tickets;  /* [w] tickets_lock: struct poll_ticket */
-static uint64_t last_cookie; /* [w] tickets_lock */
 
 /* --- the file's kernel --- */
 
@@ -56,29 +52,9 @@ static void arm_free(struct arm *arm)
     heap_free(arm, arm_size(arm->count));
 }
 
-static void tell_waiter(uint64_t cookie)
+static void asker_told(struct remote_notice *notice)
 {
-    struct file *file = NULL;
-
-    spin_lock(&tickets_lock);
-    list_for_each(node, &tickets) {
-        struct poll_ticket *ticket = container_of(node, struct poll_ticket, node);
-
-        if (ticket->cookie == cookie) {
-            file = ticket->ready(ticket);
-            break;
-        }
-    }
-    spin_unlock(&tickets_lock);
-    if (file != NULL) {
-        file_event(file->events);
-        file_unpin(file);
-    }
-}
-
-/* The asker has been told. */
-static void told(struct arm *arm)
-{
+    struct arm *arm = container_of(notice, struct arm, notice);
     bool over;
 
     spin_lock(&poll_lock);
@@ -89,25 +65,11 @@ static void told(struct arm *arm)
         arm_free(arm);
 }
 
-static void ready_answered(void *context, uint32_t kernel, const void *reply, int length)
-{
-    (void)kernel;
-    (void)reply;
-    (void)length;
-    told(context);
-}
-
 static void tell_asker(struct poll_told *note)
 {
     struct arm *arm = container_of(note, struct arm, told);
 
-    if (arm->kernel == instance.kernel) {
-        tell_waiter(arm->cookie);
-        told(arm);
-        return;
-    }
-    arm->message.cookie = arm->cookie;
-    msg_ask(&arm->asking, arm->kernel, MSG_FILE_READY, &arm->message, sizeof(arm->message), ready_answered, arm);
+    remote_notify(&arm->notice, arm->kernel, arm->token, NULL, 0, asker_told);
 }
 
 static void fire_arm(struct poll_hook *hook, struct list *fired)
@@ -121,25 +83,25 @@ static void fire_arm(struct poll_hook *hook, struct list *fired)
     list_append(fired, &arm->told.node);
 }
 
-static struct arm *find_arm_locked(uint32_t kernel, uint64_t cookie)
+static struct arm *find_arm_locked(uint32_t kernel, uint64_t token)
 {
     list_for_each(node, &arms) {
         struct arm *arm = container_of(node, struct arm, node);
 
-        if (arm->cookie == cookie && arm->kernel == kernel)
+        if (arm->token == token && arm->kernel == kernel)
             return arm;
     }
     return NULL;
 }
 
 /* The poll COOKIE of KERNEL is over. */
-static void disarm(uint32_t kernel, uint64_t cookie)
+static void disarm(uint32_t kernel, uint64_t token)
 {
     struct arm *found;
     bool telling = false;
 
     spin_lock(&poll_lock);
-    found = find_arm_locked(kernel, cookie);
+    found = find_arm_locked(kernel, token);
     if (found != NULL) {
         list_remove(&found->node);
         for (uint32_t i = 0; i < found->count; i++) {
@@ -155,12 +117,12 @@ static void disarm(uint32_t kernel, uint64_t cookie)
 }
 
 /* Some files were ready: the asker need not be told, but its files go on counting events for it. */
-static void stop_telling(uint32_t kernel, uint64_t cookie)
+static void stop_telling(uint32_t kernel, uint64_t token)
 {
     struct arm *arm;
 
     spin_lock(&poll_lock);
-    arm = find_arm_locked(kernel, cookie);
+    arm = find_arm_locked(kernel, token);
     if (arm != NULL)
         arm->fired = true;
     spin_unlock(&poll_lock);
@@ -182,7 +144,7 @@ struct poll_state poll_state_of(struct file *file, uint32_t events)
 
 /* Looks at ITEMS and writes POLL_* of each to STATES. Returns whether none is ready; WANTED (POLL_ARM_* or 0) says what
  * is to come after. -ENOMEM. */
-static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items, uint32_t count, uint32_t wanted,
+static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, uint32_t count, uint32_t wanted,
                 struct poll_state *states)
 {
     struct arm *arm = wanted != 0 ? heap_alloc(arm_size(count)) : NULL;
@@ -191,7 +153,7 @@ static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items,
     if (wanted != 0 && arm == NULL)
         return -ENOMEM;
     if (arm != NULL) {
-        arm->cookie = cookie;
+        arm->token = token;
         arm->kernel = kernel;
         arm->count = count;
         list_init(&arm->told.node);
@@ -219,94 +181,52 @@ static int look(uint32_t kernel, uint64_t cookie, const struct poll_item *items,
             file_unpin(file);
     }
     if (!none && wanted == POLL_ARM_KEEP)
-        stop_telling(kernel, cookie);
+        stop_telling(kernel, token);
     else if (!none && arm != NULL)
-        disarm(kernel, cookie);
+        disarm(kernel, token);
     return none ? 1 : 0;
 }
 
-struct poll_answer {
-    struct msg_kept kept;
-    size_t size; /* of this and the states */
-    struct poll_state states[];
-};
-
-static void answer_done(struct msg_kept *kept)
+static int poll_room(const struct remote_request *request)
 {
-    struct poll_answer *answer = container_of(kept, struct poll_answer, kept);
+    const struct msg_file_poll *asked = request->data;
 
-    heap_free(answer, answer->size);
+    if (asked->count > ITEMS_MAX || request->length != sizeof(*asked) + asked->count * sizeof(struct poll_item))
+        return -EPROTO;
+    return (int)(asked->count * sizeof(struct poll_state));
 }
 
-static void handle_poll(const struct msg *m)
+static int run_poll(const struct remote_request *request, void *result)
 {
-    const struct msg_file_poll *asked = m->data;
-    struct poll_answer *answer = NULL;
-    int result = -EPROTO;
+    const struct msg_file_poll *asked = request->data;
+    int error = look(request->kernel, asked->token, (const struct poll_item *)(asked + 1), asked->count, asked->arm,
+                     result);
 
-    if (asked->count <= ITEMS_MAX && m->length == sizeof(*asked) + asked->count * sizeof(struct poll_item)) {
-        size_t size = sizeof(*answer) + asked->count * sizeof(struct poll_state);
-
-        answer = heap_alloc(size);
-        result = -ENOMEM;
-        if (answer != NULL) {
-            answer->size = size;
-            result = look(m->ticket.kernel, asked->cookie, (const struct poll_item *)(asked + 1), asked->count,
-                          asked->arm, answer->states);
-        }
-    }
-    if (result < 0) {
-        msg_reply_error(&m->ticket, result);
-        if (answer != NULL)
-            heap_free(answer, answer->size);
-        return;
-    }
-    if (asked->count * sizeof(struct poll_state) <= MSG_SHORT) {
-        msg_reply(&m->ticket, answer->states, asked->count * (uint32_t)sizeof(struct poll_state));
-        heap_free(answer, answer->size);
-        return;
-    }
-    msg_keep(m, &answer->kept, NULL);
-    msg_kept_reply_long(&answer->kept, answer->states, asked->count * (uint32_t)sizeof(struct poll_state), answer_done);
+    return error < 0 ? error : (int)(asked->count * sizeof(struct poll_state));
 }
 
 static void handle_end(const struct msg *m)
 {
-    const struct msg_poll_cookie *message = m->data;
+    const struct msg_file_poll_end *message = m->data;
 
-    disarm(m->ticket.kernel, message->cookie);
+    disarm(m->ticket.kernel, message->token);
 }
 
 /* --- the asker's kernel --- */
 
-void poll_ticket_begin(struct poll_ticket *ticket)
-{
-    spin_lock(&tickets_lock);
-    ticket->cookie = ++last_cookie;
-    list_append(&tickets, &ticket->node);
-    spin_unlock(&tickets_lock);
-}
-
-void poll_ticket_end(struct poll_ticket *ticket)
-{
-    spin_lock(&tickets_lock);
-    list_remove(&ticket->node);
-    spin_unlock(&tickets_lock);
-}
-
 int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states)
 {
+    struct remote_how how = {.why = "state of files", .key = message->count};
     const struct poll_item *items = (const struct poll_item *)(message + 1);
     uint32_t size = message->count * (uint32_t)sizeof(*states);
     int64_t ready = 0;
     int result;
 
     if (kernel == instance.kernel) {
-        result = look(kernel, message->cookie, items, message->count, message->arm, states);
+        result = look(kernel, message->token, items, message->count, message->arm, states);
     } else {
-        result = msg_call(kernel, MSG_FILE_POLL, message,
-                          (uint32_t)(sizeof(*message) + message->count * sizeof(*items)), states, size,
-                          "state of files", message->count);
+        result = remote_call(kernel, MSG_FILE_POLL, message,
+                             (uint32_t)(sizeof(*message) + message->count * sizeof(*items)), states, size, &how);
         if (result >= 0 && result != (int)size)
             result = -EPROTO;
     }
@@ -317,29 +237,19 @@ int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct p
     return ready;
 }
 
-void poll_disarm(uint32_t kernel, uint64_t cookie)
+void poll_disarm(uint32_t kernel, uint64_t token)
 {
-    struct msg_poll_cookie message = {cookie};
+    struct msg_file_poll_end message = {token};
 
     if (kernel == instance.kernel)
-        disarm(kernel, cookie);
+        disarm(kernel, token);
     else
         msg_notify(kernel, MSG_FILE_POLL_END, &message, sizeof(message));
-}
-
-static void handle_ready(const struct msg *m)
-{
-    const struct msg_poll_cookie *message = m->data;
-
-    tell_waiter(message->cookie); /* a poll that is over is not found */
-    msg_reply(&m->ticket, NULL, 0);
 }
 
 void look_init(void)
 {
     list_init(&arms);
-    list_init(&tickets);
-    msg_register(MSG_FILE_POLL, handle_poll, sizeof(struct msg_file_poll), 0);
-    msg_register(MSG_FILE_POLL_END, handle_end, sizeof(struct msg_poll_cookie), 0);
-    msg_register(MSG_FILE_READY, handle_ready, sizeof(struct msg_poll_cookie), 0);
+    REMOTE_SERVE(FILE_POLL, run_poll, poll_room, struct msg_file_poll, struct msg_none);
+    msg_register(MSG_FILE_POLL_END, handle_end, sizeof(struct msg_file_poll_end), 0);
 }

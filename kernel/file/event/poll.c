@@ -8,12 +8,13 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/process/group.h"
+#include "tasks/remote/notify.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 
 /* A poll of a thread here. */
 struct poll_wait {
-    struct poll_ticket ticket;
+    struct remote_wait told; /* by each of the files' kernels */
     struct completion ready;
     uint64_t signals; /* the sets of its signalfds together */
 };
@@ -68,10 +69,10 @@ static int64_t locate(struct group *group, const struct poll_request *requests, 
     return result < 0 ? result : 0;
 }
 
-static struct file *wake_waiter(struct poll_ticket *ticket)
+static void wake_waiter(struct remote_wait *told, const uint64_t *words)
 {
-    completion_signal(&container_of(ticket, struct poll_wait, ticket)->ready);
-    return NULL;
+    (void)words;
+    completion_signal(&container_of(told, struct poll_wait, told)->ready);
 }
 
 /* Asks KERNEL about its files. Returns how many are ready, or an error. */
@@ -88,8 +89,7 @@ static int64_t ask(uint32_t kernel, struct poll_wait *wait, struct poll_request 
             space->which[found++] = i;
         }
     }
-    *space->message = (struct msg_file_poll){
-        .cookie = wait->ticket.cookie, .count = found, .arm = arm ? POLL_ARM_TELL : 0};
+    *space->message = (struct msg_file_poll){.token = wait->told.token, .count = found, .arm = arm ? POLL_ARM_TELL : 0};
     ready = poll_look(kernel, space->message, space->states);
     for (uint32_t i = 0; i < found && ready >= 0; i++) {
         struct poll_request *request = &requests[space->which[i]];
@@ -104,10 +104,10 @@ static int64_t ask(uint32_t kernel, struct poll_wait *wait, struct poll_request 
     return ready;
 }
 
-static void end_poll(kernel_set armed, uint64_t cookie)
+static void end_poll(kernel_set armed, uint64_t token)
 {
     for (; armed != 0; armed &= armed - 1)
-        poll_disarm((uint32_t)__builtin_ctzll(armed), cookie);
+        poll_disarm((uint32_t)__builtin_ctzll(armed), token);
 }
 
 /* Waits until one of the kernels tells, or a signal comes that a signalfd waits for. 0: look again. */
@@ -132,7 +132,7 @@ static int64_t wait_told(struct poll_wait *wait, uint64_t deadline)
 static int64_t poll_once(struct group *group, struct poll_request *requests, uint32_t count, uint64_t deadline,
                          struct poll_space *space)
 {
-    struct poll_wait wait = {.ticket.ready = wake_waiter};
+    struct poll_wait wait = {.signals = 0};
     kernel_set kernels = 0, armed = 0;
     bool may_wait = deadline != 1 && (deadline == 0 || clock_now() < deadline);
     int64_t ready = 0, error = locate(group, requests, count, space);
@@ -146,7 +146,7 @@ static int64_t poll_once(struct group *group, struct poll_request *requests, uin
             kernels |= 1ull << space->places[i].kernel;
     }
     completion_init(&wait.ready);
-    poll_ticket_begin(&wait.ticket);
+    remote_wait_begin(&wait.told, REMOTE_ANY, wake_waiter);
     for (; kernels != 0 && error == 0; kernels &= kernels - 1) {
         uint32_t kernel = (uint32_t)__builtin_ctzll(kernels);
         bool arm = may_wait && ready == 0;
@@ -166,8 +166,8 @@ static int64_t poll_once(struct group *group, struct poll_request *requests, uin
     }
     if (error == 0 && ready == 0 && may_wait)
         error = wait_told(&wait, deadline);
-    poll_ticket_end(&wait.ticket);
-    end_poll(armed, wait.ticket.cookie);
+    remote_wait_end(&wait.told);
+    end_poll(armed, wait.told.token);
     return error != 0 ? error : ready;
 }
 

@@ -108,8 +108,9 @@ int64_t pi_lend_locked(struct thread *thread, const struct pi_lending *lending, 
     }
     if (thread->pi.wait == NULL)
         return 0;
-    *link = (struct pi_link){
-        .token = thread->pi.wait->token, .home = thread->pi.wait->home, .looking = thread->pi.wait->looking};
+    *link = (struct pi_link){.token = thread->pi.wait->home.token,
+                             .home = thread->pi.wait->home.kernel,
+                             .looking = thread->pi.wait->looking};
     return 1;
 }
 

@@ -1,7 +1,7 @@
 /* What threads are lent: who waits for a lock of FUTEX_LOCK_PI lends its urgency (policy, real priority and nice) to
  * the lock's owner. Here is what the owner's kernel keeps of that; tasks/futex/pi/pi.md has the protocol.
  *
- * Marks: [i] set once, [g] under the lock of the thread's group, [w] under that of the table of waits too. */
+ * Marks: [i] set once, [g] under the lock of the thread's group. */
 #ifndef TASKS_FUTEX_LOAN_LOAN_H
 #define TASKS_FUTEX_LOAN_LOAN_H
 
@@ -10,6 +10,7 @@
 
 #include "kernel/lib/list.h"
 #include "tasks/futex/word/word.h"
+#include "tasks/remote/notify.h"
 #include "tasks/thread/thread.h"
 
 /* How a thread is scheduled: what it lends, or is lent. */
@@ -45,14 +46,13 @@ struct pi_loan {
 
 enum pi_told { PI_NOTHING, PI_GRANTED, PI_AGAIN };
 
-/* A wait, on its thread's stack. tasks/futex/pi has the table of waits. */
+/* A wait, on its thread's stack. */
 struct pi_wait {
-    struct list node;         /* [w] in the table of waits */
+    struct remote_wait home;  /* what the kernel tells that has the queue: of the word where it is parked, else of the
+                                 lock */
     struct thread *thread;    /* [i] */
     struct futex_place place; /* [i] of the lock */
     uint64_t address;         /* [i] of the lock's word */
-    uint32_t home;            /* [i] kernel that has the queue: of the word where it is parked, else of the lock */
-    uint64_t token;           /* [i] */
     struct pi_loan *loan;     /* [g] for when it is granted the lock, so that this needs no memory; NULL: used */
     enum pi_told told;        /* [g] */
     bool died;                /* [g] PI_GRANTED: the owner before has ended */

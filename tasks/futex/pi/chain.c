@@ -23,12 +23,12 @@ int64_t pi_tell_owner(uint32_t owner, const struct pi_lending *lending, struct p
     return value;
 }
 
-static struct pi_lending lending_of(const struct futex_key *key, const struct msg_pi_result *state, enum pi_how how)
+static struct pi_lending lending_of(const struct futex_key *key, const struct msg_pi_state *state, enum pi_how how)
 {
     return (struct pi_lending){.key = *key, .stamp = state->stamp, .how = how, .urgency = state->urgency};
 }
 
-void pi_retract(const struct futex_key *key, const struct msg_pi_result *state)
+void pi_retract(const struct futex_key *key, const struct msg_pi_state *state)
 {
     struct pi_lending lending = lending_of(key, state, PI_RETRACT);
     struct pi_link link;
@@ -36,7 +36,7 @@ void pi_retract(const struct futex_key *key, const struct msg_pi_result *state)
     pi_tell_owner(state->owner, &lending, &link, NULL); /* when there is no such thread it has nothing */
 }
 
-int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_result *state, struct pi_link *link,
+int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
                          uint32_t *kernel)
 {
     struct pi_lending lending = lending_of(&wait->place.key, state, PI_LEND);
@@ -45,11 +45,11 @@ int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_result 
 }
 
 /* Anybody may have had the lock meanwhile, the same owner again too, without a waiter: only the home knows. */
-int64_t pi_carry(const struct futex_place *place, const struct msg_pi_result *state)
+int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *state)
 {
-    struct msg_pi_call held = {.key = place->key, .operation = PI_HELD, .owner = state->owner};
+    struct msg_pi_held held = {.key = place->key};
     struct pi_lending lending = lending_of(&place->key, state, PI_LEND);
-    struct msg_pi_result result;
+    struct msg_pi_thread owner = {.thread = 0};
     struct pi_link link;
     int64_t error;
 
@@ -57,8 +57,8 @@ int64_t pi_carry(const struct futex_place *place, const struct msg_pi_result *st
         error = pi_tell_owner(state->owner, &lending, &link, NULL);
         if (error < 0)
             return error;
-        pi_call(place->owner, &held, &result);
-        if (result.value != 0)
+        remote_call(place->owner, MSG_PI_HELD, &held, sizeof(held), &owner, sizeof(owner), &pi_sure);
+        if (owner.thread == state->owner)
             return 0;
     }
     pi_retract(&place->key, state);
@@ -68,28 +68,26 @@ int64_t pi_carry(const struct futex_place *place, const struct msg_pi_result *st
 void pi_lend_again(struct pi_wait *wait)
 {
     struct thread *thread = thread_current();
-    struct msg_pi_call call = {.key = wait->place.key, .token = wait->token, .operation = PI_CHANGE};
-    struct msg_pi_result state;
+    struct msg_pi_change change = {.token = wait->home.token};
+    struct msg_pi_state state = {.count = 0};
 
     spin_lock(&thread->group->lock);
     wait->changed = false;
-    call.urgency = pi_urgency_locked(thread);
+    change.urgency = pi_urgency_locked(thread);
     spin_unlock(&thread->group->lock);
-    pi_call(wait->home, &call, &state);
-    if (state.value == 1 && state.changed != 0)
+    remote_call(wait->home.kernel, MSG_PI_CHANGE, &change, sizeof(change), &state, sizeof(state), &pi_sure);
+    if (state.count == 1 && state.changed != 0)
         pi_carry(&wait->place, &state);
 }
 
 /* The thread that has what the waiter at LINK, of KERNEL, waits for; 0: it does not wait any more. */
 static uint32_t owner_at(const struct pi_link *link, uint32_t kernel)
 {
-    struct msg_pi_call call = {.token = link->token, .operation = PI_OWNER, .kernel = kernel};
-    struct msg_pi_result result;
+    struct msg_pi_owner message = {.token = link->token, .kernel = kernel};
+    struct msg_pi_thread owner = {.thread = 0};
 
-    if (link->home >= instance.kernels)
-        return 0;
-    pi_call(link->home, &call, &result);
-    return result.value == 0 ? result.owner : 0;
+    remote_call(link->home, MSG_PI_OWNER, &message, sizeof(message), &owner, sizeof(owner), &pi_sure);
+    return owner.thread;
 }
 
 /* From THREAD on, which waits at LINK, of KERNEL. -EAGAIN: back at the current one, and somebody else on the way looks
@@ -119,7 +117,7 @@ static int look_once(uint32_t thread, struct pi_link link, uint32_t kernel)
 int pi_look_for_cycle(struct pi_wait *wait, uint32_t owner, const struct pi_link *link, uint32_t kernel)
 {
     struct wait_reason reason = {.what = "another that would wait for itself", .kernel = -1, .key = wait->address};
-    const struct pi_link own = {.token = wait->token, .home = wait->home};
+    const struct pi_link own = {.token = wait->home.token, .home = wait->home.kernel};
     int result = look_once(owner, *link, kernel);
 
     while (result == -EAGAIN && !wait_ops.ended(WAIT_KILLABLE)) {

@@ -5,36 +5,32 @@
 #include "tasks/futex/loan/loan.h"
 #include "tasks/futex/pi/pi.h"
 #include "tasks/futex/pi/wire.h"
+#include "tasks/remote/operation.h"
 
 /* Nobody waits: less than anybody's own. */
 #define PI_IDLE ((struct pi_urgency){.policy = POLICY_IDLE})
 
-/* tasks/futex/pi/remote.c: asks the home of a word, or serves it here. Waits, but not for other threads. */
-void pi_call(uint32_t home, const struct msg_pi_call *call, struct msg_pi_result *result);
-void pi_call_pair(uint32_t home, const struct msg_pi_pair *pair, struct msg_pi_result *result);
+/* How its home is asked for what it cannot refuse; it does not wait for other threads. */
+extern const struct remote_how pi_sure;
 
-/* The current thread begins to wait: from now on it can be told, and is, when it lends something else. -ENOMEM. */
+/* tasks/futex/pi/wait.c: the current thread begins to wait: from now on HOME can tell it, and it is woken when it lends
+ * something else. -ENOMEM. */
 int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t address, uint32_t home);
 /* It is in no queue and will not be told any more. */
 void pi_wait_end(struct pi_wait *wait);
-/* The waiter with MESSAGE's token, if it still waits, is told. Any context without such locks. */
-void pi_take_told(const struct msg_pi_told *message);
-
-/* tasks/futex/pi/queue.c, at the home: does what CALL of KERNEL says; never waits. A pair is given for operations that
- * have two words. */
-void pi_queue_init(void);
-void pi_serve(uint32_t kernel, const struct msg_pi_pair *pair, struct msg_pi_result *result);
 
 /* tasks/futex/pi/chain.c: tells OWNER, which has the lock KEY, what is lent to it, or that this is over. Results as
  * pi_lend_locked's, -ESRCH: there is no such thread. KERNEL: where it was. Waits for the kernels that it asks. */
 int64_t pi_tell_owner(uint32_t owner, const struct pi_lending *lending, struct pi_link *link, uint32_t *kernel);
 /* The state of WAIT's lock, for which its thread is queued, is STATE: the owner is lent to, and is on KERNEL. */
-int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_result *state, struct pi_link *link,
+int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
                          uint32_t *kernel);
 /* The owner forgets what it was lent for the lock KEY by STATE, and before. */
-void pi_retract(const struct futex_key *key, const struct msg_pi_result *state);
+void pi_retract(const struct futex_key *key, const struct msg_pi_state *state);
+/* PLACE's word is not OWNER's any more: who waits for it as such tries again. DIED: there is no such thread. */
+void pi_freed(const struct futex_place *place, uint32_t owner, bool died);
 /* The state of PLACE's lock is STATE, as somebody who is in no queue of it has brought about: its owner is told. */
-int64_t pi_carry(const struct futex_place *place, const struct msg_pi_result *state);
+int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *state);
 /* The current thread, which is queued, lends what it has now. */
 void pi_lend_again(struct pi_wait *wait);
 /* -EDEADLK: the current thread waits for itself, or the chain is longer than PI_CHAIN_MAX; 0. OWNER, which has
@@ -52,5 +48,5 @@ enum pi_told pi_leave(struct pi_wait *wait, bool *parked);
 int pi_finish(const struct pi_wait *wait);
 /* Threads were queued for the lock of the word at ADDRESS, as STATE says, and its owner lent to: true when it is not
  * the owner any more; all is put right then. */
-bool pi_is_late(const struct futex_place *place, uint64_t address, const struct msg_pi_result *state);
+bool pi_is_late(const struct futex_place *place, uint64_t address, const struct msg_pi_state *state);
 #endif

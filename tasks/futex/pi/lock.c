@@ -78,7 +78,7 @@ enum pi_told pi_sleep(struct pi_wait *wait, uint64_t deadline)
 
 static enum pi_told wait_told(struct pi_wait *wait)
 {
-    struct wait_reason reason = {.what = "word of its lock to arrive", .kernel = (int32_t)wait->home};
+    struct wait_reason reason = {.what = "word of its lock to arrive", .kernel = (int32_t)wait->home.kernel};
     struct group *group = wait->thread->group;
     enum pi_told told;
 
@@ -96,26 +96,40 @@ static enum pi_told wait_told(struct pi_wait *wait)
 
 enum pi_told pi_leave(struct pi_wait *wait, bool *parked)
 {
-    struct msg_pi_call call = {.key = wait->place.key, .token = wait->token, .operation = PI_LEAVE};
-    struct msg_pi_result state;
+    struct msg_pi_leave leave = {.token = wait->home.token};
+    struct msg_pi_state state = {.count = 0};
 
-    pi_call(wait->home, &call, &state);
+    remote_call(wait->home.kernel, MSG_PI_LEAVE, &leave, sizeof(leave), &state, sizeof(state), &pi_sure);
     *parked = state.owner == 0;
-    if (state.value != 1)
+    if (state.count == 0)
         return wait_told(wait);
     if (!*parked && (state.changed != 0 || state.gone != 0))
         pi_carry(&wait->place, &state);
     return PI_NOTHING;
 }
 
+void pi_freed(const struct futex_place *place, uint32_t owner, bool died)
+{
+    struct msg_pi_freed freed = {.key = place->key, .owner = owner, .died = died};
+    struct msg_pi_over over;
+
+    remote_call(place->owner, MSG_PI_FREED, &freed, sizeof(freed), &over, sizeof(over), &pi_sure);
+}
+
+/* The current thread gives back the lock KEY: who has it from now on, or 0. */
+static uint32_t unlock(uint32_t home, const struct futex_key *key, bool died)
+{
+    struct msg_pi_unlock message = {.key = *key, .owner = thread_current()->tid, .died = died};
+    struct msg_pi_thread next = {.thread = 0};
+
+    remote_call(home, MSG_PI_UNLOCK, &message, sizeof(message), &next, sizeof(next), &pi_sure);
+    return next.thread;
+}
+
 /* The owner that ended had given the lock back before who waits queued, and another has taken it. */
 static int disclaim(const struct pi_wait *wait)
 {
-    struct msg_pi_call freed = {
-        .key = wait->place.key, .operation = PI_FREED, .owner = thread_current()->tid, .died = 1};
-    struct msg_pi_result result;
-
-    pi_call(wait->home, &freed, &result);
+    pi_freed(&wait->place, thread_current()->tid, true);
     pi_loan_drop(&wait->place.key);
     return 1;
 }
@@ -142,20 +156,17 @@ int pi_finish(const struct pi_wait *wait)
 int pi_give_back(const struct futex_place *place, uint64_t address, bool died)
 {
     uint32_t self = thread_current()->tid;
-    struct msg_pi_call unlock = {.key = place->key, .operation = PI_UNLOCK, .thread = self, .died = died};
-    struct msg_pi_call freed = {.key = place->key, .operation = PI_FREED, .owner = self};
-    struct msg_pi_result result;
+    uint32_t next = unlock(place->owner, &place->key, died);
     uint32_t word, value;
     int error;
 
-    pi_call(place->owner, &unlock, &result);
     error = user_read(&word, address, sizeof(word)) != 0 ? -EFAULT : -EAGAIN;
     while (error == -EAGAIN) {
-        value = (died ? PI_OWNER_DIED | (word & PI_WAITERS) : 0) | (result.owner != 0 ? result.owner | PI_WAITERS : 0);
+        value = (died ? PI_OWNER_DIED | (word & PI_WAITERS) : 0) | (next != 0 ? next | PI_WAITERS : 0);
         error = (word & PI_TID_MASK) == self ? futex_swap(address, &word, value) : 0;
     }
-    if (result.owner == 0) /* who queued before the word was free, and after we had asked, tries again */
-        pi_call(place->owner, &freed, &result);
+    if (next == 0) /* who queued before the word was free, and after we had asked, tries again */
+        pi_freed(place, self, false);
     pi_loan_drop(&place->key); /* behind the rest: who is next is to come before those it has lent against */
     return error;
 }
@@ -180,27 +191,31 @@ static bool has_written(uint32_t owner, uint64_t token)
 
 /* The owner may have given the lock back before who is queued now was, or before it was lent to: then it is told that
  * this is over, and if the lock is not known as another's by now, those who are queued are told to try again. */
-bool pi_is_late(const struct futex_place *place, uint64_t address, const struct msg_pi_result *state)
+bool pi_is_late(const struct futex_place *place, uint64_t address, const struct msg_pi_state *state)
 {
-    struct msg_pi_call freed = {.key = place->key, .operation = PI_FREED, .owner = state->owner};
-    struct msg_pi_result result;
+    struct msg_pi_freed freed = {.key = place->key, .owner = state->owner};
+    struct msg_pi_state before = {.owner = state->owner};
+    struct msg_pi_over over;
+    int error;
 
     if (is_waited_for(address, state->owner))
         return false;
-    pi_call(place->owner, &freed, &result);
-    if (result.value == -EBUSY && has_written(state->owner, result.mark) && !is_waited_for(address, state->owner)) {
-        freed.token = result.mark; /* it has forgotten the lock, whose memory may be another's by now */
-        pi_call(place->owner, &freed, &result);
+    error = remote_call(place->owner, MSG_PI_FREED, &freed, sizeof(freed), &over, sizeof(over), &pi_sure);
+    if (error >= 0 && over.granted != 0 && has_written(state->owner, over.granted) &&
+        !is_waited_for(address, state->owner)) {
+        freed.token = over.granted; /* it has forgotten the lock, whose memory may be another's by now */
+        error = remote_call(place->owner, MSG_PI_FREED, &freed, sizeof(freed), &over, sizeof(over), &pi_sure);
     }
-    result.owner = state->owner;
-    if (result.value >= 0)
-        pi_retract(&place->key, &result);
-    return result.value >= 0;
+    if (error < 0 || over.granted != 0)
+        return false;
+    before.stamp = over.stamp;
+    pi_retract(&place->key, &before);
+    return true;
 }
 
 /* WAIT's thread is queued, as STATE says: lends to the owner, and looks whether that waits for it. 0; -EAGAIN: the
  * owner ends; -ESRCH: there is no such thread; -EDEADLK; -ENOMEM. */
-static int64_t lend(struct pi_wait *wait, const struct msg_pi_result *state)
+static int64_t lend(struct pi_wait *wait, const struct msg_pi_state *state)
 {
     struct pi_link link;
     uint32_t kernel;
@@ -217,10 +232,7 @@ static int64_t lend(struct pi_wait *wait, const struct msg_pi_result *state)
  * it does. */
 static int owner_gone(const struct pi_wait *wait, uint32_t owner)
 {
-    struct msg_pi_call freed = {.key = wait->place.key, .operation = PI_FREED, .owner = owner, .died = 1};
-    struct msg_pi_result result;
-
-    pi_call(wait->home, &freed, &result);
+    pi_freed(&wait->place, owner, true);
     return !thread_dying(wait->thread) && names(wait->address, owner) ? -ESRCH : 1;
 }
 
@@ -228,10 +240,11 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
 {
     static const struct wait_reason ends = {.what = "end of a lock's owner", .kernel = -1};
     struct thread *thread = wait->thread;
-    struct msg_pi_call join = {
-        .key = wait->place.key, .token = wait->token, .operation = PI_JOIN, .thread = thread->tid, .owner = owner};
+    struct remote_how how = {.why = "queue of its lock", .key = wait->place.key.word};
+    struct msg_pi_join join = {
+        .key = wait->place.key, .token = wait->home.token, .thread = thread->tid, .owner = owner};
     enum pi_told told = PI_NOTHING;
-    struct msg_pi_result state;
+    struct msg_pi_state state;
     int64_t error;
     bool parked;
 
@@ -239,9 +252,9 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
     wait->looking = true;
     join.urgency = pi_urgency_locked(thread);
     spin_unlock(&thread->group->lock);
-    pi_call(wait->home, &join, &state);
-    if (state.value != 0)
-        return (int)state.value;
+    error = remote_call(wait->home.kernel, MSG_PI_JOIN, &join, sizeof(join), &state, sizeof(state), &how);
+    if (error < 0)
+        return (int)error;
     error = lend(wait, &state);
     if (error == 0) { /* else until it has left: others see that the cycle does not stay */
         spin_lock(&thread->group->lock);
@@ -340,12 +353,8 @@ void pi_release_thread(void)
 {
     struct futex_key key;
 
-    while (pi_loan_take(&key)) { /* whoever is granted it writes the word */
-        struct msg_pi_call unlock = {.key = key, .operation = PI_UNLOCK, .thread = thread_current()->tid, .died = 1};
-        struct msg_pi_result result;
-
-        pi_call(key.space == FUTEX_FRAMES ? frame_owner(key.word & ~(PAGE_SIZE - 1))
-                                          : thread_current()->group->space->home,
-                &unlock, &result);
-    }
+    while (pi_loan_take(&key)) /* whoever is granted it writes the word */
+        unlock(key.space == FUTEX_FRAMES ? frame_owner(key.word & ~(PAGE_SIZE - 1))
+                                         : thread_current()->group->space->home,
+               &key, true);
 }

@@ -40,68 +40,57 @@ static int claim(uint64_t address, uint32_t *owner, bool *taken)
     return error;
 }
 
-/* STATE's owner cannot be lent to, as ERROR says: who waits for it sees for itself. */
-static void let_compete(const struct futex_place *place, const struct msg_pi_result *state, int64_t error)
-{
-    struct msg_pi_call freed = {
-        .key = place->key, .operation = PI_FREED, .owner = state->owner, .died = error == -ESRCH};
-    struct msg_pi_result result;
-
-    pi_call(place->owner, &freed, &result);
-}
-
 /* Up to COUNT of those that were parked before MARK wait for the lock from now on. How many. */
 static int64_t requeue_parked(const struct target *target, uint32_t count, uint64_t mark)
 {
+    struct remote_how how = {.why = "queue of its lock", .key = target->to.key.word};
     const struct pi_lending look = {.how = PI_LOOK};
-    struct msg_pi_pair pair = {
-        .call = {.key = target->from.key, .operation = PI_REQUEUE, .count = count}, .to = target->to.key, .mark = mark};
-    struct msg_pi_result state;
+    struct msg_pi_requeue message = {.key = target->from.key, .to = target->to.key, .mark = mark, .count = count};
+    struct msg_pi_state state;
     struct pi_link link;
     int64_t lent;
     bool taken;
     int error;
 
     if (target->from.owner != target->to.owner) { /* a waiter cannot change its home: it goes for the lock itself */
-        pair.call.operation = PI_RELEASE;
-        pi_call_pair(target->from.owner, &pair, &state);
-        return state.value;
+        error = remote_call(target->from.owner, MSG_PI_RELEASE, &message, sizeof(message), &state, sizeof(state),
+                            &pi_sure);
+        return error < 0 ? error : (int64_t)state.count;
     }
-    error = claim(target->address, &pair.call.owner, &taken);
+    error = claim(target->address, &message.owner, &taken);
     if (error != 0)
         return error;
-    if (!taken && pi_tell_owner(pair.call.owner, &look, &link, NULL) == -ESRCH)
+    if (!taken && pi_tell_owner(message.owner, &look, &link, NULL) == -ESRCH)
         return -ESRCH;
-    pi_call_pair(target->from.owner, &pair, &state);
-    if (state.value > 0) {
+    error = remote_call(target->from.owner, MSG_PI_REQUEUE, &message, sizeof(message), &state, sizeof(state), &how);
+    if (error >= 0 && state.count > 0) {
         lent = pi_carry(&target->to, &state);
         if (lent < 0)
-            let_compete(&target->to, &state, lent);
+            pi_freed(&target->to, state.owner, lent == -ESRCH); /* who waits for it sees for itself */
         else
             pi_is_late(&target->to, target->address, &state);
     }
     if (taken)
         pi_give_back(&target->to, target->address, false);
-    return state.value;
+    return error < 0 ? error : (int64_t)state.count;
 }
 
 int64_t futex_requeue_pi(uint64_t address, uint64_t to, bool shared, uint32_t requeue, uint32_t expected)
 {
     struct target target = {.address = to};
-    struct msg_pi_call mark;
-    struct msg_pi_result result;
+    struct msg_pi_marked parked = {.mark = 0};
     int64_t error = address == to ? -EINVAL : futex_find(address, shared, &target.from);
 
     if (error == 0)
         error = futex_find(to, shared, &target.to);
     if (error != 0)
         return error;
-    mark = (struct msg_pi_call){.key = target.from.key, .operation = PI_MARK};
-    pi_call(target.from.owner, &mark, &result); /* who parks after we have looked has to stay */
+    /* who parks after we have looked has to stay */
+    remote_call(target.from.owner, MSG_PI_MARK, NULL, 0, &parked, sizeof(parked), &pi_sure);
     error = check(address, expected);
     if (error != 0)
         return error;
-    return requeue_parked(&target, requeue == UINT32_MAX ? requeue : requeue + 1, result.mark);
+    return requeue_parked(&target, requeue == UINT32_MAX ? requeue : requeue + 1, parked.mark);
 }
 
 /* The thread should not have been parked, and was requeued: another is in its place, if there is one. HAS: it has the
@@ -135,19 +124,18 @@ static int64_t wait_parked(const struct futex_expected *expected, const struct f
                            enum pi_told *told)
 {
     struct thread *thread = wait->thread;
-    struct msg_pi_pair park = {
-        .call = {.key = word->key, .token = wait->token, .operation = PI_PARK, .thread = thread->tid},
-        .to = wait->place.key};
-    struct msg_pi_result result;
+    struct remote_how how = {.why = "queue of its word", .key = word->key.word};
+    struct msg_pi_park park = {
+        .key = word->key, .to = wait->place.key, .token = wait->home.token, .thread = thread->tid};
     bool parked;
     int error, finished;
 
     spin_lock(&thread->group->lock);
-    park.call.urgency = pi_urgency_locked(thread);
+    park.urgency = pi_urgency_locked(thread);
     spin_unlock(&thread->group->lock);
-    pi_call_pair(word->owner, &park, &result);
-    if (result.value != 0)
-        return result.value;
+    error = remote_call(word->owner, MSG_PI_PARK, &park, sizeof(park), NULL, 0, &how);
+    if (error < 0)
+        return error;
     error = check(expected->address, expected->value);
     *told = error == 0 ? pi_sleep(wait, expected->deadline) : PI_NOTHING;
     if (*told == PI_NOTHING)

@@ -5,10 +5,7 @@
  * and no other lock is taken: those who are to be told are told afterwards. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "kernel/instance/instance.h"
-#include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/channel.h"
 #include "tasks/futex/pi/internal.h"
 
 #define BUCKETS 256u /* of both tables */
@@ -30,14 +27,14 @@ struct pi_waiter {
     struct list node;          /* [k] in lock->waiters, then among those to be told */
     struct list table;         /* [k] by kernel and token */
     struct pi_lock *lock;      /* [k] */
-    struct futex_key to;       /* [i] parked: for this lock */
+    struct futex_key to;       /* [i] the lock that it waits for, perhaps parked */
     uint64_t number;           /* [i] order of arrival */
     uint64_t token;            /* [i] */
     uint32_t kernel;           /* [i] */
     uint32_t thread;           /* [i] its id */
     struct pi_urgency urgency; /* [k] */
-    struct msg_pi_told message;
-    struct msg_outgoing outgoing;
+    struct pi_notice told;     /* [k] then of whoever tells it */
+    struct remote_notice notice;
 };
 
 static struct spinlock lock_of_all;
@@ -133,8 +130,8 @@ static struct pi_urgency top_locked(const struct pi_lock *lock)
     return top;
 }
 
-/* The state of LOCK, whose waiters or owner may be others than before, is RESULT's. */
-static void state_locked(struct pi_lock *lock, bool other_owner, struct msg_pi_result *result)
+/* STATE is that of LOCK, whose waiters or owner may be others than before. */
+static void state_locked(struct pi_lock *lock, bool other_owner, struct msg_pi_state *state)
 {
     struct pi_urgency top = top_locked(lock);
     uint64_t now = clock_now();
@@ -143,11 +140,11 @@ static void state_locked(struct pi_lock *lock, bool other_owner, struct msg_pi_r
         last_stamp = now > last_stamp ? now : last_stamp + 1; /* a home that comes after us goes on */
         lock->stamp = last_stamp;
         lock->top = top;
-        result->changed = 1;
+        state->changed = 1;
     }
-    result->owner = lock->owner;
-    result->stamp = lock->stamp;
-    result->urgency = top;
+    state->owner = lock->owner;
+    state->stamp = lock->stamp;
+    state->urgency = top;
 }
 
 /* WAITER is in no queue any more: TOLD. */
@@ -155,13 +152,13 @@ static void tell_locked(struct pi_waiter *waiter, enum pi_told told, struct list
 {
     list_remove(&waiter->node);
     list_remove(&waiter->table);
-    waiter->message = (struct msg_pi_told){.token = waiter->token, .told = told};
+    waiter->told = (struct pi_notice){.told = told};
     list_append(tell, &waiter->node);
 }
 
-static void told_sent(struct msg_outgoing *outgoing)
+static void was_told(struct remote_notice *notice)
 {
-    struct pi_waiter *waiter = container_of(outgoing, struct pi_waiter, outgoing);
+    struct pi_waiter *waiter = container_of(notice, struct pi_waiter, notice);
 
     heap_free(waiter, sizeof(*waiter));
 }
@@ -172,242 +169,313 @@ static void tell_all(struct list *tell)
         struct pi_waiter *waiter = container_of(tell->next, struct pi_waiter, node);
 
         list_remove(&waiter->node);
-        if (waiter->kernel == instance.kernel) {
-            pi_take_told(&waiter->message);
-            heap_free(waiter, sizeof(*waiter));
-        } else {
-            msg_post(&waiter->outgoing, waiter->kernel, MSG_PI_TOLD, &waiter->message, sizeof(waiter->message),
-                     told_sent);
-        }
+        remote_notify(&waiter->notice, waiter->kernel, waiter->token, &waiter->told, sizeof(waiter->told), was_told);
     }
 }
 
-static int join_locked(uint32_t kernel, const struct msg_pi_pair *pair, bool word, struct msg_pi_result *result)
-{
-    const struct msg_pi_call *call = &pair->call;
-    struct pi_waiter *waiter;
-    struct pi_lock *lock;
+/* --- operations: each is done under the lock; TELL are those who are to be told then. As remote_run. --- */
 
-    if (find_waiter_locked(kernel, call->token) != NULL)
-        return -EPROTO;
-    waiter = heap_alloc(sizeof(*waiter));
-    lock = waiter != NULL ? get_locked(&call->key, word, call->owner) : NULL;
+/* A waiter of KERNEL's, for the lock TO; NULL without memory. */
+static struct pi_waiter *new_waiter(uint32_t kernel, uint64_t token, uint32_t thread, struct pi_urgency urgency,
+                                    const struct futex_key *to)
+{
+    struct pi_waiter *waiter = heap_alloc(sizeof(*waiter));
+
+    if (waiter == NULL)
+        return NULL;
+    waiter->token = token;
+    waiter->kernel = kernel;
+    waiter->thread = thread;
+    waiter->urgency = urgency;
+    waiter->to = *to;
+    return waiter;
+}
+
+/* WAITER, or NULL, is queued for the lock of KEY, or at the word; else it goes. */
+static int add_locked(struct pi_waiter *waiter, const struct futex_key *key, bool word, uint32_t owner)
+{
+    bool twice = waiter != NULL && find_waiter_locked(waiter->kernel, waiter->token) != NULL;
+    struct pi_lock *lock = waiter != NULL && !twice ? get_locked(key, word, owner) : NULL;
+
     if (lock == NULL) {
         heap_free(waiter, sizeof(*waiter));
-        return -ENOMEM;
+        return twice ? -EPROTO : -ENOMEM;
     }
-    waiter->token = call->token;
-    waiter->kernel = kernel;
-    waiter->thread = call->thread;
-    waiter->urgency = call->urgency;
     waiter->number = ++last_number;
-    if (word)
-        waiter->to = pair->to;
-    list_append(&waiters[call->token % BUCKETS], &waiter->table);
+    list_append(&waiters[waiter->token % BUCKETS], &waiter->table);
     insert_locked(lock, waiter);
-    if (!word)
-        state_locked(lock, false, result);
     return 0;
 }
 
-static int leave_locked(struct pi_waiter *waiter, struct msg_pi_result *result)
+static int join_locked(const struct remote_request *request, void *result, struct list *tell)
 {
-    struct pi_lock *lock = waiter->lock;
+    const struct msg_pi_join *join = request->data;
+    struct msg_pi_state *state = result;
+    struct pi_waiter *waiter = new_waiter(request->kernel, join->token, join->thread, join->urgency, &join->key);
+    int error = add_locked(waiter, &join->key, false, join->owner);
 
+    (void)tell;
+    if (error != 0)
+        return error;
+    *state = (struct msg_pi_state){.count = 0};
+    state_locked(waiter->lock, false, state);
+    return sizeof(*state);
+}
+
+static int park_locked(const struct remote_request *request, void *result, struct list *tell)
+{
+    const struct msg_pi_park *park = request->data;
+
+    (void)result;
+    (void)tell;
+    return add_locked(new_waiter(request->kernel, park->token, park->thread, park->urgency, &park->to), &park->key,
+                      true, 0);
+}
+
+static int leave_locked(const struct remote_request *request, void *result, struct list *tell)
+{
+    const struct msg_pi_leave *leave = request->data;
+    struct msg_pi_state *state = result;
+    struct pi_waiter *waiter = find_waiter_locked(request->kernel, leave->token);
+    struct pi_lock *lock;
+
+    (void)tell;
+    *state = (struct msg_pi_state){.count = waiter != NULL};
+    if (waiter == NULL)
+        return sizeof(*state);
+    lock = waiter->lock;
     list_remove(&waiter->node);
     list_remove(&waiter->table);
     heap_free(waiter, sizeof(*waiter));
     if (!lock->word)
-        state_locked(lock, false, result);
+        state_locked(lock, false, state);
     if (list_empty(&lock->waiters) && lock->granted == 0) { /* who has it took it himself: his word is the truth */
-        result->gone = 1;
+        state->gone = 1;
         forget_locked(lock);
     }
-    return 1;
+    return sizeof(*state);
 }
 
-static int change_locked(struct pi_waiter *waiter, struct pi_urgency urgency, struct msg_pi_result *result)
+static int change_locked(const struct remote_request *request, void *result, struct list *tell)
 {
-    uint32_t before = rank_of(waiter);
+    const struct msg_pi_change *change = request->data;
+    struct msg_pi_state *state = result;
+    struct pi_waiter *waiter = find_waiter_locked(request->kernel, change->token);
+    uint32_t before;
 
-    waiter->urgency = urgency;
+    (void)tell;
+    *state = (struct msg_pi_state){.count = waiter != NULL && !waiter->lock->word};
+    if (waiter == NULL)
+        return sizeof(*state);
+    before = rank_of(waiter);
+    waiter->urgency = change->urgency;
     if (rank_of(waiter) != before) {
         list_remove(&waiter->node);
         insert_locked(waiter->lock, waiter);
     }
-    if (waiter->lock->word)
-        return 0;
-    state_locked(waiter->lock, false, result);
-    return 1;
+    if (!waiter->lock->word)
+        state_locked(waiter->lock, false, state);
+    return sizeof(*state);
 }
 
-static int unlock_locked(const struct msg_pi_call *call, struct list *tell, struct msg_pi_result *result)
+static int owner_locked(const struct remote_request *request, void *result, struct list *tell)
 {
-    struct pi_lock *lock = find_locked(&call->key, false);
-    struct pi_waiter *waiter;
+    const struct msg_pi_owner *message = request->data;
+    const struct pi_waiter *waiter = find_waiter_locked(message->kernel, message->token);
+    struct msg_pi_thread *owner = result;
 
-    if (lock == NULL || lock->owner != call->thread)
-        return 0;
-    if (list_empty(&lock->waiters)) {
-        forget_locked(lock);
-        return 0;
-    }
-    waiter = container_of(lock->waiters.next, struct pi_waiter, node);
+    (void)tell;
+    *owner = (struct msg_pi_thread){.thread = waiter != NULL ? waiter->lock->owner : 0}; /* of a word: 0 */
+    return sizeof(*owner);
+}
+
+static int held_locked(const struct remote_request *request, void *result, struct list *tell)
+{
+    const struct msg_pi_held *held = request->data;
+    const struct pi_lock *lock = find_locked(&held->key, false);
+    struct msg_pi_thread *owner = result;
+
+    (void)tell;
+    *owner = (struct msg_pi_thread){.thread = lock != NULL ? lock->owner : 0};
+    return sizeof(*owner);
+}
+
+/* The first of those who wait for LOCK has it from now on. */
+static void grant_locked(struct pi_lock *lock, const struct msg_pi_unlock *unlock, struct list *tell)
+{
+    struct pi_waiter *waiter = container_of(lock->waiters.next, struct pi_waiter, node);
+    struct msg_pi_state state;
+
     list_remove(&waiter->node); /* what is lent is the others' */
     lock->owner = waiter->thread;
     lock->granted = waiter->token;
-    state_locked(lock, true, result);
+    state_locked(lock, true, &state);
     tell_locked(waiter, PI_GRANTED, tell);
-    waiter->message.stamp = lock->stamp;
-    waiter->message.urgency = lock->top;
-    waiter->message.died = call->died;
-    waiter->message.from = call->thread;
-    return 0;
+    waiter->told.stamp = lock->stamp;
+    waiter->told.urgency = lock->top;
+    waiter->told.died = unlock->died;
+    waiter->told.from = unlock->owner;
 }
 
-static int freed_locked(const struct msg_pi_call *call, struct list *tell, struct msg_pi_result *result)
+static int unlock_locked(const struct remote_request *request, void *result, struct list *tell)
 {
-    struct pi_lock *lock = find_locked(&call->key, false);
-    int count = 0;
+    const struct msg_pi_unlock *unlock = request->data;
+    struct pi_lock *lock = find_locked(&unlock->key, false);
+    struct msg_pi_thread *next = result;
 
-    result->stamp = last_stamp; /* what it was lent up to now is over */
-    if (lock == NULL || lock->owner != call->owner)
-        return 0;
-    if (lock->granted != 0 && lock->granted != call->token && call->died == 0) {
-        result->mark = lock->granted;
-        return -EBUSY;
+    *next = (struct msg_pi_thread){.thread = 0};
+    if (lock == NULL || lock->owner != unlock->owner)
+        return sizeof(*next);
+    if (list_empty(&lock->waiters)) {
+        forget_locked(lock);
+    } else {
+        grant_locked(lock, unlock, tell);
+        next->thread = lock->owner;
     }
-    for (; !list_empty(&lock->waiters); count++)
+    return sizeof(*next);
+}
+
+static int freed_locked(const struct remote_request *request, void *result, struct list *tell)
+{
+    const struct msg_pi_freed *freed = request->data;
+    struct pi_lock *lock = find_locked(&freed->key, false);
+    struct msg_pi_over *over = result;
+
+    *over = (struct msg_pi_over){.stamp = last_stamp};
+    if (lock == NULL || lock->owner != freed->owner)
+        return sizeof(*over);
+    if (lock->granted != 0 && lock->granted != freed->token && freed->died == 0) {
+        over->granted = lock->granted;
+        return sizeof(*over);
+    }
+    while (!list_empty(&lock->waiters))
         tell_locked(container_of(lock->waiters.next, struct pi_waiter, node), PI_AGAIN, tell);
     forget_locked(lock);
-    return count;
+    return sizeof(*over);
 }
 
-/* Of those who wait at PAIR's word, COUNT of which have been taken: one who was there when the caller came, and not too
- * many. */
-static bool is_meant(const struct pi_waiter *waiter, const struct msg_pi_pair *pair, uint32_t count)
+static int mark_locked(const struct remote_request *request, void *result, struct list *tell)
 {
-    return waiter->number <= pair->mark && count != pair->call.count;
+    struct msg_pi_marked *marked = result;
+
+    (void)request;
+    (void)tell;
+    marked->mark = last_number;
+    return sizeof(*marked);
 }
 
-static int release_locked(const struct msg_pi_pair *pair, struct list *tell)
+/* Of those who wait at REQUEUE's word, COUNT of which have been taken: one who was there when the caller came, and not
+ * too many. */
+static bool is_meant(const struct pi_waiter *waiter, const struct msg_pi_requeue *requeue, uint32_t count)
 {
-    struct pi_lock *word = find_locked(&pair->call.key, true);
-    uint32_t count = 0;
+    return waiter->number <= requeue->mark && count != requeue->count;
+}
 
+static int release_locked(const struct remote_request *request, void *result, struct list *tell)
+{
+    const struct msg_pi_requeue *requeue = request->data;
+    struct pi_lock *word = find_locked(&requeue->key, true);
+    struct msg_pi_state *state = result;
+
+    *state = (struct msg_pi_state){.count = 0};
     if (word == NULL)
-        return 0;
+        return sizeof(*state);
     list_for_each_safe(node, &word->waiters) {
         struct pi_waiter *waiter = container_of(node, struct pi_waiter, node);
 
-        if (!is_meant(waiter, pair, count))
+        if (!is_meant(waiter, requeue, state->count))
             continue;
         tell_locked(waiter, PI_AGAIN, tell);
-        count++;
+        state->count++;
     }
     if (list_empty(&word->waiters))
         forget_locked(word);
-    return (int)count;
+    return sizeof(*state);
 }
 
-static int requeue_locked(const struct msg_pi_pair *pair, struct msg_pi_result *result)
+/* WAITER, which is parked, waits for *LOCK from now on. */
+static int move_locked(struct pi_waiter *waiter, const struct msg_pi_requeue *requeue, struct pi_lock **lock)
 {
-    struct pi_lock *word = find_locked(&pair->call.key, true);
-    struct pi_lock *lock = NULL;
-    uint32_t count = 0;
-    int error = 0;
-
-    if (word == NULL)
-        return 0;
-    list_for_each_safe(node, &word->waiters) {
-        struct pi_waiter *waiter = container_of(node, struct pi_waiter, node);
-
-        if (!is_meant(waiter, pair, count))
-            continue;
-        if (!same(&waiter->to, &pair->to))
-            error = -EINVAL;
-        else if (waiter->thread == pair->call.owner)
-            error = -EDEADLK;
-        else if ((lock = get_locked(&pair->to, false, pair->call.owner)) == NULL)
-            error = -ENOMEM;
-        else if (waiter->thread == lock->owner)
-            error = -EDEADLK;
-        if (error != 0)
-            break;
-        list_remove(&waiter->node);
-        insert_locked(lock, waiter);
-        count++;
-    }
-    if (lock != NULL)
-        state_locked(lock, false, result);
-    if (list_empty(&word->waiters))
-        forget_locked(word);
-    return count > 0 ? (int)count : error;
-}
-
-static int waiter_locked(uint32_t kernel, const struct msg_pi_call *call, struct msg_pi_result *result)
-{
-    struct pi_waiter *waiter = find_waiter_locked(call->operation == PI_OWNER ? call->kernel : kernel, call->token);
-
-    if (waiter == NULL)
-        return 0;
-    if (call->operation == PI_LEAVE)
-        return leave_locked(waiter, result);
-    if (call->operation == PI_CHANGE)
-        return change_locked(waiter, call->urgency, result);
-    result->owner = waiter->lock->owner; /* 0: of a word */
+    if (!same(&waiter->to, &requeue->to))
+        return -EINVAL;
+    if (waiter->thread == requeue->owner)
+        return -EDEADLK;
+    *lock = get_locked(&requeue->to, false, requeue->owner);
+    if (*lock == NULL)
+        return -ENOMEM;
+    if (waiter->thread == (*lock)->owner)
+        return -EDEADLK;
+    list_remove(&waiter->node);
+    insert_locked(*lock, waiter);
     return 0;
 }
 
-static int serve_locked(uint32_t kernel, const struct msg_pi_pair *pair, struct msg_pi_result *result,
-                        struct list *tell)
+static int requeue_locked(const struct remote_request *request, void *result, struct list *tell)
 {
-    const struct msg_pi_call *call = &pair->call;
-    const struct pi_lock *lock;
+    const struct msg_pi_requeue *requeue = request->data;
+    struct pi_lock *word = find_locked(&requeue->key, true);
+    struct msg_pi_state *state = result;
+    struct pi_lock *lock = NULL;
+    int error = 0;
 
-    switch (call->operation) {
-    case PI_JOIN:
-    case PI_PARK:
-        return join_locked(kernel, pair, call->operation == PI_PARK, result);
-    case PI_LEAVE:
-    case PI_CHANGE:
-    case PI_OWNER:
-        return waiter_locked(kernel, call, result);
-    case PI_HELD:
-        lock = find_locked(&call->key, false);
-        return lock != NULL && lock->owner == call->owner ? 1 : 0;
-    case PI_UNLOCK:
-        return unlock_locked(call, tell, result);
-    case PI_FREED:
-        return freed_locked(call, tell, result);
-    case PI_MARK:
-        result->mark = last_number;
-        return 0;
-    case PI_RELEASE:
-        return release_locked(pair, tell);
-    case PI_REQUEUE:
-        return requeue_locked(pair, result);
-    default:
-        return -EPROTO;
+    (void)tell;
+    *state = (struct msg_pi_state){.count = 0};
+    if (word == NULL)
+        return sizeof(*state);
+    list_for_each_safe(node, &word->waiters) {
+        struct pi_waiter *waiter = container_of(node, struct pi_waiter, node);
+
+        if (!is_meant(waiter, requeue, state->count))
+            continue;
+        error = move_locked(waiter, requeue, &lock);
+        if (error != 0)
+            break;
+        state->count++;
     }
+    if (lock != NULL)
+        state_locked(lock, false, state);
+    if (list_empty(&word->waiters))
+        forget_locked(word);
+    return state->count > 0 || error == 0 ? (int)sizeof(*state) : error;
 }
 
-void pi_serve(uint32_t kernel, const struct msg_pi_pair *pair, struct msg_pi_result *result)
+typedef int (*pi_serve)(const struct remote_request *request, void *result, struct list *tell);
+static const pi_serve serve[] = {
+    [MSG_PI_JOIN - MSG_PI_JOIN] = join_locked,      [MSG_PI_PARK - MSG_PI_JOIN] = park_locked,
+    [MSG_PI_LEAVE - MSG_PI_JOIN] = leave_locked,    [MSG_PI_CHANGE - MSG_PI_JOIN] = change_locked,
+    [MSG_PI_OWNER - MSG_PI_JOIN] = owner_locked,    [MSG_PI_HELD - MSG_PI_JOIN] = held_locked,
+    [MSG_PI_UNLOCK - MSG_PI_JOIN] = unlock_locked,  [MSG_PI_FREED - MSG_PI_JOIN] = freed_locked,
+    [MSG_PI_MARK - MSG_PI_JOIN] = mark_locked,      [MSG_PI_RELEASE - MSG_PI_JOIN] = release_locked,
+    [MSG_PI_REQUEUE - MSG_PI_JOIN] = requeue_locked};
+
+static int run(const struct remote_request *request, void *result)
 {
     struct list tell;
+    int length;
 
     list_init(&tell);
-    memset(result, 0, sizeof(*result));
     spin_lock(&lock_of_all);
-    result->value = serve_locked(kernel, pair, result, &tell);
+    length = serve[request->type - MSG_PI_JOIN](request, result, &tell);
     spin_unlock(&lock_of_all);
     tell_all(&tell);
+    return length;
 }
 
-void pi_queue_init(void)
+void pi_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++) {
         list_init(&locks[i]);
         list_init(&waiters[i]);
     }
+    REMOTE_SERVE(PI_JOIN, run, NULL, struct msg_pi_join, struct msg_pi_state);
+    REMOTE_SERVE(PI_PARK, run, NULL, struct msg_pi_park, struct msg_none);
+    REMOTE_SERVE(PI_LEAVE, run, NULL, struct msg_pi_leave, struct msg_pi_state);
+    REMOTE_SERVE(PI_CHANGE, run, NULL, struct msg_pi_change, struct msg_pi_state);
+    REMOTE_SERVE(PI_OWNER, run, NULL, struct msg_pi_owner, struct msg_pi_thread);
+    REMOTE_SERVE(PI_HELD, run, NULL, struct msg_pi_held, struct msg_pi_thread);
+    REMOTE_SERVE(PI_UNLOCK, run, NULL, struct msg_pi_unlock, struct msg_pi_thread);
+    REMOTE_SERVE(PI_FREED, run, NULL, struct msg_pi_freed, struct msg_pi_over);
+    REMOTE_SERVE(PI_MARK, run, NULL, struct msg_none, struct msg_pi_marked);
+    REMOTE_SERVE(PI_RELEASE, run, NULL, struct msg_pi_requeue, struct msg_pi_state);
+    REMOTE_SERVE(PI_REQUEUE, run, NULL, struct msg_pi_requeue, struct msg_pi_state);
 }

@@ -97,7 +97,7 @@ void space_count_change(struct space *space)
  * asked. */
 static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
-    bool settles = (space_operation(change->operation)->flags & OPERATION_SETTLES) != 0, alone;
+    bool settles = (space_operation(change->operation)->flags & SETTLES) != 0, alone;
 
     spin_lock(&space->lock);
     space_count_call_locked(space, change->operation);

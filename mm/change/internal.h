@@ -24,17 +24,18 @@ struct operation {
     /* Asked without a lock, it needs to know what others have leased: the home recalls what this says, for
      * lease_await_found. NULL: the caller has the lock, whose grant has recalled it. */
     bool (*recalls)(struct space *space, const void *change, struct space_range *range);
-    uint16_t flags;   /* OPERATION_* */
+    uint16_t flags;   /* enum operation_flag */
     uint16_t counted; /* where in struct space_stats calls are counted */
 };
-#define OPERATION_AT_HOME 1u /* the home does it; else every member, and where none has arrived yet it is done */
-#define OPERATION_PUT_OFF 2u /* in a message: until the answers to faults in the range that are under way are here */
-#define OPERATION_SETTLES                                                                                              \
-    4u                           /* frames are pending free then: SPACE_SETTLE follows. 1 is -ENOMEM in the end, as on \
-                                  * Linux: a part is in no area, and the rest is done */
-#define OPERATION_NO_RANGE 8u    /* START and LENGTH are not looked at */
-#define OPERATION_TWO_PLACES 16u /* the new one is to be valid, too */
-#define OPERATION_FROM_HOME 32u  /* nobody else may ask for it */
+enum operation_flag {
+    AT_HOME = 1,     /* the home does it; else every member, and where none has arrived yet there is nothing to do */
+    PUT_OFF = 2,     /* in a message: until the answers to faults in the range that are under way are here */
+    SETTLES = 4,     /* frames are pending free then, and SPACE_SETTLE follows; where it answers 1 that is -ENOMEM in
+                      * the end, as on Linux: a part is in no area, and the rest is done */
+    NO_RANGE = 8,    /* START and LENGTH are not looked at */
+    TWO_PLACES = 16, /* the new one is to be valid, too */
+    FROM_HOME = 32   /* nobody else may ask for it */
+};
 
 #define SPACE_OPERATIONS MSG_SPACE_MAP /* the first type, and the one behind the last */
 #define SPACE_OPERATIONS_END (MSG_SPACE_REVOKE + 1)

@@ -31,10 +31,10 @@ static bool change_valid(const struct space *space, const struct msg *m)
     uint32_t flags = space_operation(m->ticket.type)->flags;
 
     return change->operation == m->ticket.type &&
-           ((flags & OPERATION_NO_RANGE) != 0 || range_valid(change->start, change->length)) &&
-           ((flags & OPERATION_TWO_PLACES) == 0 || move_valid(change)) &&
-           ((flags & OPERATION_AT_HOME) == 0 || space->home == instance.kernel) &&
-           ((flags & OPERATION_FROM_HOME) == 0 || space->home == m->ticket.kernel);
+           ((flags & NO_RANGE) != 0 || range_valid(change->start, change->length)) &&
+           ((flags & TWO_PLACES) == 0 || move_valid(change)) &&
+           ((flags & AT_HOME) == 0 || space->home == instance.kernel) &&
+           ((flags & FROM_HOME) == 0 || space->home == m->ticket.kernel);
 }
 
 /* A change that has to wait for answers to faults, or for recalls of leases. */
@@ -152,7 +152,7 @@ static int defer(struct space *space, const struct msg *m)
 
     if (operation->recalls != NULL)
         return defer_recall(space, m);
-    return (operation->flags & OPERATION_PUT_OFF) != 0 ? defer_change(space, m) : 0;
+    return (operation->flags & PUT_OFF) != 0 ? defer_change(space, m) : 0;
 }
 
 static void handle_change(const struct msg *m)
@@ -171,7 +171,7 @@ static void handle_change(const struct msg *m)
             return;
         }
         space_put(space);
-    } else if ((space_operation(m->ticket.type)->flags & OPERATION_AT_HOME) != 0) {
+    } else if ((space_operation(m->ticket.type)->flags & AT_HOME) != 0) {
         value = -ESRCH;
     }
     if (value < 0) {

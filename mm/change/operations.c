@@ -42,12 +42,6 @@ static bool recalls_later(struct space *space, const void *context, struct space
     return true;
 }
 
-#define AT_HOME OPERATION_AT_HOME
-#define PUT_OFF OPERATION_PUT_OFF
-#define SETTLES OPERATION_SETTLES
-#define NO_RANGE OPERATION_NO_RANGE
-#define TWO_PLACES OPERATION_TWO_PLACES
-#define FROM_HOME OPERATION_FROM_HOME
 #define COUNTED(event) offsetof(struct space_stats, event)
 
 /* Without PUT_OFF or recalls: what comes after SPACE_PREPARE finds no answer under way; neither a strategy nor a fence

@@ -13,6 +13,7 @@
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
 #include "mm/lock/lock.h"
+#include "mm/policy/policy.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/space.h"
 
@@ -25,6 +26,7 @@ void mm_init(void)
     space_events_init();
     file_hold_init();
     file_page_init();
+    policy_init();
     lease_init();
     lock_init();
     space_retrieve_init();

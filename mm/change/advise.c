@@ -18,28 +18,28 @@
 
 /* --- on one kernel --- */
 
-static int64_t check_locked(const struct space *space, const struct msg_space_change *change)
+int64_t space_apply_check_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
-    uint32_t needed = (uint32_t)change->target, bits;
+    uint32_t needed = change->check.needed, bits;
 
     for (const struct area *area = area_next(&space->areas, change->start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
         bits = area->prot | (area->backing != BACKING_NONE ? AREA_BACKED : 0);
         if ((needed & AREA_SHARED) != 0 && (bits & (AREA_SHARED | AREA_BACKED)) == (AREA_SHARED | AREA_BACKED))
             return -EACCES; /* what is wanted may be written, and files are read-only */
-        if ((bits & change->prot) != 0 || (needed & ~area->prot) != 0)
+        if ((bits & change->check.forbidden) != 0 || (needed & ~area->prot) != 0)
             return -EINVAL;
     }
     return area_covers(&space->areas, change->start, end) ? 0 : 1;
 }
 
-static int64_t resident_locked(const struct space *space, uint64_t start, uint64_t length)
+int64_t space_apply_resident_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t pages = 0;
 
-    for (uint32_t i = 0; i < RESIDENT_MAX && i < length / PAGE_SIZE; i++) {
-        const uint64_t *entry = paging_look(&space->tables, start + i * PAGE_SIZE);
+    for (uint32_t i = 0; i < RESIDENT_MAX && i < change->length / PAGE_SIZE; i++) {
+        const uint64_t *entry = paging_look(&space->tables, change->start + i * PAGE_SIZE);
 
         if (entry != NULL && *entry != 0 && (*entry & PAGING_SOFT_LIMBO) == 0)
             pages |= 1ull << i;
@@ -47,25 +47,16 @@ static int64_t resident_locked(const struct space *space, uint64_t start, uint64
     return (int64_t)pages;
 }
 
-int64_t space_apply_advice_locked(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_flag_locked(struct space *space, const struct msg_space_change *change)
 {
-    bool home = space->home == instance.kernel;
+    return area_flag(&space->areas, change->start, change->start + change->length, change->flag.set,
+                     change->flag.clear);
+}
 
-    switch (change->operation) {
-    case SPACE_CHECK:
-        return home ? check_locked(space, change) : -EPROTO;
-    case SPACE_FLAG:
-        return area_flag(&space->areas, change->start, change->start + change->length, change->prot,
-                         (uint32_t)change->target);
-    case SPACE_RESIDENT:
-        return resident_locked(space, change->start, change->length);
-    case SPACE_LATER:
-        if (home)
-            space->later = change->prot & AREA_LOCKED;
-        return home ? 0 : -EPROTO;
-    default:
-        return -EPROTO;
-    }
+int64_t space_apply_later_locked(struct space *space, const struct msg_space_change *change)
+{
+    space->later = change->prot & AREA_LOCKED;
+    return 0;
 }
 
 /* --- over kernels --- */
@@ -79,8 +70,7 @@ static int64_t ask_who_knows(struct space *space, const struct msg_space_change 
     spin_lock(&space->lock);
     known = lease_covers_locked(space, change->start, change->start + change->length);
     if (known)
-        value = change->operation == SPACE_CHECK ? check_locked(space, change)
-                                                 : resident_locked(space, change->start, change->length);
+        value = space_apply_locked(space, change);
     spin_unlock(&space->lock);
     return known ? value : space_ask_home(space, change);
 }
@@ -90,9 +80,8 @@ int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forb
     struct msg_space_change change = {.space = space->id,
                                       .start = start,
                                       .length = end - start,
-                                      .operation = SPACE_CHECK,
-                                      .prot = forbidden,
-                                      .target = needed};
+                                      .operation = MSG_SPACE_CHECK,
+                                      .check = {.forbidden = forbidden, .needed = needed}};
 
     return (int)ask_who_knows(space, &change);
 }
@@ -102,9 +91,8 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
     struct msg_space_change change = {.space = space->id,
                                       .start = start,
                                       .length = end - start,
-                                      .operation = SPACE_FLAG,
-                                      .prot = set,
-                                      .target = clear};
+                                      .operation = MSG_SPACE_FLAG,
+                                      .flag = {.set = set, .clear = clear}};
     /* all of it is not locked as a range: nobody could map anything meanwhile */
     struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
     int error = space_acquire(space, range);
@@ -124,7 +112,7 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
 int space_lock_later(struct space *space, bool lock)
 {
     struct msg_space_change change = {
-        .space = space->id, .length = PAGE_SIZE, .operation = SPACE_LATER, .prot = lock ? AREA_LOCKED : 0};
+        .space = space->id, .length = PAGE_SIZE, .operation = MSG_SPACE_LATER, .prot = lock ? AREA_LOCKED : 0};
 
     return (int)space_ask_home(space, &change);
 }
@@ -192,13 +180,13 @@ static void note_resident(void *context, uint32_t kernel, const void *reply, int
 int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count)
 {
     struct msg_space_change change = {
-        .space = space->id, .start = start, .length = count * PAGE_SIZE, .operation = SPACE_RESIDENT};
+        .space = space->id, .start = start, .length = count * PAGE_SIZE, .operation = MSG_SPACE_RESIDENT};
     int64_t pages;
 
     if (space->retrieval->home_knows)
         return ask_who_knows(space, &change);
     pages = space_apply(space, &change);
-    msg_multicast(space_others(space), MSG_SPACE_CHANGE, &change, sizeof(change), note_resident, &pages,
+    msg_multicast(space_others(space), MSG_SPACE_RESIDENT, &change, sizeof(change), note_resident, &pages,
                   "pages that are mapped", start);
     return pages;
 }

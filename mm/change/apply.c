@@ -3,12 +3,10 @@
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
-#include "mm/fault/grow.h"
 #include "mm/file/hold.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
-#include "mm/policy/policy.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
@@ -16,7 +14,7 @@
 #include "mm/space/wire.h"
 
 /* What a change does to the entries of a range. */
-enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_GUARD };
+enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_WRITE_PROTECT };
 
 struct rewrite {
     enum rewrite_kind kind;
@@ -42,14 +40,14 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
         rewrite->holds = true;
     if (rewrite->kind == REWRITE_PROTECT)
         *entry = keep | seen | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
-    else if (rewrite->kind == REWRITE_GUARD)
+    else if (rewrite->kind == REWRITE_WRITE_PROTECT)
         *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
     else {
         rewrite->prefetch_used += space_prefetch_used(old);
         *entry = (keep & PAGING_SOFT_HELD) != 0 ? keep | PAGING_SOFT_LIMBO : 0;
         rewrite->let_go += (keep & PAGING_SOFT_HELD) != 0;
     }
-    if (rewrite->kind != REWRITE_GUARD || (old & PAGING_WRITE) != 0)
+    if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
         rewrite->flush = true;
 }
 
@@ -76,7 +74,7 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
 
     for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
-        if (kind == REWRITE_GUARD && (area->prot & AREA_NOT_COPIED) != 0)
+        if (kind == REWRITE_WRITE_PROTECT && (area->prot & AREA_NOT_COPIED) != 0)
             continue;
         if ((area->prot & AREA_SHARED) != 0)
             rewrite.holds = true; /* perhaps: it is not looked at */
@@ -134,8 +132,8 @@ static uint64_t backing_of_locked(const struct space *space, const struct msg_sp
 {
     const struct area *before;
 
-    if ((change->target & SPACE_MAP_GOES_ON) == 0)
-        return change->room;
+    if ((change->map.how & SPACE_MAP_GOES_ON) == 0)
+        return change->map.backing;
     before = change->start > 0 ? area_find(&space->areas, change->start - PAGE_SIZE) : NULL;
     return before != NULL ? area_backing_at(before, change->start) : BACKING_NONE;
 }
@@ -153,8 +151,8 @@ static bool knows_all_locked(const struct space *space, const struct msg_space_c
 
 bool space_leased_locked(const struct space *space, const struct msg_space_change *change)
 {
-    if (change->operation == SPACE_MAP &&
-        ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0 || !lease_may_have(change->prot, change->room)))
+    if (change->operation == MSG_SPACE_MAP && ((change->map.how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0 ||
+                                               !lease_may_have(change->prot, change->map.backing)))
         return false;
     return lease_covers_locked(space, change->start, change->start + change->length);
 }
@@ -162,7 +160,7 @@ bool space_leased_locked(const struct space *space, const struct msg_space_chang
 /* Makes the area of CHANGE, which begins at START. The object behind it is held by another area, or granted. */
 static int set_area_locked(struct space *space, const struct msg_space_change *change, uint64_t start, uint64_t backing)
 {
-    bool granted = (change->target & SPACE_MAP_GRANTED) != 0;
+    bool granted = (change->map.how & SPACE_MAP_GRANTED) != 0;
     int error = backing != BACKING_NONE ? file_hold_begin(backing, granted) : 0;
 
     if (error != 0)
@@ -175,27 +173,25 @@ static int set_area_locked(struct space *space, const struct msg_space_change *c
     return error;
 }
 
-static int64_t apply_map_locked(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_map_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t start = change->start, end, backing = backing_of_locked(space, change);
     int error;
 
-    if (space->home != instance.kernel && !space_leased_locked(space, change))
-        return -EPROTO;
     if (!shares_file(change->prot, backing) && !space_promised(change->prot, change->length))
         return -ENOMEM;
-    if ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
-        start = space_room_locked(space, start, change->length, (uint32_t)change->target);
+    if ((change->map.how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
+        start = space_room_locked(space, start, change->length, change->map.how);
     if (start == 0) { /* is there room but for what others are about to do? */
-        start = space_room_locked(space, 0, change->length, (uint32_t)change->target | SPACE_MAP_BUSY);
+        start = space_room_locked(space, 0, change->length, change->map.how | SPACE_MAP_BUSY);
         return start != 0 ? -EAGAIN : -ENOMEM;
     }
     end = start + change->length;
     if (!space_may_have_locked(space, change->prot, start, end))
         return -ENOMEM;
-    if ((change->target & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
+    if ((change->map.how & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
-    if ((change->target & SPACE_MAP_GOES_ON) != 0 && backing_attached(backing))
+    if ((change->map.how & SPACE_MAP_GOES_ON) != 0 && backing_attached(backing))
         return -EEXIST; /* it would be another area, and counted */
     error = set_area_locked(space, change, start, backing);
     return error != 0 ? error : (int64_t)(start | (space->later != 0 ? MAP_FILL : 0));
@@ -206,36 +202,35 @@ static int64_t look_attached_locked(const struct space *space, const struct msg_
 {
     const struct area *area = area_next(&space->areas, change->start);
 
-    while (area != NULL && (!backing_attached(area->backing) || area->start < change->room ||
-                            (area->start - change->room) / PAGE_SIZE != backing_page(area->backing)))
+    while (area != NULL && (!backing_attached(area->backing) || area->start < change->look.attached ||
+                            (area->start - change->look.attached) / PAGE_SIZE != backing_page(area->backing)))
         area = area_after(&space->areas, area);
     if (area == NULL)
         return -ESRCH;
-    if (change->target == SPACE_LOOK_ATTACHED_OBJECT)
+    if (change->look.what == SPACE_LOOK_ATTACHED_OBJECT)
         return (int64_t)backing_whole(area->backing);
-    return (int64_t)(change->target == SPACE_LOOK_ATTACHED ? area->start : area->end);
+    return (int64_t)(change->look.what == SPACE_LOOK_ATTACHED ? area->start : area->end);
 }
 
-static bool looks_attached(const struct msg_space_change *change)
+bool space_looks_attached(const struct msg_space_change *change)
 {
-    return change->target >= SPACE_LOOK_ATTACHED && change->target <= SPACE_LOOK_ATTACHED_OBJECT;
+    return change->look.what >= SPACE_LOOK_ATTACHED && change->look.what <= SPACE_LOOK_ATTACHED_OBJECT;
 }
 
-static int64_t apply_look_locked(const struct space *space, const struct msg_space_change *change)
+int64_t space_apply_look_locked(struct space *space, const struct msg_space_change *change)
 {
     const struct area *area = area_next(&space->areas, change->start);
 
-    if (space->home != instance.kernel)
-        return -EPROTO;
-    if (looks_attached(change))
+    if (space_looks_attached(change))
         return look_attached_locked(space, change);
-    if (change->target == SPACE_LOOK_POLICY)
+    if (change->look.what == SPACE_LOOK_POLICY)
         return area != NULL && area->start <= change->start ? (int64_t)(area->prot >> AREA_POLICY_SHIFT) : -ENOMEM;
-    if (change->target == SPACE_LOOK_BACKING)
+    if (change->look.what == SPACE_LOOK_BACKING)
         return area != NULL && area->start <= change->start ? (int64_t)area_backing_at(area, change->start) : 0;
-    if (area == NULL || (change->target == SPACE_LOOK_THERE && area->start > change->start))
+    if (area == NULL || (change->look.what == SPACE_LOOK_THERE && area->start > change->start))
         return -ENOMEM;
-    return (int64_t)((change->target == SPACE_LOOK_START ? area->start : area->end) | (area->prot & (PAGE_SIZE - 1)));
+    return (int64_t)((change->look.what == SPACE_LOOK_START ? area->start : area->end) |
+                     (area->prot & (PAGE_SIZE - 1)));
 }
 
 /* What becomes writable may be: no file that is shared and was not opened for writing (-EACCES), and no area that is
@@ -257,7 +252,7 @@ static int protect_refused(const struct space *space, uint64_t start, uint64_t e
     return 0;
 }
 
-static int64_t apply_protect_locked(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_protect_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
     int error;
@@ -274,16 +269,16 @@ static int64_t apply_protect_locked(struct space *space, const struct msg_space_
     return error;
 }
 
-static int64_t apply_revoke_locked(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_change *change)
 {
-    uint64_t first = backing_page(change->target), behind = first + change->room;
+    uint64_t first = backing_page(change->revoke.first), behind = first + change->revoke.pages;
 
     for (const struct area *area = area_next(&space->areas, change->start);
          area != NULL && area->start < change->start + change->length; area = area_after(&space->areas, area)) {
         uint64_t page = backing_page(area->backing), from, to;
 
-        if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->target) ||
-            ((area->prot & AREA_SHARED) == 0 && change->prot == 0))
+        if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->revoke.first) ||
+            ((area->prot & AREA_SHARED) == 0 && change->revoke.copies == 0))
             continue;
         from = page > first ? page : first;
         to = page + (area->end - area->start) / PAGE_SIZE;
@@ -304,60 +299,51 @@ int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
     return error;
 }
 
-int64_t space_apply_locked(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_unmap_locked(struct space *space, const struct msg_space_change *change)
 {
-    switch (change->operation) {
-    case SPACE_MAP:
-        return apply_map_locked(space, change);
-    case SPACE_UNMAP:
-        return space_unmap_locked(space, change->start, change->length);
-    case SPACE_DISCARD:
-        rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_UNMAP);
-        return knows_all_locked(space, change) &&
-               !area_covers(&space->areas, change->start, change->start + change->length);
-    case SPACE_GUARD:
-        return rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_GUARD);
-    case SPACE_PROTECT:
-        return apply_protect_locked(space, change);
-    case SPACE_BREAK:
-        return space->home == instance.kernel ? space_apply_break_locked(space, change) : -EPROTO;
-    case SPACE_LOOK:
-        return apply_look_locked(space, change);
-    case SPACE_ROOM: {
-        uint64_t place = space_room_locked(space, change->start, change->length, 0);
+    return space_unmap_locked(space, change->start, change->length);
+}
 
-        if (place == 0) /* who asks locks it, which waits, and looks again */
-            place = space_room_locked(space, 0, change->length, SPACE_MAP_BUSY);
-        return space->home != instance.kernel ? -EPROTO : place != 0 ? (int64_t)place : -ENOMEM;
-    }
-    case SPACE_PREPARE:
-    case SPACE_MOVE:
-    case SPACE_CANCEL:
-        return space_apply_move_locked(space, change);
-    case SPACE_CHECK:
-    case SPACE_FLAG:
-    case SPACE_RESIDENT:
-    case SPACE_LATER:
-        return space_apply_advice_locked(space, change);
-    case SPACE_RECLAIM:
-        return space->home == instance.kernel ? 0 : -EPROTO; /* nobody has a lease there any more: reclaims() */
-    case SPACE_POLICY_MAKE:
-    case SPACE_POLICY_TELL:
-        return policy_apply_locked(space, change);
-    case SPACE_STRATEGY:
-        space_mode_note_locked(space, change->target);
-        return 0;
-    case SPACE_FENCE:
-        space_flush(space, change->start, change->start + change->length); /* an interrupt is a fence */
-        return 0;
-    case SPACE_REVOKE:
-        return apply_revoke_locked(space, change);
-    case SPACE_GROWTH:
-    case SPACE_GROW:
-        return space_apply_growth_locked(space, change);
-    default:
-        return -EPROTO;
-    }
+int64_t space_apply_discard_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t end = change->start + change->length;
+
+    rewrite_private_locked(space, change->start, end, REWRITE_UNMAP);
+    return knows_all_locked(space, change) && !area_covers(&space->areas, change->start, end);
+}
+
+int64_t space_apply_write_protect_locked(struct space *space, const struct msg_space_change *change)
+{
+    return rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_WRITE_PROTECT);
+}
+
+int64_t space_apply_room_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t place = space_room_locked(space, change->start, change->length, 0);
+
+    if (place == 0) /* who asks locks it, which waits, and looks again */
+        place = space_room_locked(space, 0, change->length, SPACE_MAP_BUSY);
+    return place != 0 ? (int64_t)place : -ENOMEM;
+}
+
+/* SPACE_RECLAIM: nobody has a lease there any more. */
+int64_t space_apply_nothing_locked(struct space *space, const struct msg_space_change *change)
+{
+    (void)space;
+    (void)change;
+    return 0;
+}
+
+int64_t space_apply_strategy_locked(struct space *space, const struct msg_space_change *change)
+{
+    space_mode_note_locked(space, change->strategy.mode);
+    return 0;
+}
+
+int64_t space_apply_fence_locked(struct space *space, const struct msg_space_change *change)
+{
+    space_flush(space, change->start, change->start + change->length); /* an interrupt is a fence */
+    return 0;
 }
 
 int64_t space_apply(struct space *space, const struct msg_space_change *change)

@@ -30,9 +30,9 @@ static int64_t set_break_locked(struct space *space, uint64_t wanted)
 
 int64_t space_apply_break_locked(struct space *space, const struct msg_space_change *change)
 {
-    if (change->start == 0)
+    if (change->brk.to == 0)
         return (int64_t)space->break_now;
-    return change->target == space->break_now ? set_break_locked(space, change->start) : -EAGAIN;
+    return change->brk.from == space->break_now ? set_break_locked(space, change->brk.to) : -EAGAIN;
 }
 
 static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
@@ -40,10 +40,8 @@ static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
     uint64_t old = page_up(space->break_now), now = (uint64_t)set_break_locked(space, wanted);
 
     if (page_up(now) < old) {
-        struct msg_space_change unmap = {.start = page_up(now), .length = old - page_up(now), .operation = SPACE_UNMAP};
-
-        if (space_apply_locked(space, &unmap) == 0)
-            space_settle_locked(space, unmap.start, old);
+        if (space_unmap_locked(space, page_up(now), old - page_up(now)) == 0)
+            space_settle_locked(space, page_up(now), old);
     }
     return now;
 }
@@ -51,7 +49,7 @@ static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
 /* The break, or -EAGAIN: it has moved meanwhile. */
 static int64_t break_once(struct space *space, uint64_t wanted)
 {
-    struct msg_space_change change = {.space = space->id, .operation = SPACE_BREAK};
+    struct msg_space_change change = {.space = space->id, .operation = MSG_SPACE_BREAK};
     int64_t now = space_ask_home(space, &change), result;
     struct space_range range;
 
@@ -64,13 +62,13 @@ static int64_t break_once(struct space *space, uint64_t wanted)
         range = (struct space_range){range.end, range.start};
     if (range.start != range.end && space_acquire(space, range) != 0)
         return now;
-    change.start = wanted;
-    change.target = (uint64_t)now;
+    change.brk.from = (uint64_t)now;
+    change.brk.to = wanted;
     result = space_ask_home(space, &change); /* refused below its start: then nothing is unmapped */
     if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end &&
-        space_unmap_everywhere(space, range.start, range.end - range.start, SPACE_UNMAP) != 0) {
-        change.start = (uint64_t)now; /* somebody may still have the pages: they are not to come back as new ones */
-        change.target = wanted;
+        space_unmap_everywhere(space, range.start, range.end - range.start) != 0) {
+        change.brk.from = wanted; /* somebody may still have the pages: they are not to come back as new ones */
+        change.brk.to = (uint64_t)now;
         result = space_ask_home(space, &change);
     }
     if (range.start != range.end)
@@ -84,7 +82,7 @@ uint64_t space_break(struct space *space, uint64_t address)
     bool alone;
 
     spin_lock(&space->lock);
-    space_count_operation_locked(space, SPACE_BREAK);
+    space_count_call_locked(space, MSG_SPACE_BREAK);
     alone = space_alone_locked(space);
     if (alone)
         result = (int64_t)break_alone_locked(space, address);

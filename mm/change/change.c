@@ -31,11 +31,12 @@ static void note_error(void *context, uint32_t kernel, const void *reply, int le
 
 int64_t space_ask_home(struct space *space, const struct msg_space_change *change)
 {
+    const struct operation *operation = space_operation(change->operation);
     int error;
 
     if (space->home != instance.kernel)
         return space_call_home(space, change);
-    error = space_recall_for(space, change);
+    error = operation->recalls != NULL ? lease_await_found(space, operation->recalls, change) : 0;
     return error != 0 ? error : space_apply(space, change);
 }
 
@@ -49,23 +50,22 @@ int space_apply_others(struct space *space, const struct msg_space_change *chang
 {
     int error = 0;
 
-    msg_multicast(space_others(space) & ~(1ull << space->home), MSG_SPACE_CHANGE, change, sizeof(*change), note_error,
+    msg_multicast(space_others(space) & ~(1ull << space->home), change->operation, change, sizeof(*change), note_error,
                   &error, why, change->start);
     if (space->home != instance.kernel && error == 0)
         error = space_apply_own(space, change);
     return error;
 }
 
-int space_unmap_everywhere(struct space *space, uint64_t start, uint64_t length, uint32_t operation)
+int space_settle_everywhere(struct space *space, const struct msg_space_change *change, const char *why)
 {
-    struct msg_space_change change = {.space = space->id, .start = start, .length = length, .operation = operation};
     kernel_set others = space_others(space);
     int error = 0; /* a negative errno, or 1: the home says that a part of what is to be discarded is not mapped */
     int own;
 
-    msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_error, &error, "unmap", start);
+    msg_multicast(others, change->operation, change, sizeof(*change), note_error, &error, why, change->start);
     if (error >= 0) {
-        own = space_apply_own(space, &change);
+        own = space_apply_own(space, change);
         error = own != 0 ? own : error;
     }
     if (error < 0)
@@ -73,9 +73,17 @@ int space_unmap_everywhere(struct space *space, uint64_t start, uint64_t length,
                          left */
     if (error > 0)
         error = -ENOMEM; /* as Linux: the rest is done */
-    msg_multicast(others, MSG_SPACE_SETTLE, &change, sizeof(change), note_error, &error, "unmap", start);
-    own = space_settle(space, start, start + length);
+    msg_multicast(others, MSG_SPACE_SETTLE, change, sizeof(*change), note_error, &error, why, change->start);
+    own = space_settle(space, change->start, change->start + change->length);
     return error != 0 ? error : own;
+}
+
+int space_unmap_everywhere(struct space *space, uint64_t start, uint64_t length)
+{
+    struct msg_space_change change = {
+        .space = space->id, .start = start, .length = length, .operation = MSG_SPACE_UNMAP};
+
+    return space_settle_everywhere(space, &change, "unmap");
 }
 
 void space_count_change(struct space *space)
@@ -89,21 +97,21 @@ void space_count_change(struct space *space)
  * asked. */
 static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
-    bool alone;
+    bool settles = (space_operation(change->operation)->flags & SETTLES) != 0, alone;
 
     spin_lock(&space->lock);
-    space_count_operation_locked(space, change->operation);
+    space_count_call_locked(space, change->operation);
     alone = space_alone_locked(space) || space_leased_locked(space, change);
     if (alone) {
         *result = replace ? space_unmap_locked(space, change->start, change->length) : 0;
         if (*result == 0)
             *result = space_apply_locked(space, change);
-        if (replace || change->operation == SPACE_UNMAP || change->operation == SPACE_DISCARD) {
+        if (replace || settles) {
             int error = space_settle_locked(space, change->start, change->start + change->length);
 
             if (error != 0)
                 *result = error;
-            else if (change->operation == SPACE_DISCARD && *result != 0)
+            else if (settles && *result > 0)
                 *result = -ENOMEM; /* as Linux: a part is not mapped, the rest is done */
         }
     }
@@ -144,7 +152,7 @@ static int64_t map_anywhere(struct space *space, struct msg_space_change *change
     result = space_acquire(space, SPACE_HEAVY);
     if (result != 0)
         return result;
-    change->target |= SPACE_MAP_BUSY;
+    change->map.how |= SPACE_MAP_BUSY;
     result = space_ask_home(space, change);
     space_release(space, SPACE_HEAVY);
     return result;
@@ -154,7 +162,7 @@ static int64_t map_anywhere(struct space *space, struct msg_space_change *change
 static void reclaim_below(struct space *space, uint64_t address)
 {
     struct msg_space_change change = {
-        .space = space->id, .length = SPACE_STACK_MAX + SPACE_STACK_GAP, .operation = SPACE_RECLAIM};
+        .space = space->id, .length = SPACE_STACK_MAX + SPACE_STACK_GAP, .operation = MSG_SPACE_RECLAIM};
 
     if (change.length > address)
         change.length = address;
@@ -169,10 +177,9 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
     struct msg_space_change change = {.space = space->id,
                                       .start = address,
                                       .length = page_up(length),
-                                      .operation = SPACE_MAP,
+                                      .operation = MSG_SPACE_MAP,
                                       .prot = prot,
-                                      .target = how,
-                                      .room = backing};
+                                      .map = {.how = how, .backing = backing}};
     int64_t result;
 
     if (length == 0)
@@ -204,7 +211,7 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
     if (result != 0)
         return result;
     if (replace)
-        result = space_unmap_everywhere(space, address, change.length, SPACE_UNMAP);
+        result = space_unmap_everywhere(space, address, change.length);
     if (result == 0)
         result = space_ask_home(space, &change);
     space_release(space, space_change_range(&change));
@@ -223,7 +230,7 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
     return result & ~(int64_t)MAP_FILL;
 }
 
-/* Here and everywhere the pages of CHANGE, SPACE_UNMAP or SPACE_DISCARD, are let go of. */
+/* Here and everywhere the pages of CHANGE, which settles, are let go of. */
 static int let_go(struct space *space, const struct msg_space_change *change)
 {
     int64_t result;
@@ -234,7 +241,7 @@ static int let_go(struct space *space, const struct msg_space_change *change)
     if (result != 0)
         return (int)result;
     space_count_change(space);
-    result = space_unmap_everywhere(space, change->start, change->length, change->operation);
+    result = space_settle_everywhere(space, change, "unmap");
     space_release(space, space_change_range(change));
     return (int)result;
 }
@@ -242,7 +249,7 @@ static int let_go(struct space *space, const struct msg_space_change *change)
 int space_unmap(struct space *space, uint64_t address, uint64_t length)
 {
     struct msg_space_change change = {
-        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_UNMAP};
+        .space = space->id, .start = address, .length = page_up(length), .operation = MSG_SPACE_UNMAP};
 
     if (length == 0 || (address & (PAGE_SIZE - 1)) != 0 || !user_range(address, length))
         return -EINVAL;
@@ -252,7 +259,7 @@ int space_unmap(struct space *space, uint64_t address, uint64_t length)
 int space_discard(struct space *space, uint64_t address, uint64_t length)
 {
     struct msg_space_change change = {
-        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_DISCARD};
+        .space = space->id, .start = address, .length = page_up(length), .operation = MSG_SPACE_DISCARD};
 
     if ((address & (PAGE_SIZE - 1)) != 0 || length > USER_END)
         return -EINVAL;
@@ -268,8 +275,8 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
     struct msg_space_change change = {.space = space->id,
                                       .start = address & ~(PAGE_SIZE - 1),
                                       .length = PAGE_SIZE,
-                                      .operation = SPACE_LOOK,
-                                      .target = what};
+                                      .operation = MSG_SPACE_LOOK,
+                                      .look = {.what = what}};
 
     return address < USER_END ? space_ask_home(space, &change) : -ENOMEM;
 }
@@ -277,7 +284,7 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot)
 {
     struct msg_space_change change = {
-        .space = space->id, .start = address, .length = page_up(length), .operation = SPACE_PROTECT, .prot = prot};
+        .space = space->id, .start = address, .length = page_up(length), .operation = MSG_SPACE_PROTECT, .prot = prot};
     int64_t result;
 
     if ((address & (PAGE_SIZE - 1)) != 0)

@@ -12,8 +12,11 @@ struct piece {
 
 static int64_t look(struct space *space, uint64_t from, uint64_t base, enum space_look_at what)
 {
-    struct msg_space_change change = {
-        .space = space->id, .start = from, .length = PAGE_SIZE, .operation = SPACE_LOOK, .target = what, .room = base};
+    struct msg_space_change change = {.space = space->id,
+                                      .start = from,
+                                      .length = PAGE_SIZE,
+                                      .operation = MSG_SPACE_LOOK,
+                                      .look = {.what = what, .attached = base}};
 
     return from < USER_END ? space_ask_home(space, &change) : -ENOMEM;
 }
@@ -47,7 +50,7 @@ static int remove_piece(struct space *space, uint64_t base, const struct piece *
     else if (now.start != piece->start || now.end != piece->end || now.object != piece->object)
         error = -EAGAIN;
     if (error == 0)
-        error = space_unmap_everywhere(space, piece->start, piece->end - piece->start, SPACE_UNMAP);
+        error = space_unmap_everywhere(space, piece->start, piece->end - piece->start);
     space_release(space, range);
     return error;
 }

@@ -116,9 +116,9 @@ int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_
     struct msg_space_change map = {.space = space->id,
                                    .start = to,
                                    .length = room,
-                                   .operation = SPACE_MAP,
+                                   .operation = MSG_SPACE_MAP,
                                    .prot = prot,
-                                   .target = SPACE_MAP_KEEP};
+                                   .map = {.how = SPACE_MAP_KEEP}};
     struct duplicate *d = heap_alloc(sizeof(*d));
     int64_t place = -ENOMEM;
     int error;
@@ -136,7 +136,7 @@ int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_
     if (error == 0)
         error = copy_pages(d, length);
     if (error != 0)
-        space_unmap_everywhere(space, to, room, SPACE_UNMAP);
+        space_unmap_everywhere(space, to, room);
     heap_free(d, sizeof(*d));
     return error;
 }

@@ -38,7 +38,7 @@ void space_fence_init(void)
 
 int space_fence(struct space *space)
 {
-    struct msg_space_change change = {.space = space->id, .length = PAGE_SIZE, .operation = SPACE_FENCE};
+    struct msg_space_change change = {.space = space->id, .length = PAGE_SIZE, .operation = MSG_SPACE_FENCE};
     struct space_range range = {0, PAGE_SIZE};
     bool alone;
     int error;

@@ -51,47 +51,48 @@ static uint64_t backing_known(const struct space *space, const struct msg_space_
 /* Both areas are whole ones, which nothing joins with others: so what comes later splits none, and needs no memory. */
 static int prepare_areas(struct space *space, const struct msg_space_change *change)
 {
-    uint64_t added = change->room - change->length, backing;
+    uint64_t added = change->move.room - change->length, backing;
     uint32_t policy;
     bool known;
     int error;
 
     if (space->home == instance.kernel) {
-        if (area_overlaps(&space->areas, change->target, change->target + change->room))
+        if (area_overlaps(&space->areas, change->move.to, change->move.to + change->move.room))
             return -EEXIST;
-        if (!space_promised(change->prot, (change->prot & AREA_MOVING) != 0 ? change->room : added))
+        if (!space_promised(change->prot, (change->prot & AREA_MOVING) != 0 ? change->move.room : added))
             return -ENOMEM;
     }
     error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);
     backing = backing_known(space, change, &known, &policy);
     if (error == 0 && known) /* else a fault at the new place asks what it is */
-        error = area_set_backed(&space->areas, change->target, change->target + change->room,
+        error = area_set_backed(&space->areas, change->move.to, change->move.to + change->move.room,
                                 change->prot | AREA_MOVING | policy, backing);
     return error;
 }
 
-static void cancel(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_cancel_locked(struct space *space, const struct msg_space_change *change)
 {
     area_flag(&space->areas, change->start, change->start + change->length, 0, AREA_MOVING);
-    area_remove(&space->areas, change->target, change->target + change->room);
+    area_remove(&space->areas, change->move.to, change->move.to + change->move.room);
+    return 0;
 }
 
-static int prepare(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_prepare_locked(struct space *space, const struct msg_space_change *change)
 {
-    struct moving moving = {space, change->start, change->target, prepare_areas(space, change)};
+    struct moving moving = {space, change->start, change->move.to, prepare_areas(space, change)};
 
     if (moving.error == -EEXIST)
         return -EEXIST;
     if (moving.error == 0)
         paging_visit(&space->tables, change->start, change->start + change->length, prepare_entry, &moving);
     if (moving.error != 0)
-        cancel(space, change);
+        space_apply_cancel_locked(space, change);
     return moving.error;
 }
 
-static void move(struct space *space, const struct msg_space_change *change)
+int64_t space_apply_move_locked(struct space *space, const struct msg_space_change *change)
 {
-    struct moving moving = {space, change->start, change->target, 0};
+    struct moving moving = {space, change->start, change->move.to, 0};
     uint64_t end = change->start + change->length;
 
     paging_visit(&space->tables, change->start, end, move_entry, &moving);
@@ -100,16 +101,6 @@ static void move(struct space *space, const struct msg_space_change *change)
         area_flag(&space->areas, change->start, end, 0, AREA_MOVING | AREA_LOCKED);
     else
         area_remove(&space->areas, change->start, end);
-    area_flag(&space->areas, change->target, change->target + change->room, 0, AREA_MOVING);
-}
-
-int64_t space_apply_move_locked(struct space *space, const struct msg_space_change *change)
-{
-    if (change->operation == SPACE_PREPARE)
-        return prepare(space, change);
-    if (change->operation == SPACE_MOVE)
-        move(space, change);
-    else
-        cancel(space, change);
+    area_flag(&space->areas, change->move.to, change->move.to + change->move.room, 0, AREA_MOVING);
     return 0;
 }

@@ -77,9 +77,9 @@ static int64_t extend(struct remap *r)
     struct msg_space_change map = {.space = r->space->id,
                                    .start = r->from + r->old_length,
                                    .length = r->new_length - r->old_length,
-                                   .operation = SPACE_MAP,
+                                   .operation = MSG_SPACE_MAP,
                                    .prot = r->prot,
-                                   .target = SPACE_MAP_KEEP | SPACE_MAP_GOES_ON};
+                                   .map = {.how = SPACE_MAP_KEEP | SPACE_MAP_GOES_ON}};
     struct space_range range = {r->from, r->from + r->new_length};
     int64_t result = space_acquire(r->space, range);
 
@@ -96,7 +96,7 @@ static int64_t extend(struct remap *r)
 
 static int let_target_go(const struct remap *r)
 {
-    return (r->flags & FIXED) != 0 ? space_unmap_everywhere(r->space, r->to, r->new_length, SPACE_UNMAP) : 0;
+    return (r->flags & FIXED) != 0 ? space_unmap_everywhere(r->space, r->to, r->new_length) : 0;
 }
 
 /* The ranges are locked. -EEXIST: the new place is taken. */
@@ -105,10 +105,9 @@ static int move_locked(const struct remap *r)
     struct msg_space_change change = {.space = r->space->id,
                                       .start = r->from,
                                       .length = r->old_length,
-                                      .operation = SPACE_PREPARE,
+                                      .operation = MSG_SPACE_PREPARE,
                                       .prot = r->prot | ((r->flags & DONTUNMAP) != 0 ? AREA_MOVING : 0),
-                                      .target = r->to,
-                                      .room = r->new_length};
+                                      .move = {.to = r->to, .room = r->new_length}};
     int error = let_target_go(r);
 
     if (error == 0)
@@ -116,7 +115,7 @@ static int move_locked(const struct remap *r)
     if (error != 0)
         return error;
     error = space_apply_others(r->space, &change, "preparing a move");
-    change.operation = error == 0 ? SPACE_MOVE : SPACE_CANCEL;
+    change.operation = error == 0 ? MSG_SPACE_MOVE : MSG_SPACE_CANCEL;
     space_apply_others(r->space, &change, "move"); /* neither is ever refused */
     space_ask_home(r->space, &change);
     return error;
@@ -143,10 +142,9 @@ static int duplicate_file(struct remap *r, uint64_t backing)
     struct msg_space_change map = {.space = r->space->id,
                                    .start = r->to,
                                    .length = r->new_length,
-                                   .operation = SPACE_MAP,
+                                   .operation = MSG_SPACE_MAP,
                                    .prot = r->prot,
-                                   .target = SPACE_MAP_KEEP,
-                                   .room = backing};
+                                   .map = {.how = SPACE_MAP_KEEP, .backing = backing}};
     int64_t result = space_ask_home(r->space, &map);
 
     return result < 0 ? (int)result : 0;
@@ -185,7 +183,7 @@ static int duplicate(struct remap *r)
 static int64_t relocate(struct remap *r, uint64_t hint)
 {
     struct msg_space_change room = {
-        .space = r->space->id, .start = hint, .length = r->new_length, .operation = SPACE_ROOM};
+        .space = r->space->id, .start = hint, .length = r->new_length, .operation = MSG_SPACE_ROOM};
     bool two = (r->prot & AREA_SHARED) != 0 && (r->old_length == 0 || (r->flags & DONTUNMAP) != 0);
     int error;
 
@@ -289,7 +287,7 @@ int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, 
     if (address >= USER_END)
         return -EFAULT;
     spin_lock(&space->lock);
-    space_count_operation_locked(space, SPACE_MOVE);
+    space_count_call_locked(space, MSG_SPACE_MOVE);
     spin_unlock(&space->lock);
     r.flags = (uint32_t)flags;
     do {

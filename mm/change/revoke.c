@@ -7,7 +7,6 @@
 #include "mm/change/internal.h"
 #include "mm/lock/lock.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 
 static volatile uint64_t begun; /* [a] revocations that this kernel has heard of */
 
@@ -29,7 +28,7 @@ static bool find_range_locked(const struct space *space, struct msg_space_change
     list_for_each(node, &space->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
 
-        if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->target))
+        if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->revoke.first))
             continue;
         start = area->start < start ? area->start : start;
         end = area->end;
@@ -41,28 +40,11 @@ static bool find_range_locked(const struct space *space, struct msg_space_change
     return true;
 }
 
-/* All of the space is locked. */
-static int revoke_everywhere(struct space *space, const struct msg_space_change *change)
-{
-    kernel_set others = space_others(space);
-    int error = 0, own;
-
-    msg_multicast(others, MSG_SPACE_CHANGE, change, sizeof(*change), msg_note_error, &error, "pages of a shorter file",
-                  change->start);
-    if (error == 0)
-        error = space_apply_own(space, change);
-    if (error != 0)
-        return error;
-    msg_multicast(others, MSG_SPACE_SETTLE, change, sizeof(*change), msg_note_error, &error, "pages of a shorter file",
-                  change->start);
-    own = space_settle(space, change->start, change->start + change->length);
-    return error != 0 ? error : own;
-}
-
 int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copies)
 {
-    struct msg_space_change change = {
-        .space = space->id, .operation = SPACE_REVOKE, .prot = copies, .target = first, .room = pages};
+    struct msg_space_change change = {.space = space->id,
+                                      .operation = MSG_SPACE_REVOKE,
+                                      .revoke = {.first = first, .pages = pages, .copies = copies}};
     bool found, alone;
     int error = 0;
 
@@ -83,7 +65,7 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
     found = find_range_locked(space, &change);
     spin_unlock(&space->lock);
     if (found)
-        error = revoke_everywhere(space, &change);
+        error = space_settle_everywhere(space, &change, "pages of a shorter file");
     space_release(space, SPACE_HEAVY);
     return error;
 }
@@ -97,12 +79,12 @@ int space_catch_up(struct space *space)
     spin_lock(&space->lock);
     list_for_each(node, &space->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
-        struct msg_space_change change = {.space = space->id,
-                                          .operation = SPACE_REVOKE,
-                                          .start = area->start,
-                                          .length = area->end - area->start,
-                                          .target = area->backing,
-                                          .room = (area->end - area->start) / PAGE_SIZE};
+        struct msg_space_change change = {
+            .space = space->id,
+            .start = area->start,
+            .length = area->end - area->start,
+            .operation = MSG_SPACE_REVOKE,
+            .revoke = {.first = area->backing, .pages = (area->end - area->start) / PAGE_SIZE}};
 
         if (area->backing == BACKING_NONE || (area->prot & AREA_SHARED) == 0)
             continue;

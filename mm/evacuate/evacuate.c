@@ -21,7 +21,7 @@
 static void return_leases(struct space *space, void *context)
 {
     int *error = context;
-    struct msg_space_change change = {.space = space->id, .operation = SPACE_RECLAIM};
+    struct msg_space_change change = {.space = space->id, .operation = MSG_SPACE_RECLAIM};
     uint64_t at = 0;
 
     while (*error == 0 && at < USER_END) {

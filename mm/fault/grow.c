@@ -31,8 +31,10 @@ static struct area *growing_locked(const struct space *space, uint64_t page)
     return area;
 }
 
-bool space_growth_range_locked(const struct space *space, uint64_t page, struct space_range *range)
+bool space_growth_recalls_locked(struct space *space, const void *context, struct space_range *range)
 {
+    const struct msg_space_change *change = context;
+    uint64_t page = change->start;
     const struct area *area = area_next(&space->areas, page);
 
     if (area == NULL || (area->prot & AREA_GROWS) == 0 || area->start <= page || area->end - page > SPACE_STACK_MAX)
@@ -64,34 +66,25 @@ int64_t space_apply_growth_locked(struct space *space, const struct msg_space_ch
     struct area *area;
     int found;
 
-    if (space->home != instance.kernel)
-        return -EPROTO;
     found = look_locked(space, change->start, change->prot, &area);
     if (found <= 0)
         return found == 0 ? -EAGAIN : found;
-    if (change->operation == SPACE_GROWTH)
+    if (change->operation == MSG_SPACE_GROWTH)
         return (int64_t)area->start;
     if (area->start - change->start != change->length)
         return -EAGAIN;
     return grow_locked(space, area, change->start);
 }
 
-/* What has to be known before it is said whether an area grows: no other kernel is to have a lease of it. */
-static bool reclaims_locked(struct space *space, const void *context, struct space_range *range)
-{
-    const struct msg_space_change *change = context;
-
-    return change->operation == SPACE_GROWTH && space_growth_range_locked(space, change->start, range);
-}
-
 /* Asks the home, be it this kernel or another. */
 static int64_t ask(struct space *space, const struct msg_space_change *change)
 {
-    int64_t result;
+    int64_t result = 0;
 
     if (space->home != instance.kernel)
         return space_call_home(space, change);
-    result = lease_await_found(space, reclaims_locked, change);
+    if (change->operation == MSG_SPACE_GROWTH)
+        result = lease_await_found(space, space_growth_recalls_locked, change);
     if (result != 0)
         return result;
     spin_lock(&space->lock);
@@ -103,7 +96,7 @@ static int64_t ask(struct space *space, const struct msg_space_change *change)
 int space_grow(struct space *space, uint64_t page, uint32_t access)
 {
     struct msg_space_change change = {
-        .space = space->id, .start = page, .length = PAGE_SIZE, .operation = SPACE_GROWTH, .prot = access};
+        .space = space->id, .start = page, .length = PAGE_SIZE, .operation = MSG_SPACE_GROWTH, .prot = access};
     struct space_range range = {page, 0};
     struct area *area;
     int64_t result;
@@ -123,7 +116,7 @@ int space_grow(struct space *space, uint64_t page, uint32_t access)
     if (result > 0) {
         range.end = (uint64_t)result;
         change.length = range.end - page;
-        change.operation = SPACE_GROW;
+        change.operation = MSG_SPACE_GROW;
         result = space_acquire(space, range);
         if (result == 0) {
             result = ask(space, &change);

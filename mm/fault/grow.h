@@ -14,7 +14,8 @@
 int space_grow(struct space *space, uint64_t page, uint32_t access);
 /* At the home: SPACE_GROWTH and SPACE_GROW. */
 int64_t space_apply_growth_locked(struct space *space, const struct msg_space_change *change);
-/* At the home: what has to be known before it is said whether an area grows down to PAGE. False: none does. */
-bool space_growth_range_locked(const struct space *space, uint64_t page, struct space_range *range);
+/* At the home, for lease_await_found: what CHANGE, SPACE_GROWTH, needs to know; no other kernel is to have a lease of
+ * it. False: no area grows there. */
+bool space_growth_recalls_locked(struct space *space, const void *change, struct space_range *range);
 
 #endif

@@ -52,7 +52,7 @@ static int fork_locked(struct fork *fork)
     if (error == 0)
         error = fork_hold_files(fork->child, (uint32_t)fork->parent->id);
     if (error == 0)
-        error = fork_guard_others(fork, &holders);
+        error = fork_write_protect_others(fork, &holders);
     if (error == 0) {
         space_gets_await(fork->parent, SPACE_HEAVY);
         error = fork_copy_own(fork);

@@ -51,7 +51,7 @@ int fork_fill_shared(struct fork *fork);
 
 /* The other members are told: no private page is written any more without a look at its frame. *HOLDERS: those that
  * hold pages. Waits. */
-int fork_guard_others(struct fork *fork, kernel_set *holders);
+int fork_write_protect_others(struct fork *fork, kernel_set *holders);
 void fork_member_init(void);
 
 #endif

@@ -13,33 +13,33 @@
 
 /* --- the forking kernel --- */
 
-struct guard {
+struct protected
+{
     kernel_set holders; /* kernels that hold pages */
     int error;
 };
 
-static void note_guard(void *context, uint32_t kernel, const void *reply, int length)
+static void note_protected(void *context, uint32_t kernel, const void *reply, int length)
 {
     const struct msg_space_changed *answer = reply;
-    struct guard *guard = context;
+    struct protected *protected = context;
 
     if (length != (int)sizeof(*answer))
-        guard->error = length < 0 ? length : -EPROTO;
-    else if (answer->value != 0)
-        guard->holders |= 1ull << kernel;
+    protected->error = length < 0 ? length : -EPROTO;
+    else if (answer->value != 0) protected->holders |= 1ull << kernel;
 }
 
-int fork_guard_others(struct fork *fork, kernel_set *holders)
+int fork_write_protect_others(struct fork *fork, kernel_set *holders)
 {
     struct msg_space_change change = {
-        .space = fork->parent->id, .start = 0, .length = USER_END, .operation = SPACE_GUARD};
-    struct guard guard = {0};
+        .space = fork->parent->id, .start = 0, .length = USER_END, .operation = MSG_SPACE_WRITE_PROTECT};
+    struct protected protected = {0};
     kernel_set others = space_others(fork->parent);
 
     if (others != 0)
-        msg_multicast(others, MSG_SPACE_CHANGE, &change, sizeof(change), note_guard, &guard, "fork", 0);
-    *holders = guard.holders;
-    return guard.error;
+        msg_multicast(others, MSG_SPACE_WRITE_PROTECT, &change, sizeof(change), note_protected, &protected, "fork", 0);
+    *holders = protected.holders;
+    return protected.error;
 }
 
 /* --- a member --- */

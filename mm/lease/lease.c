@@ -3,15 +3,18 @@
 #include "mm/lease/lease.h"
 
 #include "boot/options/control.h"
+#include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
 #include "mm/lease/internal.h"
 #include "mm/lease/room.h"
+#include "mm/lease/wire.h"
 #include "mm/space/call_home.h"
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
+#include "msg/channel.h"
 
 #define LEASE_MIN (64ull << 20)            /* bytes */
 #define LEASE_TOP (MAP_TOP - (1ull << 40)) /* what the home maps is above, and holes in it stay free for growth */
@@ -30,11 +33,32 @@ static uint64_t lease_size(uint64_t length)
     return size > LEASE_MIN ? size : LEASE_MIN;
 }
 
+static void handle_lease(const struct msg *m)
+{
+    const struct msg_space_lease *wanted = m->data;
+    struct space *space = space_get(wanted->space);
+    struct msg_space_leased leased = {0};
+    int error = space == NULL ? -ESRCH : space->home != instance.kernel ? -EPROTO : 0;
+
+    if (error == 0) {
+        spin_lock(&space->lock);
+        leased.start = lease_grant_locked(space, m->ticket.kernel, wanted->length);
+        spin_unlock(&space->lock);
+    }
+    if (space != NULL)
+        space_put(space);
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, &leased, sizeof(leased));
+}
+
 void lease_init(void)
 {
     static const char *const switches[] = {"on", "off"};
 
     allowed = option_choose("mm", "leases", switches, 2) == 0;
+    msg_register(MSG_SPACE_LEASE, handle_lease, sizeof(struct msg_space_lease), sizeof(struct msg_space_leased));
     recall_init();
 }
 
@@ -140,25 +164,26 @@ static bool note_locked(struct space *space, uint64_t start, uint64_t size, uint
 
 static bool take_from_home(struct space *space, uint64_t length)
 {
-    struct msg_space_change change = {.space = space->id, .length = length, .operation = SPACE_LEASE};
-    struct msg_space_changed answer = {0};
+    struct msg_space_change reclaim = {
+        .space = space->id, .length = lease_size(length), .operation = MSG_SPACE_RECLAIM};
+    struct msg_space_lease wanted = {space->id, length};
+    struct msg_space_leased leased = {0};
     uint64_t recalls;
     bool taken;
 
     spin_lock(&space->lock);
     recalls = space->leases.recalls;
     spin_unlock(&space->lock);
-    if (msg_call(space->home, MSG_SPACE_CHANGE, &change, sizeof(change), &answer, sizeof(answer), "lease of a range",
-                 length) != (int)sizeof(answer) ||
-        answer.value == 0)
+    if (msg_call(space->home, MSG_SPACE_LEASE, &wanted, sizeof(wanted), &leased, sizeof(leased), "lease of a range",
+                 length) != (int)sizeof(leased) ||
+        leased.start == 0)
         return false;
-    change = (struct msg_space_change){
-        .space = space->id, .start = answer.value, .length = lease_size(length), .operation = SPACE_RECLAIM};
+    reclaim.start = leased.start;
     spin_lock(&space->lock);
-    taken = note_locked(space, change.start, change.length, recalls);
+    taken = note_locked(space, reclaim.start, reclaim.length, recalls);
     spin_unlock(&space->lock);
     if (!taken)
-        space_call_home(space, &change); /* it is not to wait for us there */
+        space_call_home(space, &reclaim); /* it is not to wait for us there */
     return taken;
 }
 

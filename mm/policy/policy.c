@@ -12,13 +12,12 @@
 #include "mm/frame/give.h"
 #include "mm/frame/heap.h"
 #include "mm/policy/count.h"
-#include "mm/space/call_home.h"
+#include "mm/policy/wire.h"
 #include "mm/space/space.h"
-#include "mm/space/wire.h"
+#include "msg/call.h"
+#include "msg/channel.h"
 
 #define ROOM_FIRST 4u
-#define TOP 63u /* a bit that does not fit into an answer */
-#define WORDS 3u
 
 const struct policy *(*policy_of_task)(void);
 
@@ -61,8 +60,8 @@ static int put_locked(struct space *space, uint32_t number, const struct policy 
     return 0;
 }
 
-/* At the home. */
-static int64_t make_locked(struct space *space, const struct policy *policy)
+/* At the home: its number, or -ENOMEM. */
+static int make_locked(struct space *space, const struct policy *policy)
 {
     uint32_t free = 0;
 
@@ -72,11 +71,11 @@ static int64_t make_locked(struct space *space, const struct policy *policy)
         if (known == NULL)
             free = number;
         else if (policy_equal(known, policy))
-            return number;
+            return (int)number;
     }
     if (free == 0 || put_locked(space, free, policy) != 0)
         return -ENOMEM;
-    return free;
+    return (int)free;
 }
 
 static bool is_valid(const struct policy *policy)
@@ -85,71 +84,85 @@ static bool is_valid(const struct policy *policy)
            (policy->nodes != 0) == (policy->mode != POLICY_LOCAL);
 }
 
-/* A policy as words that are no negative numbers. */
-static int64_t word_of(const struct policy *policy, uint64_t index)
+/* --- the home gives numbers: to this kernel's tasks, and in messages --- */
+
+static int number_of(struct space *space, const struct policy *policy, uint32_t *number)
 {
-    switch (index) {
-    case 0:
-        return (int64_t)(policy->mode | (uint64_t)policy->flags << 16 | (uint64_t)policy->home << 32 |
-                         policy->nodes >> TOP << 48 | policy->asked >> TOP << 49);
-    case 1:
-        return (int64_t)(policy->nodes & ~(1ull << TOP));
-    case 2:
-        return (int64_t)(policy->asked & ~(1ull << TOP));
-    default:
+    int made;
+
+    if (space->home != instance.kernel || !is_valid(policy))
         return -EPROTO;
-    }
-}
-
-static struct policy from_words(const uint64_t words[WORDS])
-{
-    return (struct policy){.mode = (uint16_t)words[0],
-                           .flags = (uint16_t)(words[0] >> 16),
-                           .home = (uint32_t)(words[0] >> 32) & 0xffff,
-                           .nodes = words[1] | (words[0] >> 48 & 1) << TOP,
-                           .asked = words[2] | (words[0] >> 49 & 1) << TOP};
-}
-
-int64_t policy_apply_locked(struct space *space, const struct msg_space_change *change)
-{
-    struct policy policy = {.mode = (uint16_t)change->prot,
-                            .flags = (uint16_t)(change->prot >> 16),
-                            .home = (uint32_t)change->target,
-                            .nodes = change->start,
-                            .asked = change->length};
-    const struct policy *known;
-
-    if (space->home != instance.kernel)
-        return -EPROTO;
-    if (change->operation == SPACE_POLICY_MAKE)
-        return is_valid(&policy) ? make_locked(space, &policy) : -EPROTO;
-    known = change->prot >= 1 && change->prot <= POLICY_MAX ? find_locked(space, change->prot) : NULL;
-    return known != NULL ? word_of(known, change->target) : -EPROTO;
-}
-
-/* Asks the home, be it this kernel or another. */
-static int64_t ask(struct space *space, const struct msg_space_change *change)
-{
-    int64_t result;
-
-    if (space->home != instance.kernel)
-        return space_call_home(space, change);
     spin_lock(&space->lock);
-    result = policy_apply_locked(space, change);
+    made = make_locked(space, policy);
     spin_unlock(&space->lock);
-    return result;
+    *number = made > 0 ? (uint32_t)made : 0;
+    return made < 0 ? made : 0;
+}
+
+static void handle_make(const struct msg *m)
+{
+    const struct msg_space_policy *ask = m->data;
+    struct msg_space_policy_number answer = {.space = ask->space};
+    struct space *space = space_get(ask->space);
+    int error = space != NULL ? number_of(space, &ask->policy, &answer.number) : -ESRCH;
+
+    if (space != NULL)
+        space_put(space);
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, &answer, sizeof(answer));
+}
+
+static void handle_tell(const struct msg *m)
+{
+    const struct msg_space_policy_number *ask = m->data;
+    struct msg_space_policy answer = {.space = ask->space};
+    struct space *space = space_get(ask->space);
+    int error = space != NULL ? -EPROTO : -ESRCH;
+
+    if (space != NULL) {
+        if (space->home == instance.kernel && ask->number >= 1 && ask->number <= POLICY_MAX &&
+            policy_known(space, ask->number, &answer.policy))
+            error = 0;
+        space_put(space);
+    }
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, &answer, sizeof(answer));
+}
+
+void policy_init(void)
+{
+    msg_register(MSG_SPACE_POLICY_MAKE, handle_make, sizeof(struct msg_space_policy),
+                 sizeof(struct msg_space_policy_number));
+    msg_register(MSG_SPACE_POLICY_TELL, handle_tell, sizeof(struct msg_space_policy_number),
+                 sizeof(struct msg_space_policy));
+}
+
+/* --- asking it --- */
+
+/* Waits for an answer of SIZE bytes. */
+static int ask_home(const struct space *space, enum msg_type type, const void *ask, uint32_t length, void *answer,
+                    uint32_t size)
+{
+    int got = msg_call(space->home, type, ask, length, answer, size, "policy of memory", space->id);
+
+    return got < 0 ? got : got == (int)size ? 0 : -EPROTO;
 }
 
 int64_t policy_number(struct space *space, const struct policy *policy)
 {
-    struct msg_space_change change = {.space = space->id,
-                                      .start = policy->nodes,
-                                      .length = policy->asked,
-                                      .operation = SPACE_POLICY_MAKE,
-                                      .prot = policy->mode | (uint32_t)policy->flags << 16,
-                                      .target = policy->home};
+    struct msg_space_policy ask = {space->id, *policy};
+    struct msg_space_policy_number answer;
+    int error;
 
-    return ask(space, &change);
+    if (space->home == instance.kernel)
+        error = number_of(space, policy, &answer.number);
+    else
+        error = ask_home(space, MSG_SPACE_POLICY_MAKE, &ask, sizeof(ask), &answer, sizeof(answer));
+    return error != 0 ? error : (int64_t)answer.number;
 }
 
 bool policy_known(struct space *space, uint32_t number, struct policy *out)
@@ -178,19 +191,17 @@ int policy_note(struct space *space, uint32_t number, const struct policy *polic
 
 int policy_find(struct space *space, uint32_t number, struct policy *out)
 {
-    struct msg_space_change change = {.space = space->id, .operation = SPACE_POLICY_TELL, .prot = number};
-    uint64_t words[WORDS];
+    struct msg_space_policy_number ask = {.space = space->id, .number = number};
+    struct msg_space_policy answer;
+    int error = -EPROTO;
 
     if (policy_known(space, number, out))
         return 0;
-    for (change.target = 0; change.target < WORDS; change.target++) {
-        int64_t word = ask(space, &change);
-
-        if (word < 0)
-            return (int)word;
-        words[change.target] = (uint64_t)word;
-    }
-    *out = from_words(words);
+    if (space->home != instance.kernel)
+        error = ask_home(space, MSG_SPACE_POLICY_TELL, &ask, sizeof(ask), &answer, sizeof(answer));
+    if (error != 0)
+        return error;
+    *out = answer.policy;
     return policy_note(space, number, out) == -EPROTO ? -EPROTO : 0; /* without memory it is asked for again */
 }
 

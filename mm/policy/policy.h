@@ -65,9 +65,8 @@ bool policy_known(struct space *space, uint32_t number, struct policy *out);
 int policy_note(struct space *space, uint32_t number, const struct policy *policy);
 /* CHILD, a fork's and still unknown to others, has areas of PARENT: their policies become its own. Waits. */
 int policy_inherit(struct space *parent, struct space *child);
-/* At the home, space->lock held: SPACE_POLICY_MAKE and SPACE_POLICY_TELL. */
-struct msg_space_change;
-int64_t policy_apply_locked(struct space *space, const struct msg_space_change *change);
+/* Registers the messages. Once. */
+void policy_init(void);
 
 /* --- frames --- */
 

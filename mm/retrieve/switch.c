@@ -117,7 +117,8 @@ static void tell_members(struct msg_space_change *change, kernel_set members, ui
         kernel_set asked = told.again;
 
         told.again = 0;
-        msg_gather(asked, MSG_SPACE_CHANGE, change, sizeof(*change), note_told, &told, "change of retrieval", strategy);
+        msg_gather(asked, MSG_SPACE_STRATEGY, change, sizeof(*change), note_told, &told, "change of retrieval",
+                   strategy);
         msg_poll(); /* an answer gives memory back */
     }
     if (told.error != 0)
@@ -126,8 +127,7 @@ static void tell_members(struct msg_space_change *change, kernel_set members, ui
 
 static int switch_locked_space(struct space *space, uint32_t strategy)
 {
-    struct msg_space_change change = {
-        .space = space->id, .length = USER_END, .operation = SPACE_STRATEGY, .target = strategy};
+    struct msg_space_change change = {.space = space->id, .length = USER_END, .operation = MSG_SPACE_STRATEGY};
     kernel_set others;
     int error = 0;
 
@@ -136,7 +136,7 @@ static int switch_locked_space(struct space *space, uint32_t strategy)
     if (error != 0)
         return error;
     spin_lock(&space->lock); /* who joins later learns the new one, and who joined before is told */
-    change.target = space_mode_next_locked(space, strategy);
+    change.strategy.mode = space_mode_next_locked(space, strategy);
     others = space->members & ~(1ull << instance.kernel);
     spin_unlock(&space->lock);
     tell_members(&change, others, strategy);

@@ -7,7 +7,7 @@
 int64_t space_call_home(struct space *space, const struct msg_space_change *change)
 {
     struct msg_space_changed changed;
-    int length = msg_call(space->home, MSG_SPACE_CHANGE, change, sizeof(*change), &changed, sizeof(changed),
+    int length = msg_call(space->home, change->operation, change, sizeof(*change), &changed, sizeof(changed),
                           "address space change", change->start);
 
     if (length != (int)sizeof(changed))

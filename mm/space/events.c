@@ -62,24 +62,6 @@ void space_count_answer_locked(struct space *space, uint32_t kind, bool file)
         ++*(file ? &stats->area_file : &stats->area_anonymous);
 }
 
-void space_count_operation_locked(struct space *space, uint32_t operation)
-{
-    struct space_stats *stats = &space->stats;
-
-    if (operation == SPACE_MAP)
-        stats->maps++;
-    else if (operation == SPACE_UNMAP)
-        stats->unmaps++;
-    else if (operation == SPACE_PROTECT)
-        stats->protects++;
-    else if (operation == SPACE_DISCARD)
-        stats->discards++;
-    else if (operation == SPACE_MOVE)
-        stats->remaps++;
-    else if (operation == SPACE_BREAK)
-        stats->breaks++;
-}
-
 void space_count_lock_locked(struct space *space, struct space_range range)
 {
     struct space_stats *stats = &space->stats;

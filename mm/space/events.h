@@ -28,8 +28,6 @@ uint32_t space_stats_text(const struct space_stats *stats, uint32_t *from, char 
 
 /* Another kernel, or its lack of an answer, told KIND (enum space_answer, no BUSY) for a page whose area has PROT. */
 void space_count_answer_locked(struct space *space, uint32_t kind, bool file);
-/* A call that is a space_operation. */
-void space_count_operation_locked(struct space *space, uint32_t operation);
 /* The distributed lock of RANGE is asked for; and it was not free. */
 void space_count_lock_locked(struct space *space, struct space_range range);
 void space_count_wait_locked(struct space *space, struct space_range range);

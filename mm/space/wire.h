@@ -1,5 +1,5 @@
-/* Payloads that several rooms of mm/ send or handle: a change of a space (SPACE_CHANGE, which mm/change handles), what
- * a kernel maps at a page, and lists of pages and areas. */
+/* Payloads that several rooms of mm/ send or handle: operations on a space (320 to 340 in msg/messages.def, which
+ * mm/change handles), what a kernel maps at a page, and lists of pages and areas. */
 #ifndef MM_SPACE_WIRE_H
 #define MM_SPACE_WIRE_H
 
@@ -44,44 +44,13 @@ struct msg_space_pair {
     uint64_t page, frame;
 };
 
-/* SPACE_CHANGE, SPACE_SETTLE */
-enum space_operation {
-    SPACE_MAP = 1,     /* home only: an area of LENGTH, at START or near it, as TARGET (enum space_map_how) says */
-    SPACE_UNMAP = 2,   /* take [START, START + LENGTH) out; own frames wait for SPACE_SETTLE */
-    SPACE_PROTECT = 3, /* PROT for [START, START + LENGTH); at the home all of it must be mapped */
-    SPACE_BREAK = 4,   /* home only: set the program break, if it is TARGET, to START; 0 asks; growth adds an area */
-    SPACE_GUARD = 5,   /* for a fork: no private page is to be written any more without a look at its frame */
-    SPACE_DISCARD = 6, /* as SPACE_UNMAP for private pages, but the areas stay; at the home all of it must be mapped */
-    SPACE_GROWTH = 7,  /* home only: which growing area's start is to come down to START? */
-    SPACE_GROW = 8,    /* home only: the area behind comes down to START, by LENGTH */
-    SPACE_LOOK = 9,  /* home only: the area that has START, or is the first behind it, as TARGET (space_look_at) says */
-    SPACE_ROOM = 10, /* home only: where SPACE_MAP would put LENGTH now, START being a hint */
-    SPACE_PREPARE = 11, /* the range is to move to TARGET, where ROOM bytes are to be: do all that may fail */
-    SPACE_MOVE = 12,    /* move its pages, and the area too unless PROT has AREA_MOVING: then it stays, empty */
-    SPACE_CANCEL = 13,  /* as it was before SPACE_PREPARE */
-    SPACE_CHECK = 14,   /* home only: EINVAL when an area of the range has a bit of PROT, or not all of TARGET; 1 when a
-                         * part is in no area, else 0 */
-    SPACE_FLAG = 15,    /* areas of the range lose the bits TARGET and get the bits PROT */
-    SPACE_RESIDENT = 16,    /* which of the first 32 pages of the range are mapped here: a bit for each */
-    SPACE_LEASE = 18,       /* home only: a range for the sender alone, with room for LENGTH; mm/lease/lease.md */
-    SPACE_RECLAIM = 19,     /* home only: nobody is to have a lease of the range any more */
-    SPACE_LATER = 17,       /* home only: areas made from now on get the bits PROT, of AREA_LOCKED */
-    SPACE_STRATEGY = 20,    /* the space has the mode TARGET from now on */
-    SPACE_FENCE = 21,       /* every CPU that has the space loaded is interrupted; the range is any */
-    SPACE_POLICY_MAKE = 23, /* home only: the number of a policy: nodes START, as given LENGTH, mode and (upper half)
-                             * flags PROT, home TARGET: mm/policy/policy.h */
-    SPACE_POLICY_TELL = 24, /* home only: word TARGET of the policy of number PROT */
-    SPACE_REVOKE = 22 /* in the range, ROOM pages from TARGET on (mm/area/backing.h) are no more the object's: entries
-                       * of shared areas for them go; PROT 1: of private ones, too. Own frames wait for SPACE_SETTLE */
-};
-
 /* What SPACE_LOOK answers; in the low bits it has the area's AREA_*. */
 enum space_look_at {
     SPACE_LOOK_START = 0,  /* of the area that has START or is the first behind it */
     SPACE_LOOK_END = 1,    /* of that */
     SPACE_LOOK_THERE = 2,  /* the end of the area that has START, if one has */
     SPACE_LOOK_POLICY = 4, /* the number of the policy of the area that has START, alone */
-    /* Of the first area from START on that a shmat at ROOM has made, alone; ESRCH: there is none. */
+    /* Of the first area from START on that a shmat at ATTACHED has made, alone; ESRCH: there is none. */
     SPACE_LOOK_ATTACHED = 5, /* its start */
     SPACE_LOOK_ATTACHED_END = 6,
     SPACE_LOOK_ATTACHED_OBJECT = 7,
@@ -99,20 +68,52 @@ enum space_map_how {
                          * looked at again */
 };
 
+/* An operation on [START, START + LENGTH) of a space, and SPACE_SETTLE, which names the operation that it ends. What
+ * each asks for is in msg/messages.def, what all of them have in common in mm/change/operations.c. */
 struct msg_space_change {
     uint64_t space;
-    uint64_t start;  /* page aligned, but for SPACE_BREAK */
-    uint64_t length; /* whole pages */
-    uint32_t operation;
-    uint32_t prot;
-    uint64_t target; /* as the operation says, or 0 */
-    uint64_t room;   /* the same; SPACE_MAP: what is behind it: mm/area/backing.h */
+    uint64_t start;     /* page aligned */
+    uint64_t length;    /* whole pages */
+    uint32_t operation; /* enum msg_type: the message's */
+    uint32_t prot;      /* AREA_*, if the operation gives or wants some */
+    union {
+        struct {          /* SPACE_MAP */
+            uint32_t how; /* enum space_map_how */
+            uint32_t pad;
+            uint64_t backing; /* what is behind it: mm/area/backing.h */
+        } map;
+        struct {               /* SPACE_BREAK: of no range */
+            uint64_t from, to; /* as it was seen, and as it is to be; to 0: where is it? */
+        } brk;
+        struct {           /* SPACE_LOOK */
+            uint32_t what; /* enum space_look_at */
+            uint32_t pad;
+            uint64_t attached; /* where the shmat was that SPACE_LOOK_ATTACHED asks for */
+        } look;
+        struct {               /* SPACE_PREPARE, SPACE_MOVE, SPACE_CANCEL */
+            uint64_t to, room; /* the new place: its start and bytes */
+        } move;
+        struct { /* SPACE_CHECK: AREA_* */
+            uint32_t forbidden, needed;
+            uint64_t pad;
+        } check;
+        struct { /* SPACE_FLAG: AREA_* */
+            uint32_t set, clear;
+            uint64_t pad;
+        } flag;
+        struct { /* SPACE_STRATEGY */
+            uint64_t mode, pad;
+        } strategy;
+        struct {            /* SPACE_REVOKE */
+            uint64_t first; /* of an object's pages: mm/area/backing.h */
+            uint64_t pages : 63;
+            uint64_t copies : 1; /* entries of private areas, too */
+        } revoke;
+    };
 };
 
 struct msg_space_changed {
-    uint64_t value; /* SPACE_MAP: where; SPACE_BREAK: the break now; SPACE_GUARD: 1 if this kernel holds pages;
-                     * SPACE_GROWTH: the start of the area that grows; SPACE_LOOK, SPACE_ROOM: an address;
-                     * SPACE_CHECK, SPACE_RESIDENT: see there; SPACE_LEASE: where, or 0: there is none */
+    uint64_t value; /* what the operation answers, else 0 */
 };
 
 _Static_assert(sizeof(struct msg_space_mapping) == 48, "wire format");

@@ -10,7 +10,7 @@
  * copied only while nobody can write to it; it is freed once, when no entry names it; in the end every frame is
  * freed or held by one entry; no deadlock.
  *
- * Seeded bugs: 1 the copy is mapped before the others have let go; 2 a fork does not guard the other kernels; 3 whoever lets go
+ * Seeded bugs: 1 the copy is mapped before the others have let go; 2 a fork does not write-protect at the other kernels; 3 whoever lets go
  * in a switch gives its reference back, and so does the one that copies; 4 the reference of a kernel that lets go is
  * forgotten; 5 a page that is fetched is writable, whatever the answer says; with HOME also 6 the home learns of the copy
  * before the others have let go. */
@@ -201,7 +201,7 @@ break_cow: /* space_cow_break */
         fi
         goto release;
 
-fork: /* space_fork: every kernel is guarded, then what each holds is taken */
+fork: /* space_fork: every kernel write-protects, then what each holds is taken */
         todo = OTHERS(k);
         do
         :: todo != 0 -> atomic {

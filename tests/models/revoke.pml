@@ -24,7 +24,7 @@
 
 chan revoke[KERNELS] = [2] of { bool }; /* FILE_REVOKE, by receiver */
 chan answer = [4] of { bool };          /* its answers */
-chan change = [1] of { bool };          /* SPACE_CHANGE, home to member, and its answer */
+chan change = [1] of { bool };          /* SPACE_REVOKE, home to member, and its answer */
 chan changed = [1] of { bool };
 
 byte page = 1;        /* the file's frame: 1, later 2; 0: it is too short */

@@ -29,12 +29,12 @@
 #define SPARE 4096u /* bytes, as in msg/multicast.c */
 
 static const struct handled {
-    uint8_t type;
+    uint16_t type;
     uint32_t size, reply_size;
 } handled[] = {
     {MSG_READY, 8, 0},         {MSG_TELL, 48, 0},      {MSG_TELL_URGENT, 48, 0},  {MSG_TELL_BYTES, 0, 0},
     {MSG_SPACE_UNLOCK, 16, 0}, {MSG_ASK, 48, 48},      {MSG_ASK_URGENT, 48, 48},  {MSG_ECHO, 0, 0},
-    {MSG_SURVEY, 32, 0},       {MSG_FILE_CALL, 16, 8}, {MSG_SURVEY_BYTES, 0, 0},  {MSG_SPACE_CHANGE, 32, 16},
+    {MSG_SURVEY, 32, 0},       {MSG_FILE_CALL, 16, 8}, {MSG_SURVEY_BYTES, 0, 0},  {MSG_SPACE_UNMAP, 32, 16},
     {MSG_GROUP_KILL, 8, 0},    {MSG_MIGRATE, 64, 0},   {MSG_SPACE_FETCH, 16, 40},
 };
 
@@ -64,7 +64,7 @@ static struct kept kept[KEPT_MAX];
 /* Requests that we have asked; each is freed by its answer. */
 struct asked {
     struct msg_asking asking;
-    uint8_t type;
+    uint16_t type;
     uint32_t kernel, place;
     uint8_t *data;
 };
@@ -76,7 +76,7 @@ static uint32_t asked_count;
 static struct {
     uint32_t count, next;
     struct open_request {
-        uint8_t type, relayed;
+        uint16_t type, relayed;
         uint16_t request;
         uint64_t relayed_to; /* of a relay */
     } list[SEEN_MAX];

@@ -20,7 +20,7 @@
 __attribute__((unused)) static const uint64_t words[6] = {11, 22, 33, 44, 55, 66};
 
 struct got {
-    uint8_t type;
+    uint16_t type;
     uint32_t length;
     uint64_t time;
     struct msg_ticket ticket;
@@ -45,12 +45,12 @@ static void take_down(const struct msg *m)
 }
 
 static const struct {
-    uint8_t type;
+    uint16_t type;
     uint32_t size, reply_size;
 } handled[] = {
     {MSG_READY, 8, 0},         {MSG_TELL, 48, 0},      {MSG_TELL_URGENT, 48, 0}, {MSG_TELL_BYTES, 0, 0},
     {MSG_SPACE_UNLOCK, 16, 0}, {MSG_ASK, 48, 48},      {MSG_ASK_URGENT, 48, 48}, {MSG_ECHO, 0, 0},
-    {MSG_SURVEY, 32, 0},       {MSG_FILE_CALL, 16, 8}, {MSG_SURVEY_BYTES, 0, 0}, {MSG_SPACE_CHANGE, 32, 16},
+    {MSG_SURVEY, 32, 0},       {MSG_FILE_CALL, 16, 8}, {MSG_SURVEY_BYTES, 0, 0}, {MSG_SPACE_UNMAP, 32, 16},
     {MSG_GROUP_KILL, 8, 0},    {MSG_MIGRATE, 64, 0},
 };
 

@@ -10,7 +10,7 @@
  * sources: boot/options/options.c kernel/wait/completion.c */
 #include "tests/msg/layer.h"
 
-static uint64_t change[4] = {1, 2, 3, 4}; /* SPACE_CHANGE: 32 bytes, answered with 16 */
+static uint64_t change[4] = {1, 2, 3, 4}; /* SPACE_UNMAP: 32 bytes, answered with 16 */
 static uint32_t asked[KERNELS_MAX];       /* times each kernel has handled the request */
 static uint32_t messages[KERNELS_MAX];    /* requests that each kernel got from us */
 static uint32_t relays;
@@ -78,7 +78,7 @@ static void answer_relay(uint32_t kernel, const struct peers_message *m)
 
     relays++;
     memcpy(&relay, m->data, sizeof(relay));
-    CHECK(relay.type == MSG_SPACE_CHANGE && m->length == sizeof(relay) + sizeof(change));
+    CHECK(relay.type == MSG_SPACE_UNMAP && m->length == sizeof(relay) + sizeof(change));
     CHECK(memcmp(m->data + sizeof(relay), change, sizeof(change)) == 0);
     CHECK((relay.kernels >> kernel & 1) != 0 && (relay.kernels >> OWN & 1) == 0);
     if (manner == REFUSES) {
@@ -139,7 +139,7 @@ static void answer_all(const struct wait_reason *reason)
                 answer_relay(k, m);
                 continue;
             }
-            CHECK(m->type == MSG_SPACE_CHANGE && m->length == sizeof(change));
+            CHECK(m->type == MSG_SPACE_UNMAP && m->length == sizeof(change));
             error = answer_of(k, answer);
             if (error > 0)
                 peers_send(k, m->type, PEERS_REPLY, m->request, answer, 16);
@@ -159,7 +159,7 @@ static void multicast(kernel_set set)
     memset(&result, 0, sizeof(result));
     relays = 0;
     peers_waiting = answer_all;
-    msg_multicast(set, MSG_SPACE_CHANGE, change, sizeof(change), note_each, &result, "test", 0);
+    msg_multicast(set, MSG_SPACE_UNMAP, change, sizeof(change), note_each, &result, "test", 0);
 }
 
 static void check_results(kernel_set set)
@@ -252,7 +252,7 @@ ALONE(unreached, "relays that we cannot reach ourselves give -EAGAIN for them, a
             msg_peer_reach(k);
     }
     peers_waiting = answer_all;
-    msg_multicast(~(1ull << OWN), MSG_SPACE_CHANGE, change, sizeof(change), note_each, &result, "test", 0);
+    msg_multicast(~(1ull << OWN), MSG_SPACE_UNMAP, change, sizeof(change), note_each, &result, "test", 0);
     for (uint32_t k = 0; k < 64; k++) {
         CHECK_EQ(result.count[k], k != OWN);
         CHECK_EQ(asked[k], k != OWN && k != 0 && k != 16);
@@ -347,7 +347,7 @@ static void keep_own(const struct msg *m)
 
 static void send_relay(kernel_set set, uint32_t request)
 {
-    uint64_t words[6] = {set, MSG_SPACE_CHANGE, change[0], change[1], change[2], change[3]};
+    uint64_t words[6] = {set, MSG_SPACE_UNMAP, change[0], change[1], change[2], change[3]};
 
     memset(asked, 0, sizeof(asked));
     memset(messages, 0, sizeof(messages));
@@ -580,7 +580,7 @@ ALONE(relays_refused,
       "a relay of a wrong set, type, class or length is answered -EPROTO; one without memory -EAGAIN; nobody is asked")
 {
     static uint64_t long_words[2 + 600];
-    uint64_t good[6] = {0x3c | 1ull << OWN, MSG_SPACE_CHANGE, 1, 2, 3, 4};
+    uint64_t good[6] = {0x3c | 1ull << OWN, MSG_SPACE_UNMAP, 1, 2, 3, 4};
     uint64_t words[6];
 
     begin(6, 1, "");
@@ -596,14 +596,14 @@ ALONE(relays_refused,
     words[0] = 0;
     expect_refused(words, 48, MSG_RELAY_URGENT, -EPROTO);
     words[0] = good[0];
-    for (uint32_t type = 0; type < 256; type++) {
+    for (uint32_t type = 0; type < MSG_TYPES; type++) {
         words[1] = type;
-        if (type != MSG_SPACE_CHANGE && type != MSG_SURVEY)
+        if (type != MSG_SPACE_UNMAP && type != MSG_SURVEY)
             expect_refused(words, 48, MSG_RELAY_URGENT, -EPROTO);
         if (type != MSG_SURVEY_BYTES && type != MSG_CONTROL)
             expect_refused(words, 48, MSG_RELAY, -EPROTO);
     }
-    words[1] = MSG_SPACE_CHANGE;
+    words[1] = MSG_SPACE_UNMAP;
     for (uint32_t length = 16; length < 48; length++)
         expect_refused(words, length, MSG_RELAY_URGENT, -EPROTO);
     long_words[0] = good[0];

@@ -7,7 +7,7 @@ import pytest
 
 COUNTED = ("--tcg", "single", "--count")
 PROGRAM = ("vmbench", "--quick", "--no-times", "--json")
-QUESTIONS = {"SPACE_GET", "SPACE_FETCH", "SPACE_CHANGE", "SPACE_LOCK"}
+QUESTIONS = {"SPACE_GET", "SPACE_FETCH", "SPACE_MAP", "SPACE_UNMAP", "SPACE_PROTECT", "SPACE_DISCARD", "SPACE_LOCK"}
 FETCHES = re.compile(r"^(fault_frame|sequence)\.")
 KETTLES = re.compile(r"^(fault_frame|sequence|lock|lock_race)\.")
 # What a thread does in memory that its kernel changes by itself; what nobody touches is never anybody else's.
@@ -44,7 +44,7 @@ def test_every_row_between_kernels_has_figures_and_sends_what_it_must(run_json):
         item = found[f"fault_frame.{where}"]
         assert sum(item["messages"].get(name, 0) for name in QUESTIONS) >= item["count"]
     assert found["map.1.threads.4"]["count"] == 4 * found["map.1.shared.4"]["count"]
-    assert found["protect.1.shared.4"]["messages"]["SPACE_CHANGE"] > found["protect.1.shared.2"]["messages"]["SPACE_CHANGE"]
+    assert found["protect.1.shared.4"]["messages"]["SPACE_PROTECT"] > found["protect.1.shared.2"]["messages"]["SPACE_PROTECT"]
 
 
 def test_one_kernel_of_several_cpus_has_the_rows_and_sends_nothing(run_json):

@@ -29,7 +29,7 @@ CASES = [(program, " ".join(strategy), machine, held)
          if program != "test-stop" or machine in ("4-kernels-2-nodes", "8-kernels-4-nodes")]
 TIMEOUT = 600
 # So long that a fork, which asks every member, is not over before another kernel has joined.
-SLOW_FORK = "seed=1,rate=100,delay=5000,type=SPACE_CHANGE"
+SLOW_FORK = "seed=1,rate=100,delay=5000,type=SPACE_WRITE_PROTECT"
 
 
 def passed(done):

@@ -117,7 +117,7 @@ static void test_fences(void)
     spread_go(0);
 }
 
-/* How many messages have told a kernel to change something of an address space, or -1 where there are none. */
+/* How many messages have asked a kernel for a fence, or -1 where there are none. */
 static long told(void)
 {
     static struct message_counts counts;
@@ -125,7 +125,7 @@ static long told(void)
     if (!message_counts_read(&counts))
         return -1;
     for (size_t i = 0; i < counts.count; i++) {
-        if (strcmp(counts.rows[i].name, "SPACE_CHANGE") == 0)
+        if (strcmp(counts.rows[i].name, "SPACE_FENCE") == 0)
             return (long)counts.rows[i].sent;
     }
     return 0;

@@ -1,6 +1,6 @@
 /* test-newcomer: a kernel that joins a process while the process forks. The fork is one moment for its threads too:
- * what they write is in the child or it is not, and nothing of it comes later. Messages held back (SPACE_CHANGE) make a
- * fork long enough.
+ * what they write is in the child or it is not, and nothing of it comes later. Messages held back
+ * (SPACE_WRITE_PROTECT) make a fork long enough.
  *
  * Each round is a process of its own, for a kernel that has joined stays. It uses only machine.h's calls and thread.h.
  */

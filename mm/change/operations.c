@@ -1,0 +1,80 @@
+/* The operations on a range of a space: for each what one kernel does, which kernels do it, and what comes before and
+ * after. What each is asked for is in msg/messages.def. */
+#include <stddef.h>
+
+#include "mm/change/internal.h"
+#include "mm/fault/grow.h"
+#include "mm/space/call_home.h"
+
+/* What no other kernel may have leased before the home answers. */
+
+static bool recalls_range(struct space *space, const void *change, struct space_range *range)
+{
+    (void)space;
+    *range = space_change_range(change);
+    return true;
+}
+
+/* An area goes on where another kernel may have leased what is next to it. */
+static bool recalls_look(struct space *space, const void *context, struct space_range *range)
+{
+    const struct msg_space_change *change = context;
+    const struct area *area = area_find(&space->areas, change->start);
+
+    if (space_looks_attached(change))
+        return false; /* nothing leased is a file's */
+    *range = space_change_range(change);
+    if (area != NULL) {
+        range->start = area->start > PAGE_SIZE ? area->start - PAGE_SIZE : 0;
+        range->end = area->end + PAGE_SIZE;
+    }
+    if (change->look.what != SPACE_LOOK_THERE) /* perhaps it is for the first one behind */
+        range->end = USER_END;
+    return true;
+}
+
+static bool recalls_later(struct space *space, const void *context, struct space_range *range)
+{
+    const struct msg_space_change *change = context;
+
+    space->later = change->prot & AREA_LOCKED; /* from now on nobody gets one */
+    *range = (struct space_range){0, USER_END};
+    return true;
+}
+
+#define COUNTED(event) offsetof(struct space_stats, event)
+
+/* Without PUT_OFF or recalls: what comes after SPACE_PREPARE finds no answer under way; neither a strategy nor a fence
+ * depends on what an answer brings. */
+#define FIRST SPACE_OPERATIONS
+const struct operation space_operations[] = {
+    [MSG_SPACE_MAP - FIRST] = {space_apply_map_locked, NULL, AT_HOME | PUT_OFF, COUNTED(maps)},
+    [MSG_SPACE_UNMAP - FIRST] = {space_apply_unmap_locked, NULL, PUT_OFF | SETTLES, COUNTED(unmaps)},
+    [MSG_SPACE_PROTECT - FIRST] = {space_apply_protect_locked, NULL, PUT_OFF, COUNTED(protects)},
+    [MSG_SPACE_BREAK - FIRST] = {space_apply_break_locked, NULL, AT_HOME | NO_RANGE, COUNTED(breaks)},
+    [MSG_SPACE_WRITE_PROTECT - FIRST] = {space_apply_write_protect_locked, NULL, PUT_OFF, 0},
+    [MSG_SPACE_DISCARD - FIRST] = {space_apply_discard_locked, NULL, PUT_OFF | SETTLES, COUNTED(discards)},
+    [MSG_SPACE_GROWTH - FIRST] = {space_apply_growth_locked, space_growth_recalls_locked, AT_HOME, 0},
+    [MSG_SPACE_GROW - FIRST] = {space_apply_growth_locked, NULL, AT_HOME | PUT_OFF, 0},
+    [MSG_SPACE_LOOK - FIRST] = {space_apply_look_locked, recalls_look, AT_HOME, 0},
+    [MSG_SPACE_ROOM - FIRST] = {space_apply_room_locked, NULL, AT_HOME | PUT_OFF, 0},
+    [MSG_SPACE_PREPARE - FIRST] = {space_apply_prepare_locked, NULL, PUT_OFF | TWO_PLACES, 0},
+    [MSG_SPACE_MOVE - FIRST] = {space_apply_move_locked, NULL, TWO_PLACES, COUNTED(remaps)},
+    [MSG_SPACE_CANCEL - FIRST] = {space_apply_cancel_locked, NULL, TWO_PLACES, 0},
+    [MSG_SPACE_CHECK - FIRST] = {space_apply_check_locked, recalls_range, AT_HOME, 0},
+    [MSG_SPACE_FLAG - FIRST] = {space_apply_flag_locked, NULL, PUT_OFF, 0},
+    [MSG_SPACE_RESIDENT - FIRST] = {space_apply_resident_locked, recalls_range, 0, 0},
+    [MSG_SPACE_LATER - FIRST] = {space_apply_later_locked, recalls_later, AT_HOME, 0},
+    [MSG_SPACE_RECLAIM - FIRST] = {space_apply_nothing_locked, recalls_range, AT_HOME, 0},
+    [MSG_SPACE_STRATEGY - FIRST] = {space_apply_strategy_locked, NULL, FROM_HOME, 0},
+    [MSG_SPACE_FENCE - FIRST] = {space_apply_fence_locked, NULL, 0, 0},
+    [MSG_SPACE_REVOKE - FIRST] = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES, 0},
+};
+
+_Static_assert(FIRST + sizeof(space_operations) / sizeof(space_operations[0]) == SPACE_OPERATIONS_END,
+               "each has a row");
+
+void space_count_call_locked(struct space *space, uint32_t type)
+{
+    ++*(uint64_t *)((uint8_t *)&space->stats + space_operation(type)->counted);
+}

@@ -1,0 +1,23 @@
+/* Payloads of SPACE_POLICY_MAKE and SPACE_POLICY_TELL, each the other's answer: mm/policy/policy.md. */
+#ifndef MM_POLICY_WIRE_H
+#define MM_POLICY_WIRE_H
+
+#include <stdint.h>
+
+#include "mm/policy/policy.h"
+
+struct msg_space_policy {
+    uint64_t space;
+    struct policy policy;
+};
+
+struct msg_space_policy_number {
+    uint64_t space;
+    uint32_t number; /* 1 to POLICY_MAX */
+    uint32_t pad;
+};
+
+_Static_assert(sizeof(struct msg_space_policy) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_policy_number) == 16, "wire format");
+
+#endif

@@ -115,7 +115,7 @@ static void log_no_memory(const struct thread *thread)
         "mm: no kernel has memory for process %u (%s), which is killed: kernel %u has %lu of %lu KiB left, and the "
         "process %lu KiB through it",
         thread->group->id, thread->context.name, machine_kernel(), (unsigned long)(stats.free * PAGE_SIZE / 1024),
-        (unsigned long)(stats.total * PAGE_SIZE / 1024), (unsigned long)(pages.held * PAGE_SIZE / 1024));
+        (unsigned long)(stats.total * PAGE_SIZE / 1024), (unsigned long)(pages.owned * PAGE_SIZE / 1024));
 }
 
 /* THREAD's program may not touch ADDRESS, or cannot for want of memory. */

@@ -112,10 +112,3 @@ const struct plan_range *window_range_find(uint64_t pa)
         window_range_last = range;
     return range;
 }
-
-bool window_owns(uint64_t pa, uint64_t size)
-{
-    const struct plan_range *range = window_range_of(pa);
-
-    return range != NULL && range->kernel == instance.kernel && pa + size <= range->base + range->size;
-}

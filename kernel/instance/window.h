@@ -9,6 +9,7 @@
 #include "boot/plan/plan.h"
 #include "kernel/arch/x86_64/paging.h"
 #include "kernel/instance/bootpage.h"
+#include "kernel/instance/instance.h"
 
 /* The instance's kernel page tables, for mapping and for copying the upper half into programs' tables. */
 extern struct page_tables window_tables;
@@ -40,7 +41,12 @@ static inline const struct plan_range *window_range_of(uint64_t pa)
     return range != NULL && pa - range->base < range->size ? range : window_range_find(pa);
 }
 /* True when all of [PA, PA + SIZE) is this instance's own memory, usable through the direct map. */
-bool window_owns(uint64_t pa, uint64_t size);
+static inline bool window_owns(uint64_t pa, uint64_t size)
+{
+    const struct plan_range *range = window_range_of(pa);
+
+    return range != NULL && range->kernel == instance.kernel && pa + size <= range->base + range->size;
+}
 
 static inline void *window_direct(uint64_t pa)
 {

@@ -134,8 +134,8 @@ static void look_at_entry(struct audit_check *check, uint32_t kernel, uint64_t p
     if (owner == KERNELS_MAX)
         audit_violation(report, AUDIT_USE, "space %lu page %lx: kernel %u names frame %lx, which no running kernel has",
                         space, at, kernel, (unsigned long)(entry & PAGING_FRAME));
-    else if (((entry & PAGING_SOFT_BORROWED) != 0) != (owner != kernel))
-        audit_violation(report, AUDIT_BORROWED, "space %lu page %lx: kernel %u has entry %lx, its frame is kernel %u's",
+    else if (((entry & PAGING_SOFT_REMOTE) != 0) != (owner != kernel))
+        audit_violation(report, AUDIT_REMOTE, "space %lu page %lx: kernel %u has entry %lx, its frame is kernel %u's",
                         space, at, kernel, bits, owner);
     if ((entry & PAGING_SOFT_LIMBO) != 0) {
         audit_violation(report, AUDIT_LIMBO, "space %lu page %lx: kernel %u has entry %lx outside a change", space, at,
@@ -174,8 +174,8 @@ static void add_entry(struct audit_check *check, uint32_t kernel, uint64_t at, u
                         (unsigned long)check->space, (unsigned long)at, first_of(page->mapped),
                         (unsigned long)page->frame, kernel, (unsigned long)frame);
     page->mapped |= bit;
-    if ((entry & PAGING_SOFT_HELD) != 0)
-        page->held |= bit;
+    if ((entry & PAGING_SOFT_OWNING) != 0)
+        page->owned |= bit;
     if ((entry & PAGING_SOFT_COW) != 0)
         page->cow |= bit;
     check->report->counts.entries++;
@@ -206,11 +206,11 @@ static void end_page(struct audit_check *check, uint64_t at, const struct audit_
     uint32_t spaces;
 
     check->report->counts.pages++;
-    if (kernel_set_count(page->held) != 1)
-        audit_violation(check->report, AUDIT_HELD,
-                        "space %lu page %lx frame %lx: mapped by kernels %lx (a set), held by %lx", space,
+    if (kernel_set_count(page->owned) != 1)
+        audit_violation(check->report, AUDIT_OWNED,
+                        "space %lu page %lx frame %lx: mapped by kernels %lx (a set), owned by %lx", space,
                         (unsigned long)at, (unsigned long)page->frame, (unsigned long)page->mapped,
-                        (unsigned long)page->held);
+                        (unsigned long)page->owned);
     if (check->home_knows && (page->mapped >> check->home & 1) == 0)
         audit_violation(check->report, AUDIT_HOME,
                         "space %lu page %lx frame %lx: mapped by kernels %lx, not by home %u", space, (unsigned long)at,
@@ -245,9 +245,9 @@ void audit_check_frame(struct audit_report *report, uint32_t owner, const struct
     if (frame->mapped && (frame->free || frame->spaces == 0))
         audit_violation(report, AUDIT_USE, "frame %lx of kernel %u is mapped by programs, and %s", at, owner,
                         frame->free ? "free" : "its owner knows of no space that has it");
-    if (frame->spaces != frame->held)
+    if (frame->spaces != frame->owned)
         audit_violation(report, AUDIT_COUNT, "frame %lx of kernel %u: %u spaces have it, %u entries hold it", at, owner,
-                        frame->spaces, frame->held);
+                        frame->spaces, frame->owned);
     if (frame->exclusive && frame->spaces > 1)
         audit_violation(report, AUDIT_SHARE, "frame %lx of kernel %u: %u spaces have it, and one has it not COW", at,
                         owner, frame->spaces);

@@ -24,7 +24,7 @@ struct audit_run {
 /* What is known of one page of the window. */
 struct audit_page {
     uint64_t frame; /* where MAPPED is not empty */
-    kernel_set mapped, held, cow;
+    kernel_set mapped, owned, cow;
 };
 
 struct audit_check {
@@ -51,16 +51,16 @@ void audit_check_areas(struct audit_check *check, uint32_t kernel, const struct 
 
 /* A new window: AUDIT_PAGES pages from BASE on. */
 void audit_check_begin(struct audit_check *check, uint64_t base);
-/* Pages of KERNEL in the window, each told once. What the entry alone shows: R1, R2, R4, limbo, borrowed, outside. */
+/* Pages of KERNEL in the window, each told once. What the entry alone shows: R1, R2, R4, limbo, remote, outside. */
 void audit_check_run(struct audit_check *check, uint32_t kernel, const struct audit_run *run);
-/* All kernels have told: what only all entries of a page show: held, home, R4. May wait, as check->spaces does. */
+/* All kernels have told: what only all entries of a page show: owned, home, R4. May wait, as check->spaces does. */
 void audit_check_end(struct audit_check *check);
 
 /* One frame, at rest, as its owner and all page tables of the machine see it. */
 struct audit_frame {
     uint64_t frame;
     uint32_t spaces; /* the owner's count */
-    uint32_t held;   /* entries that hold a reference */
+    uint32_t owned;  /* entries that own it */
     bool free;       /* in the allocator */
     bool mapped;     /* some entry names it */
     bool exclusive;  /* some entry lets a program write to it as its private page */

@@ -34,7 +34,7 @@ struct msg_audit_frames {
 struct msg_audit_framed {
     uint64_t space, va;
 };
-#define FRAME_HELD 1u      /* the entry holds a reference */
+#define FRAME_OWNED 1u     /* the entry owns it */
 #define FRAME_EXCLUSIVE 2u /* a private page that is not COW */
 
 _Static_assert(sizeof(struct msg_audit_view) == 32, "wire format");

@@ -90,7 +90,7 @@ void audit_tables(struct audit_report *report)
 #define FRAMES_AT_ONCE 16384u
 #define SEEN_MAPPED 0x80000000u
 #define SEEN_EXCLUSIVE 0x40000000u
-#define SEEN_HELD 0x3fffffffu
+#define SEEN_OWNED 0x3fffffffu
 
 struct frames {
     uint64_t start, end; /* physical */
@@ -106,7 +106,7 @@ static void note(struct frames *frames, const uint64_t *words, uint32_t count)
         if (index >= (frames->end - frames->start) / PAGE_SIZE)
             continue;
         frames->seen[index] |= SEEN_MAPPED | ((words[i] & FRAME_EXCLUSIVE) != 0 ? SEEN_EXCLUSIVE : 0);
-        frames->seen[index] += (words[i] & FRAME_HELD) != 0;
+        frames->seen[index] += (words[i] & FRAME_OWNED) != 0;
     }
 }
 
@@ -159,7 +159,7 @@ static int look(struct frames *frames, struct audit_report *report)
         uint32_t seen = frames->seen[(at - frames->start) / PAGE_SIZE];
         struct audit_frame frame = {.frame = at,
                                     .spaces = frame_spaces(at),
-                                    .held = seen & SEEN_HELD,
+                                    .owned = seen & SEEN_OWNED,
                                     .free = seen != 0 && frame_is_free(at),
                                     .mapped = (seen & SEEN_MAPPED) != 0,
                                     .exclusive = (seen & SEEN_EXCLUSIVE) != 0};

@@ -12,10 +12,10 @@
     RULE(BACKING, "R3 backing")                                                                                        \
     RULE(SPECIAL, "R4 copy-on-write")                                                                                  \
     RULE(AREA, "R5 area")                                                                                              \
-    RULE(HELD, "held once")                                                                                            \
+    RULE(OWNED, "owned once")                                                                                          \
     RULE(HOME, "known at home")                                                                                        \
     RULE(LIMBO, "no limbo")                                                                                            \
-    RULE(BORROWED, "borrowed mark")                                                                                    \
+    RULE(REMOTE, "remote mark")                                                                                        \
     RULE(OUTSIDE, "inside an area")                                                                                    \
     RULE(VIEW, "order of a view")                                                                                      \
     RULE(MEMORY, "own memory")                                                                                         \

@@ -28,9 +28,9 @@ _Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table f
 enum lie {
     LIE_NONE,
     LIE_FRAME,
-    LIE_HELD,
+    LIE_OWNED,
     LIE_RIGHTS,
-    LIE_BORROWED,
+    LIE_REMOTE,
     LIE_COW,
     LIE_LIMBO,
     LIE_OUTSIDE,
@@ -40,8 +40,8 @@ enum lie {
     LIE_COUNT
 };
 
-static const char *const lie_names[] = {"off",   "frame",   "held", "rights",  "borrowed", "cow",
-                                        "limbo", "outside", "area", "backing", "bits",     "count"};
+static const char *const lie_names[] = {"off",   "frame",   "owned", "rights",  "remote", "cow",
+                                        "limbo", "outside", "area",  "backing", "bits",   "count"};
 static volatile enum lie lie; /* [a] */
 
 static enum lie lie_of(const char *value)
@@ -69,14 +69,14 @@ static void lie_of_run(struct audit_run *run)
     case LIE_FRAME:
         run->entry += PAGE_SIZE;
         break;
-    case LIE_HELD:
-        run->entry ^= PAGING_SOFT_HELD;
+    case LIE_OWNED:
+        run->entry ^= PAGING_SOFT_OWNING;
         break;
     case LIE_RIGHTS:
         run->entry ^= PAGING_WRITE;
         break;
-    case LIE_BORROWED:
-        run->entry ^= PAGING_SOFT_BORROWED;
+    case LIE_REMOTE:
+        run->entry ^= PAGING_SOFT_REMOTE;
         break;
     case LIE_COW:
         run->prot |= AREA_SHARED;
@@ -221,8 +221,8 @@ static uint32_t list_leaf(struct listing *listing, const uint64_t *leaf, uint64_
 
         if (frame < ask->start || frame >= ask->end)
             continue;
-        if ((leaf[i] & PAGING_SOFT_HELD) != 0)
-            word |= FRAME_HELD;
+        if ((leaf[i] & PAGING_SOFT_OWNING) != 0)
+            word |= FRAME_OWNED;
         if ((leaf[i] & PAGING_SOFT_COW) == 0 && (prot_of(listing, va + i * PAGE_SIZE) & AREA_SHARED) == 0)
             word |= FRAME_EXCLUSIVE;
         words[count++] = word;
@@ -258,7 +258,7 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
         space_put(space);
     }
     if (count > 0 && lie == LIE_COUNT)
-        words[0] ^= FRAME_HELD;
+        words[0] ^= FRAME_OWNED;
     return (uint32_t)(sizeof(*out) + count * sizeof(*words));
 }
 

@@ -20,32 +20,32 @@ struct rewrite {
     enum rewrite_kind kind;
     uint32_t prot;
     bool flush; /* a TLB may have what is gone now */
-    bool holds; /* an entry holds a reference */
+    bool owns;  /* an entry is an owning one */
     uint32_t prefetch_used;
-    int64_t let_go; /* pages that were held */
+    int64_t let_go; /* pages that were owned */
 };
 
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct rewrite *rewrite = context;
     uint64_t old = *entry;
-    uint64_t keep = old & (PAGING_FRAME | PAGING_SOFT_BORROWED | PAGING_SOFT_HELD | PAGING_SOFT_COW);
+    uint64_t keep = old & (PAGING_FRAME | PAGING_SOFT_REMOTE | PAGING_SOFT_OWNING | PAGING_SOFT_COW);
     uint64_t seen = old & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED);
 
     (void)va;
     (void)size;
     if ((old & PAGING_SOFT_LIMBO) != 0)
         return; /* only SETTLE ends that */
-    if ((old & PAGING_SOFT_HELD) != 0)
-        rewrite->holds = true;
+    if ((old & PAGING_SOFT_OWNING) != 0)
+        rewrite->owns = true;
     if (rewrite->kind == REWRITE_PROTECT)
         *entry = keep | seen | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
     else if (rewrite->kind == REWRITE_WRITE_PROTECT)
         *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
     else {
         rewrite->prefetch_used += space_prefetch_used(old);
-        *entry = (keep & PAGING_SOFT_HELD) != 0 ? keep | PAGING_SOFT_LIMBO : 0;
-        rewrite->let_go += (keep & PAGING_SOFT_HELD) != 0;
+        *entry = (keep & PAGING_SOFT_OWNING) != 0 ? keep | PAGING_SOFT_LIMBO : 0;
+        rewrite->let_go += (keep & PAGING_SOFT_OWNING) != 0;
     }
     if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
         rewrite->flush = true;
@@ -67,7 +67,7 @@ static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t e
         space_flush(space, start, end);
 }
 
-/* The private pages of [START, END) only. True when one of all pages is held here. */
+/* The private pages of [START, END) only. True when one of all pages is owned here. */
 static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind)
 {
     struct rewrite rewrite = {.kind = kind};
@@ -77,7 +77,7 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
         if (kind == REWRITE_WRITE_PROTECT && (area->prot & AREA_NOT_COPIED) != 0)
             continue;
         if ((area->prot & AREA_SHARED) != 0)
-            rewrite.holds = true; /* perhaps: it is not looked at */
+            rewrite.owns = true; /* perhaps: it is not looked at */
         else
             paging_visit(&space->tables, area->start > start ? area->start : start, area->end < end ? area->end : end,
                          rewrite_entry, &rewrite);
@@ -86,7 +86,7 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
     space_hold_pages_locked(space, -rewrite.let_go);
     if (rewrite.flush)
         space_flush(space, start, end);
-    return rewrite.holds;
+    return rewrite.owns;
 }
 
 struct settle {

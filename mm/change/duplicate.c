@@ -82,8 +82,7 @@ static void install(const struct duplicate *d)
         uint64_t *entry = paging_entry(&d->space->tables, d->pairs[i].page, true);
 
         assert(entry != NULL && *entry == 0); /* the table is there, and the page is ours alone */
-        *entry = d->pairs[i].frame | PAGING_SOFT_HELD | space_entry_flags(d->prot) |
-                 (window_owns(d->pairs[i].frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+        *entry = space_entry(d->pairs[i].frame, d->prot, false, true, 0);
         space_hold_pages_locked(d->space, 1);
     }
     spin_unlock(&d->space->lock);

@@ -66,7 +66,7 @@ int space_settle_locked(struct space *space, uint64_t start, uint64_t end);
 /* The same with the lock free. */
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
 int space_settle(struct space *space, uint64_t start, uint64_t end);
-/* Areas and entries of the range go; what is held is pending free then. -ENOMEM: nothing has happened. */
+/* Areas and entries of the range go; what is owned is pending free then. -ENOMEM: nothing has happened. */
 int space_unmap_locked(struct space *space, uint64_t start, uint64_t length);
 /* The range of CHANGE is leased to this kernel, and what is to be there may be: places are found by lease_room_locked.
  */

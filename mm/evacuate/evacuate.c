@@ -180,7 +180,7 @@ static void send_space(struct space *space, void *context)
         for (uint32_t i = 0; i < LEAF_ENTRIES && sending->error == 0; i++) {
             if ((leaf[i] & PAGING_SOFT_LIMBO) != 0)
                 sending->error = -EBUSY; /* an unmap that found no memory has left it */
-            else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_HELD) != 0))
+            else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_OWNING) != 0))
                 entries[sending->message->count++] = (struct moved_entry){va + i * PAGE_SIZE, leaf[i]};
             if (sending->message->count == PAIRS_MAX)
                 send_entries(sending);

@@ -129,8 +129,7 @@ static void replace_in(struct space *space, void *context)
 
             if (copy == 0)
                 continue;
-            leaf[i] = (leaf[i] & ~(PAGING_FRAME | PAGING_SOFT_BORROWED)) | copy |
-                      (window_owns(copy, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+            leaf[i] = space_entry_with(leaf[i], copy);
             changed = true;
         }
     }
@@ -299,17 +298,13 @@ static int make_room(struct space *space, const struct moved_entry *entries, uin
 static int take_one(struct space *space, const struct moved_entry *moved)
 {
     uint64_t *entry = paging_entry(&space->tables, moved->page, false);
-    uint64_t frame = moved->entry & PAGING_FRAME;
-    const struct area *area = area_find(&space->areas, moved->page);
 
-    if (entry == NULL || area == NULL || (*entry != 0 && (*entry & PAGING_FRAME) != frame))
+    if (entry == NULL || space_borrow_page_locked(space, moved->page, moved->entry & PAGING_FRAME,
+                                                  (moved->entry & PAGING_SOFT_COW) != 0, 0) < 0)
         return -EPROTO;
-    if (*entry == 0)
-        *entry = frame | space_page_flags(area->prot, (moved->entry & PAGING_SOFT_COW) != 0) |
-                 (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
-    if ((moved->entry & ~*entry & PAGING_SOFT_HELD) != 0)
+    if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) != 0)
         space_hold_pages_locked(space, 1);
-    *entry |= moved->entry & PAGING_SOFT_HELD;
+    *entry |= moved->entry & PAGING_SOFT_OWNING;
     return 0;
 }
 

@@ -30,7 +30,7 @@ static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare
 
     if (entry == NULL)
         return; /* the long way says that there is no memory */
-    *entry = spare | space_page_flags(area->prot, false) | PAGING_SOFT_BORROWED;
+    *entry = space_entry(spare, area->prot, false, false, 0);
     got->kind = SPACE_TAKEN;
 }
 
@@ -133,7 +133,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     }
     got->kind = SPACE_FRAME;
     got->frame = *entry & PAGING_FRAME;
-    if ((*entry & PAGING_SOFT_BORROWED) == 0)
+    if ((*entry & PAGING_SOFT_REMOTE) == 0)
         frame_lend(got->frame);
     runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
     if (runs != 0 && got->cow == 0 && got->backed == 0)

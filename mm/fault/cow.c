@@ -27,11 +27,11 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
     uint64_t new;
     bool elsewhere;
 
-    if ((*entry & PAGING_SOFT_BORROWED) != 0)
+    if ((*entry & PAGING_SOFT_REMOTE) != 0)
         return 1;
-    assert((*entry & PAGING_SOFT_HELD) != 0); /* who else? */
+    assert((*entry & PAGING_SOFT_OWNING) != 0); /* who else? */
     if (frame_spaces(old) == 1) {
-        *entry = old | PAGING_SOFT_HELD | space_entry_flags(prot);
+        *entry = space_entry(old, prot, false, true, 0);
         space->stats.cow_upgrades++;
         return 0; /* a TLB that knows it as read-only faults once, and finds it so */
     }
@@ -40,66 +40,65 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
         return elsewhere ? 1 : -ENOMEM;
     frame_copy(new, old);
     frame_share(new);
-    *entry = new | PAGING_SOFT_HELD | space_entry_flags(prot);
+    *entry = space_entry(new, prot, false, true, 0);
     space_flush(space, page, page + PAGE_SIZE);
     frame_release(old);
     space->stats.cow_copies++;
     return 0;
 }
 
-/* This kernel lets go of what it maps at PAGE, or maps FRAME there, which is not held here. True when the old entry
- * held the reference. */
+/* This kernel lets go of what it maps at PAGE, or maps FRAME there, which is not owned here. True when the old entry
+ * owned the reference. */
 static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
 {
     const struct area *area = area_find(&space->areas, page);
     uint64_t *entry = paging_entry(&space->tables, page, false);
-    bool held;
+    bool owned;
 
     if (entry == NULL || (*entry & PAGING_SOFT_LIMBO) != 0)
         return false;
-    held = (*entry & PAGING_SOFT_HELD) != 0;
+    owned = (*entry & PAGING_SOFT_OWNING) != 0;
     if (frame == 0 || area == NULL)
         *entry = 0;
     else
-        *entry = frame | space_entry_flags(area->prot) | (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
-    space_hold_pages_locked(space, held ? -1 : 0);
+        *entry = space_entry(frame, area->prot, false, false, 0);
+    space_hold_pages_locked(space, owned ? -1 : 0);
     space_flush(space, page, page + PAGE_SIZE);
-    return held;
+    return owned;
 }
 
 static bool switch_page(struct space *space, uint64_t page, uint64_t frame)
 {
-    bool held;
+    bool owned;
 
     spin_lock(&space->lock);
-    held = switch_locked(space, page, frame);
+    owned = switch_locked(space, page, frame);
     spin_unlock(&space->lock);
-    return held;
+    return owned;
 }
 
-void space_note_held(void *context, uint32_t kernel, const void *reply, int length)
+void space_note_owned(void *context, uint32_t kernel, const void *reply, int length)
 {
-    const struct msg_space_held *answer = reply;
+    const struct msg_space_owned *answer = reply;
     struct letting_go *letting = context;
 
     (void)kernel;
     if (length != (int)sizeof(*answer))
         letting->error = length < 0 ? length : -EPROTO;
-    else if (answer->held != 0)
-        letting->held = true;
+    else if (answer->owned != 0)
+        letting->owned = true;
 }
 
-/* Somebody had no memory to let go: the page stays COW, with FRAME, which is held here if somebody who has let go held
- * it. */
-static void take_back(struct space *space, uint64_t page, uint64_t frame, bool held)
+/* Somebody had no memory to let go: the page stays COW, with FRAME, which is owned here if somebody who has let go
+ * owned it. */
+static void take_back(struct space *space, uint64_t page, uint64_t frame, bool owned)
 {
     uint64_t *entry;
 
     spin_lock(&space->lock);
     entry = paging_entry(&space->tables, page, false);
-    *entry = frame | space_page_flags(area_find(&space->areas, page)->prot, true) | (held ? PAGING_SOFT_HELD : 0) |
-             (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
-    space_hold_pages_locked(space, held ? 1 : 0);
+    *entry = space_entry(frame, area_find(&space->areas, page)->prot, true, owned, 0);
+    space_hold_pages_locked(space, owned ? 1 : 0);
     spin_unlock(&space->lock);
 }
 
@@ -113,9 +112,7 @@ static int upgrade(struct space *space, uint64_t page, uint64_t frame)
     area = area_find(&space->areas, page);
     entry = paging_entry(&space->tables, page, true);
     if (area != NULL && entry != NULL) {
-        uint64_t soft = window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED;
-
-        *entry = frame | soft | (*entry & PAGING_SOFT_HELD) | space_entry_flags(area->prot);
+        *entry = space_entry(frame, area->prot, false, (*entry & PAGING_SOFT_OWNING) != 0, 0);
         space->stats.cow_upgrades++;
     }
     spin_unlock(&space->lock);
@@ -159,29 +156,29 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     if (new == 0)
         return -ENOMEM;
     space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
-    letting.held = switch_page(space, page, 0);
+    letting.owned = switch_page(space, page, 0);
     if (space->retrieval->home_knows)
         others &= ~(1ull << space->home);
-    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_held, &letting, "copy of a page",
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting, "copy of a page",
                   page);
     if (letting.error == 0 && space->retrieval->home_knows && space->home != instance.kernel) {
         /* Now the home is the only one left with the old frame. From here on others may get the new one. */
-        struct msg_space_held answer;
+        struct msg_space_owned answer;
         int length;
 
         message.frame = new;
         length = msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
                           "copy of a page", page);
-        space_note_held(&letting, space->home, &answer, length);
+        space_note_owned(&letting, space->home, &answer, length);
     }
     if (letting.error != 0) {
-        take_back(space, page, frame, letting.held);
+        take_back(space, page, frame, letting.owned);
         space_drop_new(new);
         return letting.error;
     }
     if (space_install(space, page, new, true, false) != 0)
         panic("mm: no room for the copy of page %lx", (unsigned long)page);
-    if (letting.held)
+    if (letting.owned)
         release_one(frame);
     spin_lock(&space->lock);
     space->stats.cow_copies++;
@@ -207,7 +204,7 @@ static void deferred_free(struct msg_kept *kept)
 static void run_deferred(struct space_deferred *deferred)
 {
     struct deferred_switch *late = container_of(deferred, struct deferred_switch, deferred);
-    struct msg_space_held answer = {.held = switch_page(late->space, deferred->start, late->frame)};
+    struct msg_space_owned answer = {.owned = switch_page(late->space, deferred->start, late->frame)};
 
     msg_kept_reply(&late->kept, &answer, sizeof(answer), deferred_free);
 }
@@ -242,7 +239,7 @@ static void handle_switch(const struct msg *m)
 {
     const struct msg_space_record *message = m->data;
     struct space *space = space_get(message->space);
-    struct msg_space_held answer = {0};
+    struct msg_space_owned answer = {0};
     int deferred = space == NULL ? 0 : message->page < USER_END ? defer_switch(space, m) : -EPROTO;
 
     if (deferred != 0) {
@@ -252,7 +249,7 @@ static void handle_switch(const struct msg *m)
         return;
     }
     if (space != NULL) {
-        answer.held = switch_page(space, message->page & ~(PAGE_SIZE - 1), message->frame & PAGING_FRAME);
+        answer.owned = switch_page(space, message->page & ~(PAGE_SIZE - 1), message->frame & PAGING_FRAME);
         space_put(space);
     }
     msg_reply(&m->ticket, &answer, sizeof(answer));
@@ -260,5 +257,5 @@ static void handle_switch(const struct msg *m)
 
 void space_cow_init(void)
 {
-    msg_register(MSG_SPACE_SWITCH, handle_switch, sizeof(struct msg_space_record), sizeof(struct msg_space_held));
+    msg_register(MSG_SPACE_SWITCH, handle_switch, sizeof(struct msg_space_record), sizeof(struct msg_space_owned));
 }

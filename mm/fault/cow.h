@@ -13,13 +13,13 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
 /* The same with the page's lock; FRAME is what the page has, mapped here or not; its area is known here. Waits. */
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame);
 
-/* What the kernels say that are to let go of a page, and takes their answers (struct msg_space_held): for a multicast,
+/* What the kernels say that are to let go of a page, and takes their answers (struct msg_space_owned): for a multicast,
  * with a struct letting_go as context. */
 struct letting_go {
-    bool held; /* one of them had the reference */
-    int error; /* one of them has not let go */
+    bool owned; /* one of them had the reference */
+    int error;  /* one of them has not let go */
 };
-void space_note_held(void *context, uint32_t kernel, const void *reply, int length);
+void space_note_owned(void *context, uint32_t kernel, const void *reply, int length);
 
 /* Registers the message. Once. */
 void space_cow_init(void);

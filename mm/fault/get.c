@@ -90,14 +90,14 @@ static uint64_t *writable_locked(struct space_get *get, const uint64_t *seen)
     return *seen == 0 ? (uint64_t *)(uintptr_t)seen : paging_entry(&get->space->tables, get->page, false);
 }
 
-/* The spare frame is the page's, and ours to hold. */
-static void hold_spare_locked(struct space_get *get, const uint64_t *seen, uint64_t flags)
+/* The spare frame is the page's, and our entry owns it. */
+static void own_spare_locked(struct space_get *get, const uint64_t *seen, const struct msg_space_got *answer)
 {
     uint64_t *entry = writable_locked(get, seen);
 
     if (get->block == 0) /* else it is counted */
         frame_share(get->spare);
-    *entry = get->spare | flags | PAGING_SOFT_HELD;
+    *entry = space_entry(get->spare, answer->prot, answer->cow != 0, true, 0);
     space_hold_pages_locked(get->space, 1);
     get->spare = 0;
 }
@@ -107,7 +107,6 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
 {
     struct space *space = get->space;
     const uint64_t *seen = get->entry;
-    uint64_t flags;
 
     if (!answer_valid(get, answer, *seen) || answer->kind == SPACE_BUSY)
         return 1;
@@ -124,10 +123,9 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         get->block = get->spare = 0;
         return 0;
     }
-    flags = space_page_flags(answer->prot, answer->cow != 0);
     if (answer->kind == SPACE_TAKEN ||
         (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* the answer that said so was lost */
-        hold_spare_locked(get, seen, flags);
+        own_spare_locked(get, seen, answer);
         space_count_answer_locked(space, SPACE_AREA, answer->backed != 0);
         return 0;
     }
@@ -136,9 +134,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_LIMBO) != 0)
         return 1;
     if (*seen == 0)
-        *paging_entry(&space->tables, get->page,
-                      false) = answer->frame | flags |
-                               (window_owns(answer->frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+        *paging_entry(&space->tables, get->page, false) = space_entry(answer->frame, answer->prot, answer->cow != 0,
+                                                                      false, 0);
     space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
     if (answer->runs != 0)
         space_runs_install_locked(space, get->page, get->question.start, get->question.end, answer->run, answer->runs,

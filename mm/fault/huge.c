@@ -96,16 +96,16 @@ void huge_block_release(uint64_t block, uint64_t keep)
     }
 }
 
-/* The table around PAGE is empty. False: there is no memory for it; without memory to show it as a large page it is not
- * one. */
-static bool fill_locked(struct space *space, uint64_t page, uint64_t block, uint64_t flags)
+/* The table around PAGE is empty; its first page gets ENTRY, a block's. False: there is no memory for it; without
+ * memory to show it as a large page it is not one. */
+static bool fill_locked(struct space *space, uint64_t page, uint64_t entry)
 {
     uint64_t *leaf = paging_entry(&space->tables, page & ~(LEAF_SIZE - 1), true);
 
     if (leaf == NULL)
         return false;
     for (uint32_t i = 0; i < LEAF_ENTRIES; i++)
-        leaf[i] = (block + i * PAGE_SIZE) | flags;
+        leaf[i] = entry + i * PAGE_SIZE;
     paging_make_large(&space->tables, page);
     return true;
 }
@@ -118,7 +118,7 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
     if (area == NULL || !area_allows(area->prot, access) || !space_complete_locked(space, page) ||
         !policy_is_near_locked(space, area->prot, page) || !huge_wanted_locked(space, area, page))
         return false;
-    if (!fill_locked(space, page, frame, space_entry_flags(area->prot) | PAGING_ACCESSED | PAGING_SOFT_HELD))
+    if (!fill_locked(space, page, space_entry(frame, area->prot, false, true, PAGING_ACCESSED)))
         return false;
     space_hold_pages_locked(space, LEAF_ENTRIES);
     space->stats.faults_local++;
@@ -161,7 +161,7 @@ uint16_t huge_answer_locked(struct space *space, const struct area *area, const 
         return SPACE_WANTS_BLOCK;
     if (ask->spare == 0 || ask->spare - block != (ask->page & (LEAF_SIZE - 1) & ~(PAGE_SIZE - 1)) ||
         frame_owner(block) != owner || frame_owner(block + LEAF_SIZE - PAGE_SIZE) != owner ||
-        !fill_locked(space, ask->page, block, space_entry_flags(area->prot) | PAGING_SOFT_BORROWED))
+        !fill_locked(space, ask->page, space_entry(block, area->prot, false, false, 0)))
         return SPACE_AREA;
     return SPACE_TAKEN_BLOCK;
 }
@@ -171,11 +171,12 @@ void huge_hold_block_locked(struct space *space, uint64_t page, uint64_t block, 
 {
     uint64_t start = page & ~(LEAF_SIZE - 1);
     uint64_t *leaf = paging_entry(&space->tables, start, false);
+    uint64_t entry = space_entry(block, prot, false, true, PAGING_ACCESSED);
 
     for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
         if (leaf[i] != 0 && (leaf[i] & PAGING_FRAME) != block + i * PAGE_SIZE)
             panic("mm: page %lx has a frame beside its block", (unsigned long)(start + i * PAGE_SIZE));
-        leaf[i] = (block + i * PAGE_SIZE) | space_entry_flags(prot) | PAGING_ACCESSED | PAGING_SOFT_HELD;
+        leaf[i] = entry + i * PAGE_SIZE;
     }
     space_hold_pages_locked(space, LEAF_ENTRIES);
     space->stats.area_anonymous++;

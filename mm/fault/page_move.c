@@ -105,7 +105,7 @@ int space_page_node(struct space *space, uint64_t address)
 static void tell_home(struct space *space, uint64_t page, uint64_t frame, struct letting_go *letting)
 {
     struct msg_space_record message = {.space = space->id, .page = page, .frame = frame};
-    struct msg_space_held answer;
+    struct msg_space_owned answer;
     int length;
 
     while ((length = msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
@@ -113,11 +113,11 @@ static void tell_home(struct space *space, uint64_t page, uint64_t frame, struct
         msg_poll();
     if (length != (int)sizeof(answer))
         panic("mm: the home of page %lx answered %d", (unsigned long)page, length);
-    letting->held |= answer.held != 0;
+    letting->owned |= answer.owned != 0;
 }
 
-/* This kernel's entry becomes FRAME, which it holds if HELD; 0: none. True: what was there held the reference. */
-static bool set_entry(struct space *space, uint64_t page, uint64_t frame, bool held)
+/* This kernel's entry becomes one for FRAME, OWNING or borrowed; 0: none. True: what was there owned it. */
+static bool set_entry(struct space *space, uint64_t page, uint64_t frame, bool owning)
 {
     const struct area *area;
     uint64_t *entry;
@@ -126,12 +126,10 @@ static bool set_entry(struct space *space, uint64_t page, uint64_t frame, bool h
     spin_lock(&space->lock);
     area = area_find(&space->areas, page);
     entry = paging_entry(&space->tables, page, false);
-    before = entry != NULL && (*entry & PAGING_SOFT_HELD) != 0;
+    before = entry != NULL && (*entry & PAGING_SOFT_OWNING) != 0;
     if (entry != NULL)
-        *entry = frame == 0 || area == NULL ? 0
-                                            : frame | space_entry_flags(area->prot) | (held ? PAGING_SOFT_HELD : 0) |
-                                                  (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
-    space_hold_pages_locked(space, (entry != NULL && (*entry & PAGING_SOFT_HELD) != 0) - (before ? 1 : 0));
+        *entry = frame == 0 || area == NULL ? 0 : space_entry(frame, area->prot, false, owning, 0);
+    space_hold_pages_locked(space, (entry != NULL && (*entry & PAGING_SOFT_OWNING) != 0) - (before ? 1 : 0));
     space_flush(space, page, page + PAGE_SIZE);
     spin_unlock(&space->lock);
     return before;
@@ -161,10 +159,10 @@ static int move(struct space *space, uint64_t page, const struct there *there, u
 
     if (!room_for(space, page, there))
         return -ENOMEM;
-    letting.held = set_entry(space, page, 0, false);
+    letting.owned = set_entry(space, page, 0, false);
     if (directory)
         others &= ~(1ull << space->home);
-    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_held, &letting, "move of a page",
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting, "move of a page",
                   page);
     if (letting.error == 0 && directory)
         tell_home(space, page, 0, &letting);
@@ -174,13 +172,13 @@ static int move(struct space *space, uint64_t page, const struct there *there, u
             tell_home(space, page, new != 0 ? new : there->frame, &letting);
     }
     if (new == 0) {
-        set_entry(space, page, there->frame, letting.held);
+        set_entry(space, page, there->frame, letting.owned);
         return letting.error != 0 ? letting.error : -ENOMEM;
     }
     if (window_owns(new, PAGE_SIZE))
         frame_share(new);
     set_entry(space, page, new, true);
-    if (letting.held)
+    if (letting.owned)
         release_one(there->frame);
     return (int)policy_node_of(new);
 }

@@ -61,8 +61,7 @@ static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at,
     for (uint32_t i = index; i < index + length; i++, frame += PAGE_SIZE) {
         if (leaf[i] != 0)
             continue;
-        leaf[i] = frame | space_page_flags(prot, false) | PAGING_SOFT_PREFETCHED |
-                  (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+        leaf[i] = space_entry(frame, prot, false, false, PAGING_SOFT_PREFETCHED);
         space->stats.prefetched++;
     }
 }

@@ -46,8 +46,8 @@ static inline uint32_t space_got_prot(const struct msg_space_got *got)
 }
 
 /* SPACE_SWITCH: the answer */
-struct msg_space_held {
-    uint64_t held; /* 1: the entry held the space's reference to the frame that was there; it is the asker's now */
+struct msg_space_owned {
+    uint64_t owned; /* 1: the entry owned the space's reference to the frame that was there; it is the asker's now */
 };
 
 _Static_assert(sizeof(struct msg_space_get) == 32, "wire format");

@@ -44,7 +44,7 @@ int fork_write_protect_others(struct fork *fork, kernel_set *holders)
 
 /* --- a member --- */
 
-static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_taken *head)
+static uint32_t list_owned(struct space *space, uint64_t from, struct msg_space_taken *head)
 {
     struct msg_space_pair *pairs = (struct msg_space_pair *)(head + 1);
     const struct area *area = NULL;
@@ -61,14 +61,14 @@ static uint32_t list_held(struct space *space, uint64_t from, struct msg_space_t
         for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
             uint64_t entry = leaf[i];
 
-            if ((entry & PAGING_SOFT_HELD) == 0 || (entry & PAGING_SOFT_LIMBO) != 0 || zero_page_is(entry))
+            if ((entry & PAGING_SOFT_OWNING) == 0 || (entry & PAGING_SOFT_LIMBO) != 0 || zero_page_is(entry))
                 continue; /* the child finds zeros without it */
             if (area == NULL || area->end <= va + i * PAGE_SIZE)
                 area = area_next(&space->areas, va + i * PAGE_SIZE);
             if (area != NULL && area->start <= va + i * PAGE_SIZE && (area->prot & AREA_NOT_COPIED) != 0)
                 continue;
             pairs[count++] = (struct msg_space_pair){va + i * PAGE_SIZE, entry & PAGING_FRAME};
-            if ((entry & PAGING_SOFT_BORROWED) == 0)
+            if ((entry & PAGING_SOFT_REMOTE) == 0)
                 frame_share(entry & PAGING_FRAME);
         }
     }
@@ -83,7 +83,7 @@ static void handle_take(const struct msg *m)
     struct long_answer *answer = space != NULL ? long_answer_create() : NULL;
 
     if (answer != NULL)
-        long_answer_send(m, answer, list_held(space, ask->page, (struct msg_space_taken *)(void *)answer->bytes));
+        long_answer_send(m, answer, list_owned(space, ask->page, (struct msg_space_taken *)(void *)answer->bytes));
     else
         msg_reply_error(&m->ticket, space != NULL ? -ENOMEM : -ESRCH);
     if (space != NULL)

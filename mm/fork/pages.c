@@ -82,7 +82,6 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
     if (error == 0)
         error = counted;
     for (i = 0; i < count && error == 0; i++) {
-        uint32_t owner = (uint32_t)(pairs[i].page & (PAGE_SIZE - 1));
         const struct area *area = child_area(fork, pairs[i].page);
         uint64_t *entry = area != NULL ? fork_child_entry(fork, pairs[i].page) : NULL;
 
@@ -90,8 +89,7 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
             error = entry == NULL && area != NULL ? -ENOMEM : -EPROTO;
             break;
         }
-        *entry = pairs[i].frame | PAGING_SOFT_HELD | space_page_flags(area->prot, (area->prot & AREA_SHARED) == 0) |
-                 (owner == instance.kernel ? 0 : PAGING_SOFT_BORROWED);
+        *entry = space_entry(pairs[i].frame, area->prot, (area->prot & AREA_SHARED) == 0, true, 0);
         space_hold_pages_locked(fork->child, 1); /* nobody else knows it yet */
     }
     if (error != 0)
@@ -99,7 +97,7 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
     return error;
 }
 
-/* One table of the parent on this kernel: its private pages in [START, END) become COW, what is held is the child's
+/* One table of the parent on this kernel: its private pages in [START, END) become COW, what is owned is the child's
  * too. Frames of other kernels are left to the caller, in PAIRS. */
 static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, uint64_t end, bool shared,
                             uint64_t *pairs)
@@ -118,9 +116,9 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
             entry = (entry & ~PAGING_WRITE) | PAGING_SOFT_COW;
             leaf[i] = entry;
         }
-        if ((entry & PAGING_SOFT_HELD) == 0)
+        if ((entry & PAGING_SOFT_OWNING) == 0)
             continue;
-        if ((entry & PAGING_SOFT_BORROWED) != 0) {
+        if ((entry & PAGING_SOFT_REMOTE) != 0) {
             if (!fork_buffers(fork))
                 return -ENOMEM;
             pair = (struct msg_space_pair *)(void *)fork->buffer;

@@ -105,20 +105,14 @@ static int note_locked(struct space *space, const struct msg_space_recalled *ans
         error = area_set(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
     }
     for (uint32_t i = 0; i < answer->pairs && error == 0; i++) {
-        const struct area *area = area_find(&space->areas, pairs[i].page);
-        uint64_t *entry;
+        int borrowed;
 
-        if (area == NULL || (pairs[i].page & (PAGE_SIZE - 1)) != 0 || pairs[i].page < answer->start ||
-            pairs[i].page >= answer->end || frame_owner(pairs[i].frame) == KERNELS_MAX)
+        if ((pairs[i].page & (PAGE_SIZE - 1)) != 0 || pairs[i].page < answer->start || pairs[i].page >= answer->end ||
+            frame_owner(pairs[i].frame) == KERNELS_MAX)
             return -EPROTO;
-        entry = paging_entry(&space->tables, pairs[i].page, true);
-        if (entry == NULL)
-            return -ENOMEM;
-        if (*entry != 0 && (*entry & PAGING_FRAME) != pairs[i].frame)
-            return -ENOMEM; /* an unmap that found no memory has left something */
-        if (*entry == 0)
-            *entry = pairs[i].frame | space_page_flags(area->prot, false) |
-                     (window_owns(pairs[i].frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
+        borrowed = space_borrow_page_locked(space, pairs[i].page, pairs[i].frame, false, 0);
+        if (borrowed < 0)
+            return borrowed == -EFAULT ? -EPROTO : -ENOMEM; /* or an unmap that found no memory has left something */
     }
     return error;
 }
@@ -278,7 +272,7 @@ static void add_area(struct msg_space_recalled *out, uint64_t start, uint64_t en
     areas[out->areas++] = (struct msg_space_area){.start = start, .end = end, .prot = prot};
 }
 
-/* The held pages of [START, END) that there is room for. */
+/* The owned pages of [START, END) that there is room for. */
 static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, struct msg_space_recalled *out)
 {
     struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
@@ -293,14 +287,14 @@ static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, 
         for (uint32_t i = first; (i = paging_next_used(leaf, i, last)) < last; i++) {
             uint64_t page = va + i * PAGE_SIZE, frame = leaf[i] & PAGING_FRAME;
 
-            if ((leaf[i] & PAGING_SOFT_HELD) == 0 || (leaf[i] & PAGING_SOFT_LIMBO) != 0)
+            if ((leaf[i] & PAGING_SOFT_OWNING) == 0 || (leaf[i] & PAGING_SOFT_LIMBO) != 0)
                 continue;
             if (out->pairs == room) {
                 out->next = page;
                 return;
             }
             pairs[out->pairs++] = (struct msg_space_pair){page, frame};
-            if ((leaf[i] & PAGING_SOFT_BORROWED) == 0)
+            if ((leaf[i] & PAGING_SOFT_REMOTE) == 0)
                 frame_lend(frame);
         }
     }

@@ -21,7 +21,7 @@ struct msg_space_recall {
     uint64_t from;       /* where to go on, or 0 */
 };
 
-/* The answer; areas and pairs follow, each for held pages */
+/* The answer; areas and pairs follow, each for owned pages */
 struct msg_space_recalled {
     uint64_t start, end; /* what is given up */
     uint64_t next;       /* where to go on, or 0: that was all */

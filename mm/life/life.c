@@ -71,9 +71,9 @@ static void release_leaf(void *context, uint64_t *leaf)
     for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
         uint64_t entry = leaf[i];
 
-        if ((entry & PAGING_SOFT_HELD) == 0)
+        if ((entry & PAGING_SOFT_OWNING) == 0)
             continue;
-        if ((entry & PAGING_SOFT_BORROWED) == 0)
+        if ((entry & PAGING_SOFT_REMOTE) == 0)
             frame_release(entry & PAGING_FRAME);
         else if (release_add(releasing, entry & PAGING_FRAME) != 0)
             release_one(entry & PAGING_FRAME);

@@ -12,22 +12,19 @@
 #include "mm/policy/policy.h"
 #include "mm/space/entry.h"
 
-int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool held, bool cow)
+int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool owning, bool cow)
 {
     uint64_t *entry = paging_entry(&space->tables, page, true);
 
     if (entry == NULL)
         return -ENOMEM;
     assert(*entry == 0);
-    *entry = frame | space_page_flags(prot, cow);
-    if (held) {
-        *entry |= PAGING_SOFT_HELD;
+    *entry = space_entry(frame, prot, cow, owning, 0);
+    if (owning) {
         space_hold_pages_locked(space, 1);
+        if ((*entry & PAGING_SOFT_REMOTE) == 0)
+            frame_share(frame);
     }
-    if (!window_owns(frame, PAGE_SIZE))
-        *entry |= PAGING_SOFT_BORROWED;
-    else if (held)
-        frame_share(frame);
     return 0;
 }
 
@@ -63,7 +60,7 @@ int space_install_file_locked(struct space *space, uint64_t page, const struct a
     return install_file_locked(space, page, area->prot, backing, space_wants_copy(area->prot, access));
 }
 
-int space_install(struct space *space, uint64_t page, uint64_t frame, bool held, bool cow)
+int space_install(struct space *space, uint64_t page, uint64_t frame, bool owning, bool cow)
 {
     const struct area *area;
     const uint64_t *entry;
@@ -75,7 +72,7 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool held,
     if (entry != NULL && *entry != 0)
         error = (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
     else if (area != NULL)
-        error = space_install_locked(space, page, frame, area->prot, held, cow);
+        error = space_install_locked(space, page, frame, area->prot, owning, cow);
     spin_unlock(&space->lock);
     return error;
 }
@@ -101,7 +98,7 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
             answer->kind = SPACE_FRAME;
             answer->frame = *entry & PAGING_FRAME;
             answer->cow = (*entry & PAGING_SOFT_COW) != 0;
-            if ((*entry & PAGING_SOFT_BORROWED) == 0)
+            if ((*entry & PAGING_SOFT_REMOTE) == 0)
                 frame_lend(answer->frame);
         }
     }

@@ -1,5 +1,5 @@
 /* The page of zeros: one frame of each kernel, which is behind all pages of private memory that were read and never
- * written, in address spaces that live on this kernel alone. It is COW and held as after a fork, with one reference
+ * written, in address spaces that live on this kernel alone. It is COW and owning as after a fork, with one reference
  * more, the kernel's own. No other kernel ever maps it. mm/page/zero_page.md.
  *
  * All but zero_page_leave are called with space->lock. Nothing here waits. */

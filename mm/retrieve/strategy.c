@@ -117,6 +117,6 @@ void space_retrieve_init(void)
     space_retrieve_members_init();
     space_retrieve_home_init();
     space_retrieve_chain_init();
-    space_retrieve_upfront_init();
+    space_list_init();
     space_areas_init();
 }

@@ -4,79 +4,16 @@
  * questions of the short way, which are told to ask again with the page's lock. Where a strategy comes whose directory
  * the home's page tables are, the home first learns of all pages. From then on nothing can fail. */
 #include "kernel/abi/errno.h"
-#include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
-#include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
 #include "mm/page/question.h"
+#include "mm/retrieve/internal.h"
 #include "mm/retrieve/strategy.h"
-#include "mm/retrieve/wire.h"
-#include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
-
-#define RUNS_A_POLL 64u
-
-static int take_page_locked(struct space *space, uint64_t page, uint64_t frame, bool cow)
-{
-    const struct area *area = area_find(&space->areas, page);
-    uint64_t *entry;
-
-    if (area == NULL)
-        return 0; /* an unmap failed half-way: nobody is to get it, and the next unmap ends it */
-    entry = paging_entry(&space->tables, page, true);
-    if (entry == NULL)
-        return -ENOMEM;
-    if (*entry == 0)
-        *entry = frame | space_page_flags(area->prot, cow) | (window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_BORROWED);
-    return 0;
-}
-
-/* Pages that a member holds: the home maps them, too. */
-static int take_run(struct space *space, const struct msg_space_run *run)
-{
-    uint64_t frame = SPACE_RUN_FRAME(run->run), bytes = SPACE_RUN_LENGTH(run->run) * PAGE_SIZE;
-    int error = 0;
-
-    if (bytes == 0 || run->page >= USER_END || frame_owner(frame) == KERNELS_MAX ||
-        frame_owner(frame + bytes - PAGE_SIZE) != frame_owner(frame))
-        return -EPROTO;
-    spin_lock(&space->lock);
-    for (uint64_t done = 0; done < bytes && error == 0; done += PAGE_SIZE)
-        error = take_page_locked(space, run->page + done, frame + done, SPACE_RUN_INDEX(run->run) != 0);
-    spin_unlock(&space->lock);
-    return error;
-}
-
-static int take_from(struct space *space, uint32_t kernel, uint8_t *buffer)
-{
-    const struct msg_space_listed *head = (const struct msg_space_listed *)(const void *)buffer;
-    const struct msg_space_run *runs = (const struct msg_space_run *)(head + 1);
-    struct msg_space_page ask = {.space = space->id};
-    uint32_t taken = 0;
-    int error = 0;
-
-    do {
-        int length = msg_call(kernel, MSG_SPACE_LIST, &ask, sizeof(ask), buffer, MSG_MAX, "pages of a member", kernel);
-
-        if (length == -ESRCH)
-            return 0; /* it has joined, its first thread is on the way */
-        if (length < (int)sizeof(*head))
-            return length < 0 ? length : -EPROTO;
-        for (size_t i = 0; i < ((size_t)length - sizeof(*head)) / sizeof(*runs) && error == 0; i++) {
-            error = take_run(space, &runs[i]);
-            if (++taken % RUNS_A_POLL == 0)
-                msg_poll();
-        }
-        if (error == 0 && head->next != 0 && head->next <= ask.page)
-            error = -EPROTO;
-        ask.page = head->next;
-    } while (error == 0 && ask.page != 0);
-    return error;
-}
 
 /* The home maps every page that any kernel has: what its page tables, the directory, begin with. A negative errno: a
  * part of them. */
@@ -85,8 +22,11 @@ static int directory_fill(struct space *space)
     uint8_t *buffer = heap_alloc(MSG_MAX);
     int error = buffer != NULL ? 0 : -ENOMEM;
 
-    for (kernel_set rest = space_others(space); rest != 0 && error == 0; rest &= rest - 1)
-        error = take_from(space, (uint32_t)__builtin_ctzll(rest), buffer);
+    for (kernel_set rest = space_others(space); rest != 0 && error == 0; rest &= rest - 1) {
+        error = space_list_take(space, (uint32_t)__builtin_ctzll(rest), buffer, 0);
+        if (error == -ESRCH)
+            error = 0; /* it has joined, its first thread is on the way */
+    }
     heap_free(buffer, MSG_MAX);
     return error;
 }

@@ -8,7 +8,10 @@
 
 #include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/paging.h"
+#include "kernel/instance/window.h"
 #include "mm/area/area.h"
+
+struct space;
 
 #define LEAF_ENTRIES 512u
 #define LEAF_SIZE (LEAF_ENTRIES * PAGE_SIZE)
@@ -32,6 +35,31 @@ static inline uint64_t space_page_flags(uint32_t prot, bool cow)
 {
     return cow ? (space_entry_flags(prot) & ~PAGING_WRITE) | PAGING_SOFT_COW : space_entry_flags(prot);
 }
+
+/* The mark of an entry whose frame is another kernel's memory. */
+static inline uint64_t space_entry_remote(uint64_t frame)
+{
+    return window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_REMOTE;
+}
+
+/* An entry for FRAME in an area with PROT; all entries are made here. COW: the frame is only to be read. OWNING: the
+ * entry has the space's reference to the frame, and lets go of it when the page goes; else it is a borrowed one. FLAGS:
+ * what else it has, PAGING_ACCESSED, PAGING_SOFT_PREFETCHED or PAGING_SOFT_LIMBO. The frames of a block differ in
+ * nothing but their addresses. */
+static inline uint64_t space_entry(uint64_t frame, uint32_t prot, bool cow, bool owning, uint64_t flags)
+{
+    return frame | space_page_flags(prot, cow) | (owning ? PAGING_SOFT_OWNING : 0) | space_entry_remote(frame) | flags;
+}
+
+/* ENTRY with FRAME in place of its own. */
+static inline uint64_t space_entry_with(uint64_t entry, uint64_t frame)
+{
+    return (entry & ~(PAGING_FRAME | PAGING_SOFT_REMOTE)) | frame | space_entry_remote(frame);
+}
+
+/* FRAME, which another entry in the machine owns, becomes a borrowed one at PAGE, with FLAGS. 1; 0: it is there
+ * already; -EEXIST: another frame is; -EFAULT: no area; -ENOMEM. */
+int space_borrow_page_locked(struct space *space, uint64_t page, uint64_t frame, bool cow, uint64_t flags);
 
 /* 1 if ENTRY's page came with another one's answer and was touched since, else 0. */
 static inline uint32_t space_prefetch_used(uint64_t entry)

@@ -17,7 +17,7 @@ void space_count_pages(struct space *space, struct space_pages *out)
         leaf = paging_next_leaf_look(&space->tables, &va, USER_END);
         large = leaf != NULL ? paging_large(&space->tables, va) : 0;
         for (uint32_t i = 0; leaf != NULL && i < LEAF_ENTRIES; i++) {
-            out->held += (leaf[i] & PAGING_SOFT_HELD) != 0;
+            out->owned += (leaf[i] & PAGING_SOFT_OWNING) != 0;
             out->prefetch_used += space_prefetch_used(leaf[i] | (large & PAGING_ACCESSED));
         }
         out->huge += large != 0;

@@ -8,7 +8,7 @@
 
 /* What is here of a space now. */
 struct space_pages {
-    uint64_t held;          /* pages that this kernel answers for: over all kernels they are the pages it has */
+    uint64_t owned;         /* pages that this kernel answers for: over all kernels they are the pages it has */
     uint64_t prefetch_used; /* pages that came with others' answers and were touched since */
     uint64_t huge;          /* 2 MiB of them each are mapped here by one large page */
 };

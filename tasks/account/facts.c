@@ -330,7 +330,7 @@ int facts_member(const struct msg_member_facts *asked, struct member_facts *out)
         spin_lock(&space->lock);
         out->stats = space->stats;
         spin_unlock(&space->lock);
-        out->resident = pages.held;
+        out->resident = pages.owned;
         out->huge = pages.huge;
         out->stats.prefetch_used += pages.prefetch_used;
         space_put(space);

@@ -55,7 +55,7 @@ def test_kernels_stop_and_start_between_audits(run):
 def test_kettle_ctl_tells_by_its_status(run):
     done = run("--cpus", "2", "--", "kettle-ctl", "audit")
     assert done.status == 0 and re.match(rb"0 violations .* [1-9]\d* spaces", done.stdout), done.explain()
-    done = run("--cpus", "2", "--append", "audit=held", "--", "kettle-ctl", "audit")
-    assert done.status == 1 and b"held once: " in done.stdout, done.explain()
+    done = run("--cpus", "2", "--append", "audit=owned", "--", "kettle-ctl", "audit")
+    assert done.status == 1 and b"owned once: " in done.stdout, done.explain()
     done = run("--cpus", "2", "--", "kettle-ctl", "audit", "12345678")
     assert done.status == 2 and "No such process" in done.explain(), done.explain()

@@ -169,11 +169,11 @@ static const struct lie {
     bool machine; /* only an audit of the machine looks there */
     bool several; /* it takes a second kernel */
 } lies[] = {
-    {"frame", "R1 one frame", false, true},      {"rights", "R2 protection", false, false},
-    {"bits", "R2 protection", false, true},      {"backing", "R3 backing", false, true},
-    {"cow", "R4 copy-on-write", false, false},   {"area", "R5 area", false, true},
-    {"held", "held once", false, false},         {"limbo", "no limbo", false, false},
-    {"borrowed", "borrowed mark", false, false}, {"outside", "inside an area", false, false},
+    {"frame", "R1 one frame", false, true},     {"rights", "R2 protection", false, false},
+    {"bits", "R2 protection", false, true},     {"backing", "R3 backing", false, true},
+    {"cow", "R4 copy-on-write", false, false},  {"area", "R5 area", false, true},
+    {"owned", "owned once", false, false},      {"limbo", "no limbo", false, false},
+    {"remote", "remote mark", false, false},    {"outside", "inside an area", false, false},
     {"count", "count of a frame", true, false},
 };
 

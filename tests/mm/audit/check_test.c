@@ -20,8 +20,8 @@
 #define USER_RW (PAGING_PRESENT | PAGING_USER | PAGING_WRITE | PAGING_NO_EXECUTE)
 #define USER_RO (PAGING_PRESENT | PAGING_USER | PAGING_NO_EXECUTE)
 #define USER_RX (PAGING_PRESENT | PAGING_USER)
-#define HELD PAGING_SOFT_HELD
-#define LENT PAGING_SOFT_BORROWED
+#define OWNING PAGING_SOFT_OWNING
+#define REMOTE PAGING_SOFT_REMOTE
 #define COW PAGING_SOFT_COW
 #define LIMBO PAGING_SOFT_LIMBO
 
@@ -89,16 +89,16 @@ static void found(uint64_t count, const char *rule)
     expect(count, rule);
 }
 
-TEST(entries_agree, "a held page, fetched and borrowed elsewhere, with the rights of its area, is as it should be")
+TEST(entries_agree, "an owned page, borrowed elsewhere, with the rights of its area, is as it should be")
 {
     begin();
-    page(HOME, 0, OWN(2) | USER_RW | LENT, RW);
-    page(2, 0, OWN(2) | USER_RW | HELD, RW);
-    page(3, 0, OWN(2) | USER_RW | LENT, RW);
-    page(HOME, 1, OWN(1) | USER_RX | HELD, RX);
-    page(HOME, 2, OWN(3) | HELD | LENT, 0); /* no rights: not present */
-    page(HOME, 3, (OWN(1) + PAGE_SIZE) | USER_RW | HELD, AREA_WRITE);
-    page(HOME, AUDIT_PAGES - 1, OWN(0) | USER_RO | HELD | LENT | COW, RW);
+    page(HOME, 0, OWN(2) | USER_RW | REMOTE, RW);
+    page(2, 0, OWN(2) | USER_RW | OWNING, RW);
+    page(3, 0, OWN(2) | USER_RW | REMOTE, RW);
+    page(HOME, 1, OWN(1) | USER_RX | OWNING, RX);
+    page(HOME, 2, OWN(3) | OWNING | REMOTE, 0); /* no rights: not present */
+    page(HOME, 3, (OWN(1) + PAGE_SIZE) | USER_RW | OWNING, AREA_WRITE);
+    page(HOME, AUDIT_PAGES - 1, OWN(0) | USER_RO | OWNING | REMOTE | COW, RW);
     clean();
     CHECK_EQ(report->counts.pages, 5);
     CHECK_EQ(report->counts.entries, 7);
@@ -107,33 +107,33 @@ TEST(entries_agree, "a held page, fetched and borrowed elsewhere, with the right
 TEST(one_frame, "two frames for one page are found on whichever kernel, and a page that is missing is no frame")
 {
     begin();
-    page(HOME, 0, OWN(1) | USER_RW | HELD, RW);
-    page(2, 0, (OWN(1) + PAGE_SIZE) | USER_RW | LENT, RW);
+    page(HOME, 0, OWN(1) | USER_RW | OWNING, RW);
+    page(2, 0, (OWN(1) + PAGE_SIZE) | USER_RW | REMOTE, RW);
     found(1, "R1 one frame");
     begin();
-    page(HOME, 0, OWN(2) | USER_RW | LENT, RW);
-    page(2, 0, OWN(2) | USER_RW | HELD, RW);
-    page(3, 0, (OWN(2) + PAGE_SIZE) | USER_RW | LENT, RW);
+    page(HOME, 0, OWN(2) | USER_RW | REMOTE, RW);
+    page(2, 0, OWN(2) | USER_RW | OWNING, RW);
+    page(3, 0, (OWN(2) + PAGE_SIZE) | USER_RW | REMOTE, RW);
     found(1, "R1 one frame");
     begin();
-    page(HOME, 0, OWN(1) | USER_RW | HELD, RW);
-    page(2, 1, OWN(1) | USER_RW | LENT, RW); /* another page: that home does not have it is the matter */
-    page(HOME, 1, OWN(1) | USER_RW | HELD, RW);
+    page(HOME, 0, OWN(1) | USER_RW | OWNING, RW);
+    page(2, 1, OWN(1) | USER_RW | REMOTE, RW); /* another page: that home does not have it is the matter */
+    page(HOME, 1, OWN(1) | USER_RW | OWNING, RW);
     clean();
 }
 
 TEST(runs, "a run stands for each of its pages")
 {
-    struct audit_run run = {BASE + 5 * PAGE_SIZE, OWN(1) | USER_RW | HELD, 100, RW};
+    struct audit_run run = {BASE + 5 * PAGE_SIZE, OWN(1) | USER_RW | OWNING, 100, RW};
 
     begin();
     audit_check_run(check, HOME, &run);
-    page(2, 104, (OWN(1) + 99 * PAGE_SIZE) | USER_RW | LENT, RW);
+    page(2, 104, (OWN(1) + 99 * PAGE_SIZE) | USER_RW | REMOTE, RW);
     clean();
     CHECK_EQ(report->counts.pages, 100);
     begin();
     audit_check_run(check, HOME, &run);
-    page(2, 104, (OWN(1) + 98 * PAGE_SIZE) | USER_RW | LENT, RW);
+    page(2, 104, (OWN(1) + 98 * PAGE_SIZE) | USER_RW | REMOTE, RW);
     found(1, "R1 one frame");
 }
 
@@ -168,7 +168,7 @@ TEST(protection, "an entry has the rights of its area, no more and no less, and 
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         begin();
-        page(HOME, 0, OWN(1) | HELD | cases[i].entry, cases[i].prot);
+        page(HOME, 0, OWN(1) | OWNING | cases[i].entry, cases[i].prot);
         found(cases[i].good ? 0 : 1, "R2 protection");
     }
 }
@@ -178,93 +178,93 @@ TEST(copy_on_write, "kernels differ in COW only while one space has the frame, a
     for (uint32_t count = 0; count < 4; count++) {
         begin();
         spaces_answer = count;
-        page(HOME, 0, OWN(1) | USER_RO | COW | HELD, RW);
-        page(2, 0, OWN(1) | USER_RW | LENT, RW);
+        page(HOME, 0, OWN(1) | USER_RO | COW | OWNING, RW);
+        page(2, 0, OWN(1) | USER_RW | REMOTE, RW);
         found(count != 1, "R4 copy-on-write");
     }
     begin();
     spaces_answer = 5;
-    page(HOME, 0, OWN(1) | USER_RO | COW | HELD, RW);
-    page(2, 0, OWN(1) | USER_RO | COW | LENT, RW);
-    page(HOME, 1, OWN(1) | USER_RW | HELD, RW);
+    page(HOME, 0, OWN(1) | USER_RO | COW | OWNING, RW);
+    page(2, 0, OWN(1) | USER_RO | COW | REMOTE, RW);
+    page(HOME, 1, OWN(1) | USER_RW | OWNING, RW);
     clean();
     begin();
-    page(HOME, 0, OWN(1) | USER_RO | COW | HELD, RW | AREA_SHARED);
+    page(HOME, 0, OWN(1) | USER_RO | COW | OWNING, RW | AREA_SHARED);
     found(1, "R4 copy-on-write");
 }
 
-TEST(held, "exactly one entry of a page holds its frame")
+TEST(owned_once, "exactly one entry of a page owns its frame")
 {
     begin();
     page(HOME, 0, OWN(1) | USER_RW, RW);
-    page(2, 0, OWN(1) | USER_RW | LENT, RW);
-    found(1, "held once");
+    page(2, 0, OWN(1) | USER_RW | REMOTE, RW);
+    found(1, "owned once");
     begin();
-    page(HOME, 0, OWN(1) | USER_RW | HELD, RW);
-    page(2, 0, OWN(1) | USER_RW | LENT | HELD, RW);
-    found(1, "held once");
+    page(HOME, 0, OWN(1) | USER_RW | OWNING, RW);
+    page(2, 0, OWN(1) | USER_RW | REMOTE | OWNING, RW);
+    found(1, "owned once");
 }
 
 TEST(home, "the home maps what any kernel maps, where the strategy wants it")
 {
     begin();
-    page(2, 0, OWN(2) | USER_RW | HELD, RW);
+    page(2, 0, OWN(2) | USER_RW | OWNING, RW);
     found(1, "known at home");
     begin();
     check->home_knows = false;
-    page(2, 0, OWN(2) | USER_RW | HELD, RW);
+    page(2, 0, OWN(2) | USER_RW | OWNING, RW);
     clean();
 }
 
 TEST(limbo, "limbo is found, and is no second frame")
 {
     begin();
-    page(HOME, 0, OWN(1) | HELD | LIMBO, RW);
-    page(2, 0, OWN(2) | HELD | LIMBO, AUDIT_NO_AREA);
+    page(HOME, 0, OWN(1) | OWNING | LIMBO, RW);
+    page(2, 0, OWN(2) | OWNING | LIMBO, AUDIT_NO_AREA);
     found(2, "no limbo");
 }
 
-TEST(borrowed, "an entry is marked as borrowed exactly when its frame is another kernel's memory")
+TEST(remote_mark, "an entry is marked as remote exactly when its frame is another kernel's memory")
 {
     begin();
-    page(HOME, 0, OWN(1) | USER_RW | HELD | LENT, RW);
-    found(1, "borrowed mark");
+    page(HOME, 0, OWN(1) | USER_RW | OWNING | REMOTE, RW);
+    found(1, "remote mark");
     begin();
-    page(HOME, 0, OWN(2) | USER_RW | HELD, RW);
-    found(1, "borrowed mark");
+    page(HOME, 0, OWN(2) | USER_RW | OWNING, RW);
+    found(1, "remote mark");
 }
 
 TEST(nobodys_frame, "a frame that is no kernel's memory is found")
 {
     begin();
-    page(HOME, 0, 0x1000 | USER_RW | HELD | LENT, RW);
-    page(HOME, 1, OWN(4) | USER_RW | HELD, RW);
+    page(HOME, 0, 0x1000 | USER_RW | OWNING | REMOTE, RW);
+    page(HOME, 1, OWN(4) | USER_RW | OWNING, RW);
     found(2, "frame in use");
 }
 
 TEST(outside, "an entry where its kernel has no area is found")
 {
     begin();
-    page(HOME, 0, OWN(1) | USER_RW | HELD, AUDIT_NO_AREA);
+    page(HOME, 0, OWN(1) | USER_RW | OWNING, AUDIT_NO_AREA);
     found(1, "inside an area");
 }
 
 TEST(view_shape, "a run that is not of the window, and a page that is told twice, are found and harmless")
 {
     static const struct audit_run wrong[] = {
-        {BASE - PAGE_SIZE, OWN(1) | USER_RW | HELD, 1, RW},
-        {BASE + AUDIT_PAGES * PAGE_SIZE, OWN(1) | USER_RW | HELD, 1, RW},
-        {BASE + (AUDIT_PAGES - 1) * PAGE_SIZE, OWN(1) | USER_RW | HELD, 2, RW},
-        {BASE + 1, OWN(1) | USER_RW | HELD, 1, RW},
-        {BASE, OWN(1) | USER_RW | HELD, 0, RW},
-        {BASE, OWN(1) | USER_RW | HELD, UINT32_MAX, RW},
+        {BASE - PAGE_SIZE, OWN(1) | USER_RW | OWNING, 1, RW},
+        {BASE + AUDIT_PAGES * PAGE_SIZE, OWN(1) | USER_RW | OWNING, 1, RW},
+        {BASE + (AUDIT_PAGES - 1) * PAGE_SIZE, OWN(1) | USER_RW | OWNING, 2, RW},
+        {BASE + 1, OWN(1) | USER_RW | OWNING, 1, RW},
+        {BASE, OWN(1) | USER_RW | OWNING, 0, RW},
+        {BASE, OWN(1) | USER_RW | OWNING, UINT32_MAX, RW},
     };
 
     begin();
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         audit_check_run(check, HOME, &wrong[i]);
-    page(HOME, 3, OWN(1) | USER_RW | HELD, RW);
-    page(HOME, 3, OWN(1) | USER_RW | HELD, RW);
+    page(HOME, 3, OWN(1) | USER_RW | OWNING, RW);
+    page(HOME, 3, OWN(1) | USER_RW | OWNING, RW);
     found(7, "order of a view");
 }
 
@@ -377,13 +377,13 @@ static void frame(struct audit_frame f)
     audit_check_frame(report, 1, &f);
 }
 
-TEST(frames, "a frame is mapped only if a space has it, held as often as its owner counts, and private ones by one")
+TEST(frames, "a frame is mapped only if a space has it, owned as often as its owner counts, and private ones by one")
 {
     begin();
     frame((struct audit_frame){.free = true});
     frame((struct audit_frame){.free = false}); /* the kernel's own */
-    frame((struct audit_frame){.spaces = 1, .held = 1, .mapped = true, .exclusive = true});
-    frame((struct audit_frame){.spaces = 3, .held = 3, .mapped = true});
+    frame((struct audit_frame){.spaces = 1, .owned = 1, .mapped = true, .exclusive = true});
+    frame((struct audit_frame){.spaces = 3, .owned = 3, .mapped = true});
     expect(0, "");
     CHECK_EQ(report->counts.frames, 2);
     begin();
@@ -391,12 +391,12 @@ TEST(frames, "a frame is mapped only if a space has it, held as often as its own
     frame((struct audit_frame){.mapped = true, .free = false});
     expect(2, "frame in use");
     begin();
-    frame((struct audit_frame){.spaces = 2, .held = 1, .mapped = true});
-    frame((struct audit_frame){.spaces = 1, .held = 2, .mapped = true});
+    frame((struct audit_frame){.spaces = 2, .owned = 1, .mapped = true});
+    frame((struct audit_frame){.spaces = 1, .owned = 2, .mapped = true});
     frame((struct audit_frame){.spaces = 1}); /* nobody has it: lost */
     expect(3, "count of a frame");
     begin();
-    frame((struct audit_frame){.spaces = 2, .held = 2, .mapped = true, .exclusive = true});
+    frame((struct audit_frame){.spaces = 2, .owned = 2, .mapped = true, .exclusive = true});
     expect(1, "private frame");
 }
 

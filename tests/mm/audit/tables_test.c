@@ -100,7 +100,7 @@ static void begin(void)
     memcpy((uint8_t *)user.root + user.delta + PAGE_SIZE / 2, (uint8_t *)kernel.root + kernel.delta + PAGE_SIZE / 2,
            PAGE_SIZE / 2);
     map(&user, 0x400000, OWN + 0x220000, PAGE_SIZE, PAGING_USER | PAGING_NO_EXECUTE, PAGE_SIZE);
-    map(&user, 0x7ff000000000, OTHER, PAGE_SIZE, PAGING_USER | DATA | PAGING_SOFT_BORROWED, PAGE_SIZE);
+    map(&user, 0x7ff000000000, OTHER, PAGE_SIZE, PAGING_USER | DATA | PAGING_SOFT_REMOTE, PAGE_SIZE);
 }
 
 static void expect(uint64_t count, const char *begin)

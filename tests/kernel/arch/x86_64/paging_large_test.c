@@ -41,7 +41,7 @@ static void begin(void)
     limit = FRAMES;
     tables = (struct page_tables){.delta = (uint64_t)frames - BASE, .alloc = alloc};
     tables.root = alloc(NULL);
-    fill(AT, RW | PAGING_SOFT_HELD);
+    fill(AT, RW | PAGING_SOFT_OWNING);
 }
 
 /* Where the hardware finds what it knows of VA; *SHIFT: of the page's size. */
@@ -153,8 +153,8 @@ TEST(paging_large_entry, "an entry that may be changed is had from the table, wh
     entry = paging_entry(&tables, AT + 0x9000, false);
     CHECK(!is_large(AT));
     CHECK_EQ(paging_deposit(&tables, AT), 0);
-    CHECK_EQ(*entry, (BLOCK + 0x9000) | RW | PAGING_SOFT_HELD | PAGING_ACCESSED | PAGING_DIRTY);
-    CHECK_EQ(entry[-9], BLOCK | RW | PAGING_SOFT_HELD | PAGING_ACCESSED | PAGING_DIRTY);
+    CHECK_EQ(*entry, (BLOCK + 0x9000) | RW | PAGING_SOFT_OWNING | PAGING_ACCESSED | PAGING_DIRTY);
+    CHECK_EQ(entry[-9], BLOCK | RW | PAGING_SOFT_OWNING | PAGING_ACCESSED | PAGING_DIRTY);
     *entry = 0;
     CHECK_EQ(translation(AT + 0x9000), 0);
     CHECK_EQ(translation(AT + 0xa000), (BLOCK + 0xa000) | RW);
@@ -203,7 +203,7 @@ TEST(paging_large_visit, "what is visited whole and stays alike stays large; els
     paging_visit(&tables, 0, END, protect, &clear);
     CHECK_EQ(seen, ENTRIES);
     CHECK(is_large(AT) && translation(AT + 0x1000) == ((BLOCK + 0x1000) | (RW & ~PAGING_WRITE)));
-    CHECK_EQ(*paging_look(&tables, AT), BLOCK | (RW & ~PAGING_WRITE) | PAGING_SOFT_HELD | PAGING_ACCESSED);
+    CHECK_EQ(*paging_look(&tables, AT), BLOCK | (RW & ~PAGING_WRITE) | PAGING_SOFT_OWNING | PAGING_ACCESSED);
 
     clear = PAGING_NO_EXECUTE;
     seen = 0;

@@ -99,7 +99,8 @@ void file_limit_tell(int64_t value, const struct file_answer *answer)
 
 int64_t file_limit_check(uint64_t bytes)
 {
-    struct msg_process_call call = {.id = thread_current()->group->id, .operation = PROCESS_LIMIT, .a = LIMIT_FSIZE};
+    struct msg_process_call call = {
+        .id = thread_current()->group->id, .type = MSG_PROCESS_LIMIT, .limit.which = LIMIT_FSIZE};
     struct msg_process_result result;
 
     if (process_call(&call, &result) != 0 || bytes <= result.limit.soft)

@@ -23,9 +23,9 @@ uint32_t job_group(void)
     return process != NULL ? __atomic_load_n(&process->process_group, __ATOMIC_RELAXED) : TTY_ASK;
 }
 
-static uint32_t ask_home(uint32_t operation)
+static uint32_t ask_home(enum msg_type type)
 {
-    struct msg_process_call call = {.id = thread_current()->group->id, .operation = operation};
+    struct msg_process_call call = {.id = thread_current()->group->id, .type = type};
     struct msg_process_result result;
     int64_t value = process_call_surely(&call, &result);
 
@@ -44,7 +44,7 @@ static bool refuses(uint32_t signal)
 
 int64_t job_check(struct file_request *request, const struct file_answer *answer, uint32_t signal)
 {
-    uint32_t group = ask_home(PROCESS_GET_GROUP), session = ask_home(PROCESS_GET_SESSION);
+    uint32_t group = ask_home(MSG_PROCESS_GET_GROUP), session = ask_home(MSG_PROCESS_GET_SESSION);
     struct signal_info info = {.signal = signal, .code = SI_KERNEL};
     struct msg_process_group_found found;
 
@@ -62,7 +62,7 @@ int64_t job_check(struct file_request *request, const struct file_answer *answer
     }
     if (session_is_orphaned(group, session))
         return -EIO;
-    process_group_call(PROCESS_GROUP_SIGNAL, group, 0, &info, &found);
+    process_group_call(MSG_PROCESS_GROUP_SIGNAL, group, 0, &info, &found);
     return -ERESTARTSYS;
 }
 
@@ -71,9 +71,9 @@ void job_identity(struct tty_identity *who, uint32_t foreground)
     struct msg_process_group_found found = {.count = 0};
 
     if ((int32_t)foreground > 0)
-        process_group_call(PROCESS_GROUP_FIND, foreground, 0, NULL, &found);
-    who->group = ask_home(PROCESS_GET_GROUP);
-    who->session = ask_home(PROCESS_GET_SESSION);
+        process_group_call(MSG_PROCESS_GROUP_FIND, foreground, 0, NULL, &found);
+    who->group = ask_home(MSG_PROCESS_GET_GROUP);
+    who->session = ask_home(MSG_PROCESS_GET_SESSION);
     who->process = thread_current()->group->id;
     who->root = credentials_root(&thread_current()->context.credentials) ? 1 : 0;
     who->found = found.count;
@@ -91,7 +91,7 @@ int64_t job_open(uint64_t number, uint32_t flags, struct file_place *place)
 
     if (credentials_root(&thread_current()->context.credentials))
         words[0] |= number == TTY_OWN ? OPEN_ANYWAY : 0;
-    words[1] = number == TTY_OWN ? ask_home(PROCESS_GET_SESSION) : thread_current()->context.credentials.fsuid;
+    words[1] = number == TTY_OWN ? ask_home(MSG_PROCESS_GET_SESSION) : thread_current()->context.credentials.fsuid;
     return anonymous_make_at(0, number == TTY_OWN ? ANONYMOUS_TERMINAL : ANONYMOUS_PTY, 0, words, sizeof(words), place);
 }
 

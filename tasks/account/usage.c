@@ -83,9 +83,9 @@ static void ask(uint32_t id, uint32_t part, kernel_set kernels, msg_answer add, 
 }
 
 /* Asks the home, whose answer goes to *RESULT. */
-static int64_t ask_home(uint32_t id, uint32_t operation, struct msg_process_result *result)
+static int64_t ask_home(uint32_t id, enum msg_type type, struct msg_process_result *result)
 {
-    struct msg_process_call call = {.id = id, .operation = operation};
+    struct msg_process_call call = {.id = id, .type = type};
 
     return process_call(&call, result);
 }
@@ -93,7 +93,7 @@ static int64_t ask_home(uint32_t id, uint32_t operation, struct msg_process_resu
 int usage_of(uint32_t id, struct usage *out)
 {
     struct msg_process_result result;
-    int64_t error = ask_home(id, PROCESS_TIMES, &result);
+    int64_t error = ask_home(id, MSG_PROCESS_TIMES, &result);
 
     *out = (struct usage){0};
     if (error != 0)
@@ -108,10 +108,10 @@ int usage_of_files(uint32_t id, struct account_io *io, uint64_t *peak)
 {
     struct msg_group_freed sum = {.peak = 0};
     struct msg_process_result times, children;
-    int64_t error = ask_home(id, PROCESS_TIMES, &times);
+    int64_t error = ask_home(id, MSG_PROCESS_TIMES, &times);
 
     if (error == 0)
-        error = ask_home(id, PROCESS_CHILDREN_IO, &children);
+        error = ask_home(id, MSG_PROCESS_CHILDREN_IO, &children);
     if (error != 0)
         return (int)error;
     ask(id, 1, times.members | 1ull << process_home(id), add_files, &sum);
@@ -124,7 +124,7 @@ int usage_of_files(uint32_t id, struct account_io *io, uint64_t *peak)
 int usage_of_children(uint32_t id, struct account_used *out)
 {
     struct msg_process_result result;
-    int64_t error = ask_home(id, PROCESS_CHILDREN_USED, &result);
+    int64_t error = ask_home(id, MSG_PROCESS_CHILDREN_USED, &result);
 
     if (error == 0)
         *out = result.used;

@@ -3,14 +3,12 @@
 #include "tasks/family/children.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
-#include "msg/channel.h"
 #include "tasks/family/session.h"
 #include "tasks/family/wire.h"
 #include "tasks/process/call.h"
+#include "tasks/remote/operation.h"
 #include "tasks/remote/watch.h"
 #include "tasks/signal/signal.h"
 
@@ -66,57 +64,27 @@ static int begin_child(struct group *group, const struct msg_process_begin *begi
     return error;
 }
 
-struct begin_work {
-    struct work work;
-    struct msg_kept kept;
-    struct msg_process_begin begin;
-    struct msg_process_state state;
-};
-
-static void begin_done(struct msg_kept *kept)
+static int begin(const struct remote_request *request, void *result)
 {
-    heap_free(container_of(kept, struct begin_work, kept), sizeof(struct begin_work));
-}
-
-static void handle_begin(const struct msg *m)
-{
-    const struct msg_process_begin *begin = m->data;
+    const struct msg_process_begin *begin = request->data;
     struct group *group = group_find(begin->parent);
-    struct begin_work *w = group != NULL && group->process != NULL ? heap_alloc(sizeof(*w)) : NULL;
-    int error = w == NULL ? -ENOMEM : 0;
+    int error = -EAGAIN;
 
-    if (group == NULL || group->process == NULL)
-        error = -EAGAIN;
-    else if (w != NULL)
-        error = begin_child(group, begin, &w->state);
-    if (group != NULL)
-        group_put(group);
-    if (error != 0) {
-        heap_free(w, sizeof(*w));
-        msg_reply_error(&m->ticket, error);
-        return;
-    }
-    msg_keep(m, &w->kept, NULL);
-    msg_kept_reply_long(&w->kept, &w->state, sizeof(w->state), begin_done);
+    if (group == NULL)
+        return error;
+    if (group->process != NULL)
+        error = begin_child(group, begin, result);
+    group_put(group);
+    return error != 0 ? error : (int)sizeof(struct msg_process_state);
 }
 
 static int ask_to_begin(const struct msg_process_begin *begin, struct msg_process_state *state)
 {
-    uint32_t home = process_home(begin->parent);
-    struct group *group;
-    int result;
+    const struct remote_how how = {.why = "leave to have a child", .key = begin->parent, .end = WAIT_FIRM};
+    int result = remote_call(process_home(begin->parent), MSG_PROCESS_BEGIN, begin, sizeof(*begin), state,
+                             sizeof(*state), &how);
 
-    if (home != instance.kernel) {
-        result = msg_call(home, MSG_PROCESS_BEGIN, begin, sizeof(*begin), state, sizeof(*state),
-                          "leave to have a child", begin->parent);
-        return result < 0 ? result : result == (int)sizeof(*state) ? 0 : -EPROTO;
-    }
-    group = group_find(begin->parent);
-    if (group == NULL)
-        return -EAGAIN;
-    result = begin_child(group, begin, state);
-    group_put(group);
-    return result;
+    return result < 0 ? result : 0;
 }
 
 int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state)
@@ -149,9 +117,10 @@ int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_s
 void process_cancel_child(uint32_t parent, uint32_t child)
 {
     struct msg_process_call call = {
-        .id = parent, .operation = PROCESS_CHILD_EVENT, .a = CHILD_EVENT(child, CHILD_CANCELLED, 0)};
+        .id = parent, .type = MSG_PROCESS_CHILD_EVENT, .event = {.child = child, .code = CHILD_CANCELLED}};
+    struct msg_process_result result;
 
-    process_tell(&call);
+    process_call_surely(&call, &result);
 }
 
 static bool selected(const struct child *child, uint64_t selector)
@@ -224,25 +193,25 @@ int64_t children_wait(struct group *group, const struct msg_process_call *call, 
     int64_t value;
 
     spin_lock(&group->lock);
-    value = wait_locked(group->process, call->a, call->b, result);
+    value = wait_locked(group->process, call->wait.selector, call->wait.options, result);
     spin_unlock(&group->lock);
     return value;
 }
 
 /* News of a stop or a continue that a later one has overtaken, or the child's end. */
-static bool is_late(const struct child *child, uint32_t code, uint32_t round)
+static bool is_late(const struct child *child, const struct child_event *event)
 {
-    return (code == CLD_STOPPED || code == CLD_CONTINUED) &&
-           (has_ended(child) || (int32_t)(round - child->stop_round) < 0);
+    return (event->code == CLD_STOPPED || event->code == CLD_CONTINUED) &&
+           (has_ended(child) || (int32_t)(event->round - child->stop_round) < 0);
 }
 
 /* A child has changed. 1: it has ended and is not kept for a wait. */
 int64_t children_event(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct process *process = group->process;
-    uint32_t id = (uint32_t)call->a;
-    uint32_t code = call->a >> 32 & 0xff, status = call->a >> 40 & 0xffff;
-    struct signal_info info = {.code = (int32_t)code, .pid = id};
+    const struct child_event *event = &call->event;
+    uint32_t code = event->code, status = event->status;
+    struct signal_info info = {.code = (int32_t)code, .pid = event->child};
     const struct signal_action *action = &process->actions[SIGCHLD - 1];
     struct child *child;
     bool keep = true;
@@ -250,8 +219,8 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
     spin_lock(&group->lock);
     result->parent_group = process->process_group;
     result->parent_session = process->session;
-    child = find_child_locked(process, id);
-    if (child == NULL || is_late(child, code, (uint32_t)call->b)) {
+    child = find_child_locked(process, event->child);
+    if (child == NULL || is_late(child, event)) {
         spin_unlock(&group->lock);
         return code != CLD_STOPPED && code != CLD_CONTINUED ? 1 : 0;
     }
@@ -270,13 +239,13 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
         if (code == CLD_CONTINUED)
             info.value = SIGCONT;
         if (code == CLD_STOPPED || code == CLD_CONTINUED) {
-            child->stop_round = (uint32_t)call->b;
+            child->stop_round = event->round;
             if ((action->flags & SA_NOCLDSTOP) != 0)
                 info.signal = 0;
         } else {
-            child->user_ns = call->b;
-            child->system_ns = call->c;
-            info.extra = call->b / CLOCK_TICK_NS | call->c / CLOCK_TICK_NS << 32;
+            child->user_ns = event->user_ns;
+            child->system_ns = event->system_ns;
+            info.extra = event->user_ns / CLOCK_TICK_NS | event->system_ns / CLOCK_TICK_NS << 32;
             info.signal = child->exit_signal;
             if (child->exit_signal == SIGCHLD && (action->handler == SIG_IGN || (action->flags & SA_NOCLDWAIT) != 0)) {
                 keep = false;
@@ -293,14 +262,15 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
     return keep ? 0 : 1;
 }
 
-int64_t children_set_group(struct group *group, const struct msg_process_call *call)
+int64_t children_set_group(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct child *child;
 
+    (void)result;
     spin_lock(&group->lock);
-    child = find_child_locked(group->process, (uint32_t)call->a);
+    child = find_child_locked(group->process, call->child.id);
     if (child != NULL)
-        child->group = (uint32_t)call->b;
+        child->group = call->child.group;
     spin_unlock(&group->lock);
     watch_event(&group->process->child_events);
     return 0;
@@ -318,8 +288,8 @@ int64_t children_adopt(struct group *group, const struct msg_process_call *call,
     if (group->exiting || process->attributes[ATTRIBUTE_REAPER] == 0)
         error = -EAGAIN;
     if (error == 0 && child != NULL) {
-        child->id = (uint32_t)call->a;
-        child->group = (uint32_t)(call->a >> 32);
+        child->id = call->child.id;
+        child->group = call->child.group;
         child->exit_signal = SIGCHLD;
         list_append(&process->children, &child->node);
     }
@@ -335,7 +305,7 @@ static uint32_t find_reaper(uint32_t id, const struct child *child)
 {
     while (id != PROCESS_INIT) {
         struct msg_process_call call = {
-            .id = id, .operation = PROCESS_ADOPT, .a = child->id | (uint64_t)child->group << 32};
+            .id = id, .type = MSG_PROCESS_ADOPT, .child = {.id = child->id, .group = child->group}};
         struct msg_process_result result;
         int64_t error = process_call_surely(&call, &result);
 
@@ -349,22 +319,20 @@ static uint32_t find_reaper(uint32_t id, const struct child *child)
 /* CHILD is REAPER's, which has entered it. */
 static void give_to(uint32_t reaper, uint32_t from, const struct child *child)
 {
-    struct msg_process_call call = {.id = child->id, .operation = PROCESS_NEW_PARENT, .a = reaper, .b = from};
-    struct msg_process_call event = {.id = reaper, .operation = PROCESS_CHILD_EVENT};
-    struct msg_process_call reaped = {.id = child->id, .operation = PROCESS_REAPED};
+    struct msg_process_call call = {
+        .id = child->id, .type = MSG_PROCESS_NEW_PARENT, .parent = {.is = reaper, .was = from}};
+    struct msg_process_call news = {.id = reaper, .type = MSG_PROCESS_CHILD_EVENT};
+    struct msg_process_call reaped = {.id = child->id, .type = MSG_PROCESS_REAPED};
     struct msg_process_result result;
     /* before our own parent hears of the end: then they have a new one */
     int64_t ended = process_call_surely(&call, &result);
 
     if (reaper == PROCESS_INIT || ended == 0)
         return;
-    event.a = CHILD_EVENT(child->id, CHILD_CANCELLED, 0); /* it is not known (any more) */
-    if (ended > 0) {
-        event.a = CHILD_ENDED(child->id, result.status);
-        event.b = result.user_ns;
-        event.c = result.system_ns;
-    }
-    if (process_call_surely(&event, &result) != 0 && ended > 0)
+    news.event = (struct child_event){.child = child->id, .code = CHILD_CANCELLED}; /* it is not known (any more) */
+    if (ended > 0)
+        news.event = child_ended(child->id, &result);
+    if (process_call_surely(&news, &result) != 0 && ended > 0)
         process_call_surely(&reaped, &result); /* nobody will wait for it */
 }
 
@@ -406,5 +374,5 @@ void children_give_away(struct group *group)
 
 void children_init(void)
 {
-    msg_register(MSG_PROCESS_BEGIN, handle_begin, sizeof(struct msg_process_begin), sizeof(struct msg_process_state));
+    REMOTE_SERVE(PROCESS_BEGIN, begin, NULL, struct msg_process_begin, struct msg_process_state);
 }

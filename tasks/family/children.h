@@ -25,11 +25,17 @@ int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_s
 /* The child that was begun does not come. */
 void process_cancel_child(uint32_t parent, uint32_t child);
 
-/* Operations on GROUP, whose home this kernel is, each in one step: see enum process_operation. */
-int64_t children_wait(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
-int64_t children_event(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
-int64_t children_adopt(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
-int64_t children_set_group(struct group *group, const struct msg_process_call *call);
+/* PROCESS_WAIT, PROCESS_CHILD_EVENT, PROCESS_ADOPT, PROCESS_CHILD_GROUP. */
+process_operation children_wait, children_event, children_adopt, children_set_group;
+/* The end of process ID with the status and times of END. */
+static inline struct child_event child_ended(uint32_t id, const struct msg_process_result *end)
+{
+    return (struct child_event){.child = id,
+                                .code = (end->status & 0x7f) != 0 ? CLD_KILLED : CLD_EXITED,
+                                .status = end->status & 0xffff,
+                                .user_ns = end->user_ns,
+                                .system_ns = end->system_ns};
+}
 /* Every child that GROUP, which is over, has left belongs to the nearest reaper above it, or to init. In a task; waits.
  */
 void children_give_away(struct group *group);

@@ -8,11 +8,12 @@
 #include "tasks/signal/signal.h"
 
 /* The process is no longer known: its id may be given out again. */
-int64_t process_reaped(struct group *group, struct msg_process_result *result)
+int64_t process_reaped(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     const struct process *process = group->process;
     bool gone;
 
+    (void)call;
     spin_lock(&group->lock);
     result->used = (struct account_used){.use = group->gone.use, .peak = process->peak};
     account_used_add(&result->used, &process->children_used);
@@ -37,8 +38,8 @@ static void give_end_locked(struct group *group, struct msg_process_result *resu
 int64_t process_new_parent(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct process *process = group->process;
-    uint32_t parent = (uint32_t)call->a;
-    struct signal_info info = {.code = SI_USER, .pid = (uint32_t)call->b};
+    uint32_t parent = call->parent.is;
+    struct signal_info info = {.code = SI_USER, .pid = call->parent.was};
     bool ended, gone;
 
     spin_lock(&group->lock);
@@ -63,7 +64,7 @@ int64_t process_new_parent(struct group *group, const struct msg_process_call *c
 void process_ended(struct group *group)
 {
     struct process *process = group->process;
-    struct msg_process_call call = {.operation = PROCESS_CHILD_EVENT, .a = CHILD_ENDED(group->id, process->status)};
+    struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
     struct msg_process_result result;
     bool forget;
 
@@ -74,8 +75,7 @@ void process_ended(struct group *group)
     process->zombie = process->over = true;
     call.id = process->parent;
     give_end_locked(group, &result);
-    call.b = result.user_ns;
-    call.c = result.system_ns;
+    call.event = child_ended(group->id, &result);
     spin_unlock(&group->lock);
     if (process->first)
         group_hooks.first_ended(process->status);

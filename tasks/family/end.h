@@ -9,8 +9,7 @@
  * given to init. In a task at home, which waits. */
 void process_ended(struct group *group);
 
-/* PROCESS_NEW_PARENT, PROCESS_REAPED: of GROUP, whose home this kernel is. */
-int64_t process_new_parent(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
-int64_t process_reaped(struct group *group, struct msg_process_result *result);
+/* The operations of these names. */
+process_operation process_new_parent, process_reaped;
 
 #endif

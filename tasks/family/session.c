@@ -46,22 +46,23 @@ void session_look_after(uint32_t group, uint32_t session, uint32_t except)
     for (uint32_t i = 0; i < 2; i++) {
         struct signal_info info = {.signal = signals[i], .code = SI_KERNEL};
 
-        process_group_call(PROCESS_GROUP_SIGNAL, group, except, &info, &found);
+        process_group_call(MSG_PROCESS_GROUP_SIGNAL, group, except, &info, &found);
     }
 }
 
 void session_signal_process(uint32_t id, uint32_t signal)
 {
     struct msg_process_call call = {
-        .id = id, .operation = PROCESS_SIGNAL, .info = {.signal = signal, .code = SI_KERNEL}};
+        .id = id, .type = MSG_PROCESS_SIGNAL, .info = {.signal = signal, .code = SI_KERNEL}};
 
-    process_tell(&call);
+    if (process_tell(&call) != 0)
+        process_signal_later(id, signal);
 }
 
 int64_t session_set_group(struct group *group, const struct msg_process_call *call, struct msg_process_result *answer)
 {
     struct process *process = group->process;
-    uint32_t wanted = (uint32_t)call->a, caller = (uint32_t)call->b, session = (uint32_t)call->c;
+    uint32_t wanted = call->set_group.group, caller = call->set_group.caller;
     int64_t result = 0;
 
     spin_lock(&group->lock);
@@ -72,9 +73,9 @@ int64_t session_set_group(struct group *group, const struct msg_process_call *ca
         result = -EACCES;
     else if (process->session == group->id)
         result = -EPERM; /* a session leader */
-    else if (wanted != group->id && session != process->session)
+    else if (wanted != group->id && call->set_group.group_session != process->session)
         result = -EPERM;
-    else if (caller != group->id && call->c >> 32 != process->session)
+    else if (caller != group->id && call->set_group.caller_session != process->session)
         result = -EPERM; /* a child in another session than the caller */
     else
         process->process_group = wanted;
@@ -82,11 +83,12 @@ int64_t session_set_group(struct group *group, const struct msg_process_call *ca
     return result;
 }
 
-int64_t session_set_leader(struct group *group, struct msg_process_result *answer)
+int64_t session_set_leader(struct group *group, const struct msg_process_call *call, struct msg_process_result *answer)
 {
     struct process *process = group->process;
     int64_t result = group->id;
 
+    (void)call;
     spin_lock(&group->lock);
     if (process->process_group == group->id) {
         result = -EPERM;

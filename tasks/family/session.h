@@ -8,11 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct group;
-struct msg_process_call;
+#include "tasks/process/operation.h"
+
 struct msg_process_group;
 struct msg_process_group_found;
-struct msg_process_result;
 
 /* Process group GROUP of SESSION is orphaned. Tasks only; asks all kernels. */
 bool session_is_orphaned(uint32_t group, uint32_t session);
@@ -25,8 +24,7 @@ void session_signal_process(uint32_t id, uint32_t signal);
 /* Adds to FOUND what GROUP, with a process, is to the group that was ASKED for: PROCESS_GROUP_LOOK. */
 void session_look(struct group *group, const struct msg_process_group *asked, struct msg_process_group_found *found);
 
-/* PROCESS_SET_GROUP, PROCESS_SET_SESSION: of GROUP, whose home this kernel is. */
-int64_t session_set_group(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
-int64_t session_set_leader(struct group *group, struct msg_process_result *result);
+/* PROCESS_SET_GROUP, PROCESS_SET_SESSION. */
+process_operation session_set_group, session_set_leader;
 
 #endif

@@ -4,16 +4,19 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/family/session.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/process/call.h"
 #include "tasks/process/permission.h"
 #include "tasks/process/process.h"
+#include "tasks/remote/operation.h"
 #include "tasks/remote/post.h"
+#include "tasks/remote/work.h"
 #include "tasks/signal/signal.h"
 
-#define HELD_MAX 64u
+#define LATER_MAX 64u
 
 struct set_walk {
     const struct msg_process_group *asked;
@@ -29,13 +32,13 @@ static bool visit(struct group *group, void *context)
 
     if (group->process == NULL || group->id == asked->except)
         return true;
-    if (asked->operation == PROCESS_GROUP_LOOK) {
+    if (asked->type == MSG_PROCESS_GROUP_LOOK) {
         session_look(group, asked, &walk->found);
         return true;
     }
     spin_lock(&group->lock);
     fits = asked->group == 0 || group->process->process_group == asked->group;
-    if (fits && asked->operation == PROCESS_GROUP_SIGNAL_AS &&
+    if (fits && asked->type == MSG_PROCESS_GROUP_SIGNAL_AS &&
         !process_may_signal_locked(group->process, (uint32_t)asked->info.extra, asked->info.uid, asked->info.signal,
                                    asked->session)) {
         walk->refused = true;
@@ -46,10 +49,10 @@ static bool visit(struct group *group, void *context)
         walk->found.session = group->process->session;
     }
     spin_unlock(&group->lock);
-    if (fits && asked->operation != PROCESS_GROUP_FIND && asked->info.signal != 0) {
+    if (fits && asked->type != MSG_PROCESS_GROUP_FIND && asked->info.signal != 0) {
         struct signal_info info = asked->info;
 
-        if (asked->operation == PROCESS_GROUP_SIGNAL_AS)
+        if (asked->type == MSG_PROCESS_GROUP_SIGNAL_AS)
             info.extra = 0;
         signal_send_group(group, &info);
     }
@@ -62,21 +65,18 @@ static void operate(const struct msg_process_group *asked, struct msg_process_gr
 
     group_each(visit, &walk);
     *found = walk.found;
-    if (asked->operation == PROCESS_GROUP_SIGNAL_AS)
+    if (asked->type == MSG_PROCESS_GROUP_SIGNAL_AS)
         found->session = walk.refused ? 1 : 0;
 }
 
-static void handle_set(const struct msg *m)
+static int serve(const struct remote_request *request, void *result)
 {
-    struct msg_process_group_found found;
-    const struct msg_process_group *asked = m->data;
+    const struct msg_process_group *asked = request->data;
 
-    if (asked->info.signal > SIGNALS) {
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
-    operate(asked, &found);
-    msg_reply(&m->ticket, &found, sizeof(found));
+    if (asked->type != request->type || asked->info.signal > SIGNALS)
+        return -EPROTO;
+    operate(asked, result);
+    return sizeof(struct msg_process_group_found);
 }
 
 static void add_found(void *context, uint32_t kernel, const void *reply, int length)
@@ -85,8 +85,8 @@ static void add_found(void *context, uint32_t kernel, const void *reply, int len
     struct msg_process_group_found part;
 
     (void)kernel;
-    if (length != (int)sizeof(part))
-        return; /* a kernel that does not run has no processes */
+    if (length < 0)
+        return; /* all are asked surely, so it does not run, and has no processes */
     memcpy(&part, reply, sizeof(part));
     sum->count += part.count;
     sum->stopped += part.stopped;
@@ -100,22 +100,22 @@ static void ask_all(const struct msg_process_group *asked, struct msg_process_gr
     struct msg_process_group_found here;
 
     *found = (struct msg_process_group_found){0};
-    msg_multicast(msg_peers_reachable(), MSG_PROCESS_GROUP, asked, sizeof(*asked), add_found, found,
+    msg_multicast(msg_peers_reachable(), (enum msg_type)asked->type, asked, sizeof(*asked), add_found, found,
                   "processes of a group", asked->group);
     operate(asked, &here);
     add_found(found, instance.kernel, &here, (int)sizeof(here));
 }
 
-void process_group_call(enum process_group_operation operation, uint32_t group, uint32_t except,
-                        const struct signal_info *info, struct msg_process_group_found *found)
+void process_group_call(enum msg_type type, uint32_t group, uint32_t except, const struct signal_info *info,
+                        struct msg_process_group_found *found)
 {
-    struct msg_process_group asked = {.operation = operation, .group = group, .except = except};
+    struct msg_process_group asked = {.type = type, .group = group, .except = except};
 
     if (info != NULL)
         asked.info = *info;
-    if (operation == PROCESS_GROUP_SIGNAL_AS) {
+    if (type == MSG_PROCESS_GROUP_SIGNAL_AS) {
         const struct thread *self = thread_current();
-        struct msg_process_call ask = {.id = self->group->id, .operation = PROCESS_GET_SESSION};
+        struct msg_process_call ask = {.id = self->group->id, .type = MSG_PROCESS_GET_SESSION};
         struct msg_process_result result;
         int64_t session = process_call(&ask, &result);
 
@@ -128,69 +128,118 @@ void process_group_call(enum process_group_operation operation, uint32_t group, 
 void process_group_look(uint32_t group, uint32_t session, uint32_t except, struct msg_process_group_found *found)
 {
     struct msg_process_group asked = {
-        .operation = PROCESS_GROUP_LOOK, .group = group, .except = except, .session = session};
+        .type = MSG_PROCESS_GROUP_LOOK, .group = group, .except = except, .session = session};
 
     ask_all(&asked, found);
 }
 
-/* Signals of the terminal that come while programs stand still are sent afterwards. The foreground group does not
- * change meanwhile, and a signal that is pending is not sent twice: a few places are enough. */
-static struct spinlock held_lock;
-static struct {
-    uint32_t group, signal;
-} held[HELD_MAX];           /* [k] held_lock */
-static uint32_t held_count; /* [k] held_lock */
+/* Signals of terminals that cannot be sent now: programs stand still, or there is no memory to tell another kernel. A
+ * task sends them later. One that is here already is not put in twice, as a signal that is pending is not sent twice: a
+ * few places are enough. */
+static struct spinlock later_lock;
+static struct later {
+    enum msg_type type; /* PROCESS_GROUP_SIGNAL, or PROCESS_SIGNAL */
+    uint32_t id, signal;
+    kernel_set kernels;      /* that are to be told of the first */
+} later[LATER_MAX];          /* [k] later_lock: the oldest first */
+static uint32_t later_count; /* [k] later_lock */
+static bool later_submitted; /* [k] later_lock */
 
-static bool hold(uint32_t group, uint32_t signal)
+/* False: there is none, or none is to be sent now. */
+static bool take_later(struct later *out)
 {
-    bool holds, known = false;
+    bool found;
 
-    spin_lock(&held_lock);
-    holds = freeze_active();
-    for (uint32_t i = 0; i < held_count; i++)
-        known |= held[i].group == group && held[i].signal == signal;
-    if (holds && !known && held_count < HELD_MAX) {
-        held[held_count].group = group;
-        held[held_count++].signal = signal;
+    spin_lock(&later_lock);
+    found = later_count > 0 && !freeze_active();
+    if (found) {
+        *out = later[0];
+        memmove(&later[0], &later[1], --later_count * sizeof(later[0]));
     }
-    spin_unlock(&held_lock);
-    return holds;
+    later_submitted = found;
+    spin_unlock(&later_lock);
+    return found;
 }
 
-/* A freeze is over. */
-static void send_held(void)
+static void send_later(struct work *work)
 {
-    for (;;) {
-        uint32_t group, signal;
+    struct later next;
 
-        spin_lock(&held_lock);
-        if (held_count == 0) {
-            spin_unlock(&held_lock);
-            return;
+    (void)work;
+    while (take_later(&next)) {
+        struct signal_info info = {.signal = next.signal, .code = SI_KERNEL};
+        struct msg_process_call call = {.id = next.id, .type = next.type, .info = info};
+        struct msg_process_group asked = {.type = next.type, .group = next.id, .info = info};
+        struct msg_process_group_found found;
+        struct msg_process_result result;
+
+        if (next.type == MSG_PROCESS_SIGNAL) {
+            process_call_surely(&call, &result);
+            continue;
         }
-        group = held[--held_count].group;
-        signal = held[held_count].signal;
-        spin_unlock(&held_lock);
-        process_group_signal(group, signal);
+        msg_gather(next.kernels & ~(1ull << instance.kernel), next.type, &asked, sizeof(asked), NULL, NULL,
+                   "processes of a group", next.id);
+        if ((next.kernels >> instance.kernel & 1) != 0)
+            operate(&asked, &found);
     }
+}
+
+static void submit_later(void)
+{
+    static struct work work = {.run = send_later};
+    bool submit;
+
+    spin_lock(&later_lock);
+    submit = later_count > 0 && !later_submitted && !freeze_active();
+    later_submitted |= submit;
+    spin_unlock(&later_lock);
+    if (submit)
+        work_submit(&work);
+}
+
+static void put_off(enum msg_type type, uint32_t id, uint32_t signal, kernel_set kernels)
+{
+    uint32_t i = 0;
+
+    spin_lock(&later_lock);
+    while (i < later_count && (later[i].type != type || later[i].id != id || later[i].signal != signal))
+        i++;
+    if (i < later_count)
+        later[i].kernels |= kernels;
+    else if (i < LATER_MAX)
+        later[later_count++] = (struct later){.type = type, .id = id, .signal = signal, .kernels = kernels};
+    spin_unlock(&later_lock);
+    submit_later();
+}
+
+void process_signal_later(uint32_t process, uint32_t signal)
+{
+    put_off(MSG_PROCESS_SIGNAL, process, signal, 0);
 }
 
 void process_group_signal(uint32_t group, uint32_t signal)
 {
     struct msg_process_group asked = {
-        .operation = PROCESS_GROUP_SIGNAL, .group = group, .info = {.signal = signal, .code = SI_KERNEL}};
+        .type = MSG_PROCESS_GROUP_SIGNAL, .group = group, .info = {.signal = signal, .code = SI_KERNEL}};
     struct msg_process_group_found found;
+    kernel_set left = msg_peers_reachable() | 1ull << instance.kernel;
 
-    if (hold(group, signal))
-        return;
-    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1)
-        post((uint32_t)__builtin_ctzll(rest), MSG_PROCESS_GROUP, &asked, sizeof(asked));
-    operate(&asked, &found);
+    if (!freeze_active()) {
+        for (kernel_set rest = left & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1) {
+            if (post((uint32_t)__builtin_ctzll(rest), MSG_PROCESS_GROUP_SIGNAL, &asked, sizeof(asked)) == 0)
+                left &= ~(rest & -rest);
+        }
+        operate(&asked, &found);
+        left &= ~(1ull << instance.kernel);
+    }
+    if (left != 0)
+        put_off(MSG_PROCESS_GROUP_SIGNAL, group, signal, left);
 }
 
 void process_set_init(void)
 {
-    freeze_over = send_held;
-    msg_register(MSG_PROCESS_GROUP, handle_set, sizeof(struct msg_process_group),
-                 sizeof(struct msg_process_group_found));
+    freeze_over = submit_later;
+    for (uint32_t type = MSG_PROCESS_GROUP_FIND; type <= MSG_PROCESS_GROUP_LOOK; type++)
+        remote_serve((enum msg_type)type, serve, NULL, sizeof(struct msg_process_group),
+                     sizeof(struct msg_process_group_found));
 }

@@ -1,5 +1,5 @@
-/* Payloads of PROCESS_BEGIN, whose answer is a struct msg_process_state, and of PROCESS_GROUP; tasks/process/process.md
- * has the protocol. */
+/* Payloads of PROCESS_BEGIN, whose answer is a struct msg_process_state, and of PROCESS_GROUP_...;
+ * tasks/process/process.md has the protocol. */
 #ifndef TASKS_FAMILY_WIRE_H
 #define TASKS_FAMILY_WIRE_H
 
@@ -15,20 +15,19 @@ struct msg_process_begin { /* PROCESS_BEGIN */
     uint32_t group; /* the child's process group, 0: the parent's */
 };
 
-struct msg_process_group { /* PROCESS_GROUP */
-    uint32_t operation;    /* enum process_group_operation */
+struct msg_process_group { /* PROCESS_GROUP_... */
+    uint32_t type;         /* enum msg_type, as the message's */
     uint32_t group;        /* process group, or 0: every process */
     uint32_t except;       /* process */
-    uint32_t session;      /* PROCESS_GROUP_LOOK: the group's. PROCESS_GROUP_SIGNAL_AS: the sender's; info.extra is its
-                              effective user */
+    uint32_t session;      /* LOOK: the group's; SIGNAL_AS: the sender's; info.extra is its effective user */
     struct signal_info info;
 };
 
 struct msg_process_group_found {
     uint32_t count;   /* processes here that fit */
     uint32_t session; /* of one of them */
-    uint32_t stopped; /* PROCESS_GROUP_LOOK: how many of them are stopped */
-    uint32_t parents; /* PROCESS_GROUP_LOOK: children in the group of processes here outside it, in its session */
+    uint32_t stopped; /* LOOK: how many of them are stopped */
+    uint32_t parents; /* LOOK: children in the group of processes here outside it, in its session */
 };
 
 _Static_assert(sizeof(struct msg_process_group) == MSG_SHORT, "one slot");

@@ -5,15 +5,15 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "msg/call.h"
-#include "msg/channel.h"
 #include "tasks/futex/loan/loan.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
+#include "tasks/remote/operation.h"
 #include "tasks/remote/watch.h"
 #include "tasks/role/adopted.h"
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/due.h"
+#include "tasks/sched/fair/fair.h"
 #include "tasks/sched/policy.h"
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
@@ -27,13 +27,33 @@ static int64_t wanted_kernel(const struct thread *thread)
     return cpu_mask_allows(thread->context.affinity, instance.kernel) ? -1 : cpu_mask_nearest(thread->context.affinity);
 }
 
-static int64_t set_affinity_locked(struct thread *thread, const uint64_t words[CPUS_MAX / 64])
+static int64_t send_signal(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    (void)result;
+    if (call->info.signal > SIGNALS)
+        return -EINVAL;
+    if (call->group != 0 && call->group != thread->group->id)
+        return -ESRCH;
+    return call->info.signal == 0 || call->info.signal == SIGKILL ? 0 : signal_send_thread_locked(thread, &call->info);
+}
+
+static int64_t get_affinity(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    (void)call;
+    memcpy(result->mask, thread->context.affinity, sizeof(result->mask));
+    return 0;
+}
+
+static int64_t set_affinity(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
 {
     uint64_t old[CPUS_MAX / 64];
     int64_t kernel;
 
+    result->events = watch_events(&thread->group->moves);
+    if (!policy_same_owner(thread, call->affinity.user))
+        return -EPERM;
     memcpy(old, thread->context.affinity, sizeof(old));
-    cpu_mask_known(thread->context.affinity, words);
+    cpu_mask_known(thread->context.affinity, call->affinity.mask);
     kernel = wanted_kernel(thread);
     if (kernel == -EINVAL) {
         memcpy(thread->context.affinity, old, sizeof(old));
@@ -50,84 +70,86 @@ static int64_t set_affinity_locked(struct thread *thread, const uint64_t words[C
     return 1;
 }
 
-/* THREAD is present here and its group's lock is held. */
-static int64_t operate_locked(struct thread *thread, const struct msg_thread_call *call,
-                              struct msg_thread_result *result)
+static int64_t is_settled(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
 {
-    struct policy_wish wish;
-    struct policy_facts facts;
-    int64_t error;
+    (void)call;
+    result->events = watch_events(&thread->group->moves);
+    return (thread->due & THREAD_DUE_MOVE) != 0 && !thread->stands ? 1 : 0;
+}
 
-    switch (call->operation) {
-    case THREAD_SIGNAL:
-        if (call->info.signal > SIGNALS)
-            return -EINVAL;
-        if (call->group != 0 && call->group != thread->group->id)
-            return -ESRCH;
-        return call->info.signal == 0 || call->info.signal == SIGKILL ? 0
-                                                                      : signal_send_thread_locked(thread, &call->info);
-    case THREAD_GET_AFFINITY:
-        memcpy(result->words, thread->context.affinity, sizeof(result->words));
-        return 0;
-    case THREAD_SET_AFFINITY:
-        result->words[0] = watch_events(&thread->group->moves);
-        if (!policy_same_owner(thread, (uint32_t)call->words[CPUS_MAX / 64]))
-            return -EPERM;
-        return set_affinity_locked(thread, call->words);
-    case THREAD_SETTLED:
-        result->words[0] = watch_events(&thread->group->moves);
-        return (thread->due & THREAD_DUE_MOVE) != 0 && !thread->stands ? 1 : 0;
-    case THREAD_SET_POLICY:
-        memcpy(&wish, call->words, sizeof(wish));
-        error = policy_set_locked(thread, &wish);
-        if (error == 0)
-            pi_share_changed_locked(thread);
-        return error;
-    case THREAD_GET_POLICY:
-        policy_get_locked(thread, &facts);
-        memcpy(result->words, &facts, sizeof(facts));
-        return 0;
-    case THREAD_SET_NICE:
-        if (call->words[0] > 39)
-            return -EINVAL;
-        if (!policy_same_owner(thread, (uint32_t)call->words[1]))
-            return -EPERM;
-        if (call->words[1] != 0 && (int)call->words[0] - 20 < thread->context.nice &&
-            !policy_may_nice((int)call->words[0] - 20, call->words[2]))
-            return -EACCES;
-        thread->context.nice = (int16_t)((int)call->words[0] - 20);
+static int64_t set_nice(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    int32_t nice = call->nice.nice;
+
+    (void)result;
+    if (nice < FAIR_NICE_MIN || nice > FAIR_NICE_MAX)
+        return -EINVAL;
+    if (!policy_same_owner(thread, call->nice.user))
+        return -EPERM;
+    if (call->nice.user != 0 && nice < thread->context.nice && !policy_may_nice(nice, call->nice.limit))
+        return -EACCES;
+    thread->context.nice = (int16_t)nice;
+    pi_share_changed_locked(thread);
+    return 0;
+}
+
+static int64_t set_policy(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    int64_t error = policy_set_locked(thread, &call->policy);
+
+    (void)result;
+    if (error == 0)
         pi_share_changed_locked(thread);
-        return 0;
-    case THREAD_GROUP:
-        return thread->group->id;
-    case THREAD_ROBUST_LIST:
-        result->words[0] = thread->context.robust_list;
-        return 0;
-    case THREAD_LEND:
-        return pi_lend_locked(thread, (const struct pi_lending *)call->words, (struct pi_link *)result->words);
-    default:
-        return -EPROTO;
-    }
+    return error;
 }
 
-/* What is done once the lock is free. */
-static void operated(struct group *group, const struct msg_thread_call *call, int64_t value)
+static int64_t get_policy(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
 {
-    if (value != 0)
-        return;
-    if (call->operation == THREAD_SIGNAL)
-        signal_sent_thread(group, call->info.signal);
-    if (call->operation == THREAD_SET_AFFINITY)
-        watch_event(&group->moves); /* whoever waits for a move that is off looks again */
+    (void)call;
+    policy_get_locked(thread, &result->policy);
+    return 0;
 }
+
+static int64_t get_group(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    (void)call;
+    (void)result;
+    return thread->group->id;
+}
+
+static int64_t get_robust_list(struct thread *thread, const struct msg_thread_call *call,
+                               struct msg_thread_result *result)
+{
+    (void)call;
+    result->robust_list = thread->context.robust_list;
+    return 0;
+}
+
+static int64_t lend(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    return pi_lend_locked(thread, &call->lending, &result->link);
+}
+
+#define FIRST MSG_THREAD_SIGNAL
+#define OPERATIONS (MSG_THREAD_LEND + 1 - FIRST)
+
+/* By type: what is done to a thread that is present here. Its group's lock is held. */
+static int64_t (*const operations[OPERATIONS])(struct thread *thread, const struct msg_thread_call *call,
+                                               struct msg_thread_result *result) = {
+    [MSG_THREAD_SIGNAL - FIRST] = send_signal,          [MSG_THREAD_GET_AFFINITY - FIRST] = get_affinity,
+    [MSG_THREAD_SET_AFFINITY - FIRST] = set_affinity,   [MSG_THREAD_SETTLED - FIRST] = is_settled,
+    [MSG_THREAD_SET_NICE - FIRST] = set_nice,           [MSG_THREAD_SET_POLICY - FIRST] = set_policy,
+    [MSG_THREAD_GET_POLICY - FIRST] = get_policy,       [MSG_THREAD_GROUP - FIRST] = get_group,
+    [MSG_THREAD_ROBUST_LIST - FIRST] = get_robust_list, [MSG_THREAD_LEND - FIRST] = lend,
+};
 
 static int64_t operate_here(const struct msg_thread_call *call, struct msg_thread_result *result)
 {
     struct thread *thread = thread_lock(call->thread);
     struct group *group;
-    bool done = false;
     int64_t value;
 
+    memset(result, 0, sizeof(*result));
     if (thread == NULL) {
         if (adopted_find(call->thread, &result->kernel))
             return THREAD_ELSEWHERE;
@@ -140,48 +162,51 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
     group_get(group);
     result->group = group->id;
     if (thread->presence == THREAD_PRESENT && !thread_dying(thread)) {
-        value = operate_locked(thread, call, result);
-        done = true;
+        value = operations[call->type - FIRST](thread, call, result);
     } else if (thread_dying(thread)) { /* of its process another may go on (exec), but not for long */
-        done = call->operation == THREAD_SIGNAL && call->info.signal == SIGKILL &&
-               (call->group == 0 || call->group == group->id);
-        value = done ? 0 : call->operation == THREAD_LEND ? -EAGAIN : -ESRCH;
+        bool kills = call->type == MSG_THREAD_SIGNAL && call->info.signal == SIGKILL;
+
+        value = call->type == MSG_THREAD_LEND                             ? -EAGAIN
+                : kills && (call->group == 0 || call->group == group->id) ? 0
+                                                                          : -ESRCH;
     } else {
         result->kernel = thread->disposition == DISPOSITION_NONE ? thread->went_to : instance.kernel;
         value = THREAD_ELSEWHERE;
     }
     thread_unlock(thread);
-    if (done)
-        operated(group, call, value);
+    if (call->type == MSG_THREAD_SET_AFFINITY && value == 0)
+        watch_event(&group->moves); /* whoever waits for a move that is off looks again */
     group_put(group);
     return value;
 }
 
-static void handle_call(const struct msg *m)
+static int operate(const struct remote_request *request, void *out)
 {
-    struct msg_thread_result result;
+    const struct msg_thread_call *call = request->data;
+    struct msg_thread_result *result = out;
 
-    memset(&result, 0, sizeof(result));
-    result.value = operate_here(m->data, &result);
-    msg_reply(&m->ticket, &result, sizeof(result));
+    if (call->type != request->type)
+        return -EPROTO;
+    result->value = operate_here(call, result);
+    return sizeof(*result);
 }
 
-int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
+/* Until the thread is found. */
+static int64_t follow(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
 {
+    const struct remote_how how = {.why = "answer about a thread", .key = call->thread, .end = WAIT_FIRM, .sure = true};
     struct wait_reason reason = {.what = "a thread that moves", .kernel = -1, .key = call->thread};
+    enum wait_end end = call->type == MSG_THREAD_LEND ? WAIT_FIRM : WAIT_KILLABLE;
     uint32_t at = instance.kernel; /* threads of one's own process are often near, and a shadow knows the way */
     uint32_t steps = 0;
 
     if (process_home(call->thread) >= instance.kernels)
         return -ESRCH;
     for (;;) {
-        memset(result, 0, sizeof(*result));
-        if (at == instance.kernel) {
+        if (at == instance.kernel)
             result->value = operate_here(call, result);
-        } else if (msg_call(at, MSG_THREAD_CALL, call, sizeof(*call), result, sizeof(*result), "answer about a thread",
-                            call->thread) != (int)sizeof(*result)) {
+        else if (remote_call(at, call->type, call, sizeof(*call), result, sizeof(*result), &how) < 0)
             return -ESRCH;
-        }
         if (result->value != THREAD_ELSEWHERE) {
             if (kernel != NULL)
                 *kernel = at;
@@ -189,15 +214,24 @@ int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result
         }
         at = result->kernel < instance.kernels ? result->kernel : process_home(call->thread);
         if (++steps % (instance.kernels + 1) == 0) /* it moves as fast as we follow, or has yet to run here */
-            sched_block(NULL, &reason, call->operation == THREAD_LEND ? WAIT_FIRM : WAIT_KILLABLE, clock_now() + PAUSE);
-        if (call->operation != THREAD_LEND && wait_ops.ended(WAIT_KILLABLE))
+            sched_block(NULL, &reason, end, clock_now() + PAUSE);
+        if (wait_ops.ended(end))
             return -ESRCH;
     }
 }
 
+int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
+{
+    int64_t value = follow(call, result, kernel);
+
+    if (value == 0 && call->type == MSG_THREAD_SIGNAL)
+        signal_sent_thread(result->group, call->info.signal);
+    return value;
+}
+
 int64_t thread_wait_settled(uint32_t tid)
 {
-    struct msg_thread_call call = {.thread = tid, .operation = THREAD_SETTLED};
+    struct msg_thread_call call = {.thread = tid, .type = MSG_THREAD_SETTLED};
     struct msg_thread_result result;
     uint32_t kernel;
 
@@ -206,7 +240,7 @@ int64_t thread_wait_settled(uint32_t tid)
 
         if (thread_call(&call, &result, &kernel) != 1)
             return 0;
-        error = watch_wait_at(kernel, WATCH_THREAD, result.group, result.words[0], "move of a thread", 0);
+        error = watch_wait_at(kernel, WATCH_THREAD, result.group, result.events, "move of a thread", 0);
         if (error != 0)
             return error;
     }
@@ -214,5 +248,7 @@ int64_t thread_wait_settled(uint32_t tid)
 
 void locate_init(void)
 {
-    msg_register(MSG_THREAD_CALL, handle_call, sizeof(struct msg_thread_call), sizeof(struct msg_thread_result));
+    for (uint32_t i = 0; i < OPERATIONS; i++)
+        remote_serve((enum msg_type)(FIRST + i), operate, NULL, sizeof(struct msg_thread_call),
+                     sizeof(struct msg_thread_result));
 }

@@ -1,28 +1,46 @@
-/* Payloads of THREAD_CALL; tasks/migrate/migration.md has the protocol. */
+/* Payloads of the operations on threads; tasks/migrate/migration.md has the protocol. */
 #ifndef TASKS_LOCATE_WIRE_H
 #define TASKS_LOCATE_WIRE_H
 
 #include <stdint.h>
 
+#include "kernel/abi/limits.h"
 #include "msg/message.h"
+#include "tasks/futex/loan/loan.h"
+#include "tasks/sched/policy.h"
 #include "tasks/signal/queue/queue.h"
 
-struct msg_thread_call { /* THREAD_CALL */
+struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_LEND */
     uint32_t thread;
-    uint32_t operation; /* enum thread_operation */
-    union {
-        uint64_t words[5];
+    uint32_t type; /* enum msg_type, as the message's */
+    union {        /* by TYPE, whose name is beside it without THREAD_ */
         struct {
             struct signal_info info;
             uint32_t group; /* the thread must be of this one, 0: of any */
-            uint32_t pad;
-        };
+        };                  /* SIGNAL */
+        struct {
+            uint64_t mask[CPUS_MAX / 64]; /* ANDed with the machine's CPUs */
+            uint32_t user;                /* who asks: effective */
+        } affinity;                       /* SET_AFFINITY */
+        struct {
+            int32_t nice;
+            uint32_t user;         /* who asks: effective */
+            uint64_t limit;        /* RLIMIT_NICE, as struct policy_wish has it */
+        } nice;                    /* SET_NICE */
+        struct policy_wish policy; /* SET_POLICY */
+        struct pi_lending lending; /* LEND */
     };
 };
 
 struct msg_thread_result {
     int64_t value; /* or a negative errno; THREAD_ELSEWHERE: ask KERNEL */
-    uint64_t words[4];
+    union {
+        uint64_t mask[CPUS_MAX / 64]; /* GET_AFFINITY */
+        uint64_t events;              /* SET_AFFINITY, SETTLED: of its group's moves there */
+        struct policy_facts policy;   /* GET_POLICY */
+        uint64_t robust_list;         /* ROBUST_LIST */
+        struct pi_link link;          /* LEND */
+    };
     uint32_t kernel;
     uint32_t group; /* its process */
 };

@@ -7,8 +7,6 @@
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
 
-#define SETS (1ull << 32)
-
 void process_attributes_init(uint32_t attributes[PROCESS_ATTRIBUTES])
 {
     memset(attributes, 0, PROCESS_ATTRIBUTES * sizeof(attributes[0]));
@@ -34,27 +32,30 @@ void process_attributes_drop(uint32_t attributes[PROCESS_ATTRIBUTES])
     attributes[ATTRIBUTE_DEATH_SIGNAL] = 0;
 }
 
-int64_t process_attribute_operate(struct group *group, const struct msg_process_call *call)
+int64_t process_attribute_operate(struct group *group, const struct msg_process_call *call,
+                                  struct msg_process_result *result)
 {
-    uint32_t which = (uint32_t)call->a, *attribute, old;
+    uint32_t which = call->attribute.which, *attribute, old;
 
-    if (which >= PROCESS_ATTRIBUTES || call->b > INT32_MAX)
+    (void)result;
+    if (which >= PROCESS_ATTRIBUTES || call->attribute.value > INT32_MAX)
         return -EPROTO;
     attribute = &group->process->attributes[which];
     spin_lock(&group->lock);
     old = *attribute;
-    if ((call->a & SETS) != 0 && which == ATTRIBUTE_BARRIERS)
-        *attribute |= (uint32_t)call->b;
-    else if ((call->a & SETS) != 0)
-        *attribute = (uint32_t)call->b;
+    if (call->attribute.sets != 0 && which == ATTRIBUTE_BARRIERS)
+        *attribute |= call->attribute.value;
+    else if (call->attribute.sets != 0)
+        *attribute = call->attribute.value;
     spin_unlock(&group->lock);
     return old;
 }
 
-static int64_t operate(enum process_attribute which, uint64_t sets, uint32_t value)
+static int64_t operate(enum process_attribute which, uint32_t sets, uint32_t value)
 {
-    struct msg_process_call call = {
-        .id = thread_current()->group->id, .operation = PROCESS_ATTRIBUTE, .a = which | sets, .b = value};
+    struct msg_process_call call = {.id = thread_current()->group->id,
+                                    .type = MSG_PROCESS_ATTRIBUTE,
+                                    .attribute = {.which = which, .sets = sets, .value = value}};
     struct msg_process_result result;
 
     return process_call(&call, &result);
@@ -67,5 +68,5 @@ int64_t process_attribute(enum process_attribute which)
 
 int64_t process_attribute_set(enum process_attribute which, uint32_t value)
 {
-    return operate(which, SETS, value);
+    return operate(which, 1, value);
 }

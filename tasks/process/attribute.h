@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "tasks/process/operation.h"
+
 enum process_attribute {
     ATTRIBUTE_DEATH_SIGNAL, /* sent to it when its parent ends, 0: none. A child begins without, exec keeps it, a
                                change of user ends it */
@@ -13,9 +15,6 @@ enum process_attribute {
     PROCESS_ATTRIBUTES
 };
 
-struct group;
-struct msg_process_call;
-
 void process_attributes_init(uint32_t attributes[PROCESS_ATTRIBUTES]);
 /* Those of a child, and what exec leaves. */
 void process_attributes_inherit(uint32_t child[PROCESS_ATTRIBUTES], const uint32_t parent[PROCESS_ATTRIBUTES]);
@@ -23,7 +22,7 @@ void process_attributes_exec(uint32_t attributes[PROCESS_ATTRIBUTES]);
 /* It is somebody else's now than who made it what it is: nobody looks inside, and no signal tells of its parent. */
 void process_attributes_drop(uint32_t attributes[PROCESS_ATTRIBUTES]);
 /* PROCESS_ATTRIBUTE on GROUP, whose home this kernel is. */
-int64_t process_attribute_operate(struct group *group, const struct msg_process_call *call);
+process_operation process_attribute_operate;
 /* The attribute WHICH of the current process: asks its home, and waits for it. The second returns what it was. */
 int64_t process_attribute(enum process_attribute which);
 int64_t process_attribute_set(enum process_attribute which, uint32_t value);

@@ -3,14 +3,11 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
-#include "msg/call.h"
-#include "msg/channel.h"
 #include "tasks/process/group.h"
+#include "tasks/remote/operation.h"
 #include "tasks/remote/post.h"
 #include "tasks/role/role.h"
-#include "tasks/sched/sched.h"
 
 uint32_t process_home(uint32_t id)
 {
@@ -20,15 +17,15 @@ uint32_t process_home(uint32_t id)
 /* Init has no threads: it takes every signal and does nothing. */
 static int64_t operate_init(const struct msg_process_call *call)
 {
-    switch (call->operation) {
-    case PROCESS_GET_GROUP:
-    case PROCESS_GET_SESSION:
+    switch (call->type) {
+    case MSG_PROCESS_GET_GROUP:
+    case MSG_PROCESS_GET_SESSION:
         return PROCESS_INIT;
-    case PROCESS_PARENT:
-    case PROCESS_SIGNAL:
+    case MSG_PROCESS_PARENT:
+    case MSG_PROCESS_SIGNAL:
         return 0;
-    case PROCESS_MAY_SIGNAL: /* it is root's */
-        return (uint32_t)call->a == 0 ? 0 : -EPERM;
+    case MSG_PROCESS_MAY_SIGNAL: /* it is root's */
+        return call->sender.euid == 0 ? 0 : -EPERM;
     default:
         return -ESRCH;
     }
@@ -39,64 +36,68 @@ static int64_t operate_here(const struct msg_process_call *call, struct msg_proc
     struct group *group = group_find(call->id);
     int64_t value = -ESRCH;
 
+    memset(result, 0, sizeof(*result));
     if (call->id == PROCESS_INIT)
         return operate_init(call);
     if (group != NULL) {
         if (group->process != NULL)
-            value = process_operate(group, call, result);
+            value = process_operations[call->type - PROCESS_FIRST](group, call, result);
         group_put(group);
     }
     return value;
 }
 
-static void handle_call(const struct msg *m)
+/* -ENOMEM is an error of the operation as such, so that it is tried again; others are answers. */
+static int operate(const struct remote_request *request, void *out)
 {
-    struct msg_process_result result;
+    const struct msg_process_call *call = request->data;
+    struct msg_process_result *result = out;
 
-    memset(&result, 0, sizeof(result));
-    result.value = operate_here(m->data, &result);
-    msg_reply(&m->ticket, &result, sizeof(result));
+    if (call->type != request->type)
+        return -EPROTO;
+    result->value = operate_here(call, result);
+    return result->value == -ENOMEM ? -ENOMEM : (int)sizeof(*result);
+}
+
+static int64_t ask(const struct msg_process_call *call, struct msg_process_result *result, bool sure)
+{
+    const struct remote_how how = {.why = "answer about a process", .key = call->id, .end = WAIT_FIRM, .sure = sure};
+    uint32_t home = process_home(call->id);
+    int error;
+
+    if (home == instance.kernel && !sure)
+        return operate_here(call, result);
+    result->value = 0;
+    error = remote_call(home, call->type, call, sizeof(*call), result, sizeof(*result), &how);
+    if (error >= 0)
+        return result->value;
+    memset(result, 0, sizeof(*result));
+    return error;
 }
 
 int64_t process_call(const struct msg_process_call *call, struct msg_process_result *result)
 {
-    int length;
-
-    memset(result, 0, sizeof(*result));
-    if (process_home(call->id) >= instance.kernels)
-        return -ESRCH;
-    if (process_home(call->id) == instance.kernel)
-        return operate_here(call, result);
-    length = msg_call(process_home(call->id), MSG_PROCESS_CALL, call, sizeof(*call), result, sizeof(*result),
-                      "answer about a process", call->id);
-    if (length != (int)sizeof(*result))
-        return length == -EAGAIN || length >= 0 ? -ESRCH : length;
-    return result->value;
+    return ask(call, result, false);
 }
 
 int64_t process_call_surely(const struct msg_process_call *call, struct msg_process_result *result)
 {
-    int64_t value;
-
-    while ((value = process_call(call, result)) == -ENOMEM) { /* an answer gives some back */
-        msg_poll();
-        sched_yield();
-    }
-    return value;
+    return ask(call, result, true);
 }
 
-void process_tell(const struct msg_process_call *call)
+int process_tell(const struct msg_process_call *call)
 {
     struct msg_process_result result;
 
-    if (process_home(call->id) == instance.kernel)
-        operate_here(call, &result);
-    else if (process_home(call->id) < instance.kernels &&
-             post(process_home(call->id), MSG_PROCESS_CALL, call, sizeof(*call)) != 0)
-        panic("tasks: no memory to tell the home of process %u", call->id);
+    if (process_home(call->id) != instance.kernel)
+        return post(process_home(call->id), call->type, call, sizeof(*call));
+    operate_here(call, &result);
+    return 0;
 }
 
 void process_call_init(void)
 {
-    msg_register(MSG_PROCESS_CALL, handle_call, sizeof(struct msg_process_call), sizeof(struct msg_process_result));
+    for (uint32_t i = 0; i < PROCESS_OPERATIONS; i++)
+        remote_serve((enum msg_type)(PROCESS_FIRST + i), operate, NULL, sizeof(struct msg_process_call),
+                     sizeof(struct msg_process_result));
 }

@@ -43,21 +43,21 @@ int64_t process_limit_operate(struct group *group, const struct msg_process_call
                               struct msg_process_result *result)
 {
     struct process_limit *limit;
-    uint32_t which = (uint32_t)call->a;
-    bool sets = call->a >> 32 != 0, lowers = call->a >> 32 == PROCESS_LIMIT_LOWER;
+    uint32_t which = call->limit.which;
+    bool sets = call->limit.sets != 0, lowers = call->limit.sets == PROCESS_LIMIT_LOWER;
     int64_t error = 0;
 
-    if (which >= PROCESS_LIMITS || (sets && call->b > call->c))
+    if (which >= PROCESS_LIMITS || (sets && call->limit.is.soft > call->limit.is.hard))
         return -EINVAL;
-    if (sets && which == LIMIT_NOFILE && call->c > NOFILE_MOST)
+    if (sets && which == LIMIT_NOFILE && call->limit.is.hard > NOFILE_MOST)
         return -EPERM;
     limit = &group->process->limits[which];
     spin_lock(&group->lock);
     result->limit = *limit;
-    if (lowers && call->c > limit->hard)
+    if (lowers && call->limit.is.hard > limit->hard)
         error = -EPERM;
     else if (sets)
-        *limit = (struct process_limit){call->b, call->c};
+        *limit = call->limit.is;
     spin_unlock(&group->lock);
     if (sets && error == 0)
         process_limits_apply(group);

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "tasks/process/operation.h"
+
 #define PROCESS_LIMITS 16u
 #define LIMIT_CPU 0u
 #define LIMIT_FSIZE 1u
@@ -22,15 +24,10 @@ struct process_limit { /* struct rlimit64 */
     uint64_t soft, hard;
 };
 
-struct group;
-struct msg_process_call;
-struct msg_process_result;
-
 /* What the first process has. */
 void process_limits_init(struct process_limit limits[PROCESS_LIMITS]);
 /* PROCESS_LIMIT: asks for a limit of GROUP, whose home this kernel is, or sets it: -EINVAL, -EPERM. */
-int64_t process_limit_operate(struct group *group, const struct msg_process_call *call,
-                              struct msg_process_result *result);
+process_operation process_limit_operate;
 /* GROUP, whose home this kernel is, has memory and files that do not know its limits yet. No locks. */
 void process_limits_apply(struct group *group);
 

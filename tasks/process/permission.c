@@ -10,7 +10,7 @@ void credentials_changed(const struct credentials *old)
 {
     const struct thread *self = thread_current();
     const struct credentials *own = &self->context.credentials;
-    struct msg_process_call call = {.id = self->group->id, .operation = PROCESS_SET_IDS};
+    struct msg_process_call call = {.id = self->group->id, .type = MSG_PROCESS_SET_IDS};
     struct msg_process_result result;
 
     if (self->tid != self->group->id || memcmp(old, own, sizeof(call.ids)) == 0)
@@ -23,17 +23,18 @@ int64_t credentials_may_signal(uint32_t id, uint32_t signal)
 {
     const struct thread *self = thread_current();
     const struct credentials *own = &self->context.credentials;
-    struct msg_process_call call = {.id = self->group->id, .operation = PROCESS_GET_SESSION};
+    struct msg_process_call call = {.id = self->group->id, .type = MSG_PROCESS_GET_SESSION};
     struct msg_process_result result;
     int64_t session;
 
     if (credentials_root(own) || id == self->group->id)
         return 0;
     session = process_call(&call, &result);
-    call = (struct msg_process_call){.id = id, .operation = PROCESS_MAY_SIGNAL};
-    call.a = own->euid | (uint64_t)own->uid << 32;
-    call.b = signal;
-    call.c = session < 0 ? 0 : (uint64_t)session;
+    call = (struct msg_process_call){.id = id, .type = MSG_PROCESS_MAY_SIGNAL};
+    call.sender.euid = own->euid;
+    call.sender.uid = own->uid;
+    call.sender.session = session < 0 ? 0 : (uint32_t)session;
+    call.sender.signal = signal;
     return process_call(&call, &result);
 }
 
@@ -46,13 +47,14 @@ bool process_may_signal_locked(const struct process *process, uint32_t euid, uin
            (signal == SIGCONT && session == process->session);
 }
 
-int64_t process_may_signal(struct group *group, const struct msg_process_call *call)
+int64_t process_may_signal(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     bool may;
 
+    (void)result;
     spin_lock(&group->lock);
-    may = process_may_signal_locked(group->process, (uint32_t)call->a, (uint32_t)(call->a >> 32), (uint32_t)call->b,
-                                    (uint32_t)call->c);
+    may = process_may_signal_locked(group->process, call->sender.euid, call->sender.uid, call->sender.signal,
+                                    call->sender.session);
     spin_unlock(&group->lock);
     return may ? 0 : -EPERM;
 }
@@ -61,13 +63,14 @@ int64_t credentials_may_reach(uint32_t id, bool inside)
 {
     const struct thread *self = thread_current();
     const struct credentials *own = &self->context.credentials;
-    struct msg_process_call call = {.id = id, .operation = PROCESS_MAY_REACH};
+    struct msg_process_call call = {.id = id, .type = MSG_PROCESS_MAY_REACH};
     struct msg_process_result result;
 
     if (credentials_root(own) || id == self->group->id)
         return 0;
-    call.a = own->uid | (uint64_t)own->gid << 32;
-    call.b = inside ? 1 : 0;
+    call.reach.uid = own->uid;
+    call.reach.gid = own->gid;
+    call.reach.inside = inside ? 1 : 0;
     return process_call(&call, &result);
 }
 
@@ -79,20 +82,22 @@ bool process_may_reach_locked(const struct process *process, uint32_t uid, uint3
            gid == to->sgid && (!inside || process->attributes[ATTRIBUTE_DUMPABLE] == 1);
 }
 
-int64_t process_may_reach(struct group *group, const struct msg_process_call *call)
+int64_t process_may_reach(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     bool may;
 
+    (void)result;
     spin_lock(&group->lock);
-    may = process_may_reach_locked(group->process, (uint32_t)call->a, (uint32_t)(call->a >> 32), call->b != 0);
+    may = process_may_reach_locked(group->process, call->reach.uid, call->reach.gid, call->reach.inside != 0);
     spin_unlock(&group->lock);
     return may ? 0 : -EPERM;
 }
 
-int64_t process_set_ids(struct group *group, const struct msg_process_call *call)
+int64_t process_set_ids(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct credentials *own = &group->process->credentials, old;
 
+    (void)result;
     spin_lock(&group->lock);
     old = *own;
     memcpy(own, call->ids, sizeof(call->ids));

@@ -5,10 +5,9 @@
 
 #include <stdbool.h>
 
-#include "tasks/process/wire.h"
+#include "tasks/process/operation.h"
 #include "tasks/thread/credentials.h"
 
-struct group;
 struct process;
 
 /* What others ask of a process is asked of its first thread's credentials, which its home keeps: to be called by a
@@ -29,8 +28,6 @@ bool process_may_signal_locked(const struct process *process, uint32_t euid, uin
 bool process_may_reach_locked(const struct process *process, uint32_t uid, uint32_t gid, bool inside);
 
 /* PROCESS_SET_IDS, PROCESS_MAY_SIGNAL, PROCESS_MAY_REACH, of GROUP, whose home this kernel is. */
-int64_t process_set_ids(struct group *group, const struct msg_process_call *call);
-int64_t process_may_signal(struct group *group, const struct msg_process_call *call);
-int64_t process_may_reach(struct group *group, const struct msg_process_call *call);
+process_operation process_set_ids, process_may_signal, process_may_reach;
 
 #endif

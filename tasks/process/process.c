@@ -76,29 +76,68 @@ void process_free(struct process *process)
     heap_free(process, sizeof(*process));
 }
 
+int64_t process_id(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    const struct process *process = group->process;
+    uint32_t id;
+
+    (void)result;
+    spin_lock(&group->lock);
+    id = call->type == MSG_PROCESS_PARENT      ? process->parent
+         : call->type == MSG_PROCESS_GET_GROUP ? process->process_group
+                                               : process->session;
+    spin_unlock(&group->lock);
+    return id;
+}
+
+int64_t process_times(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    const struct process *process = group->process;
+
+    (void)call;
+    spin_lock(&group->lock);
+    result->children_user_ns = process->children_user_ns;
+    result->children_system_ns = process->children_system_ns;
+    result->members = group_members_locked(group);
+    result->peak = process->peak;
+    spin_unlock(&group->lock);
+    return 0;
+}
+
+int64_t process_set_umask(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    struct process_umask *umask = group->process->umask;
+
+    (void)result;
+    if ((call->umask & PROCESS_UMASK_ASK) != 0)
+        return process_umask_of(group->process);
+    return __atomic_exchange_n(&umask->bits, call->umask & 0777, __ATOMIC_RELAXED);
+}
+
 /* tasks/account/account.md */
-void process_account(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+int64_t process_account(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct process *process = group->process;
 
     spin_lock(&group->lock);
-    switch (call->operation) {
-    case PROCESS_CHILDREN_USED:
+    switch (call->type) {
+    case MSG_PROCESS_CHILDREN_USED:
         result->used = process->children_used;
         break;
-    case PROCESS_ADD_USED:
+    case MSG_PROCESS_ADD_USED:
         account_used_add(&process->children_used, &call->used);
         break;
-    case PROCESS_ADD_IO:
+    case MSG_PROCESS_ADD_IO:
         account_io_add(&process->children_io, &call->io);
         break;
     default: /* PROCESS_CHILDREN_IO, PROCESS_ENDED_IO */
         result->io = process->children_io;
-        if (call->operation == PROCESS_ENDED_IO)
+        if (call->type == MSG_PROCESS_ENDED_IO)
             account_io_add(&result->io, &group->gone.io);
         break;
     }
     spin_unlock(&group->lock);
+    return 0;
 }
 
 static struct watch_source *find_children(uint64_t id, void **held)

@@ -1,6 +1,6 @@
 /* Processes: what a thread group is to others. It lives at the group's home from its creation until a parent has waited
  * for it; the group's threads, memory and descriptors are gone before (it is a zombie then). Everything here is done at
- * the home, in one step, by a task or a handler; other kernels ask with PROCESS_CALL (tasks/process/call.h).
+ * the home, in one step, by a task or a handler; other kernels ask (tasks/process/call.h).
  * tasks/process/process.md has the protocol.
  *
  * Process 1, init, is kernel 0 itself: it has no threads, adopts orphans, and never waits for them: they vanish when
@@ -52,12 +52,16 @@ struct process {
     uint32_t leader_status; /* [g] what the first thread left, if it went by itself */
     struct list children;   /* [g] struct child */
     struct watch_source child_events;
-    struct completion *vfork_done;                 /* [g] somebody here waits until it gives back its parent's space */
-    struct signal_queue signals;                   /* [g] for any of its threads */
-    struct signal_action actions[SIGNALS];         /* [g] by signal - 1 */
-    uint64_t continues;                            /* [g] SIGCONTs so far, from 1 */
-    uint32_t stop_signal;                          /* [g] of a stop in progress or done, 0: none */
-    uint32_t stop_left;                            /* [g] kernels where threads do not stand yet */
+    struct completion *vfork_done;         /* [g] somebody here waits until it gives back its parent's space */
+    struct signal_queue signals;           /* [g] for any of its threads */
+    struct signal_action actions[SIGNALS]; /* [g] by signal - 1 */
+    uint64_t continues;                    /* [g] SIGCONTs so far, from 1 */
+    uint32_t stop_signal;                  /* [g] of a stop in progress or done, 0: none */
+    uint32_t stop_left;                    /* [g] kernels where threads do not stand yet */
+    struct msg_process_call news;          /* [g] of a stop or continue that a task tells the parent; type 0: none */
+    struct work news_work;
+    uint64_t hints, forgets; /* [g] sets of signals that a task tells the members: tasks/signal/signal.c */
+    struct work hint_work;
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     struct account_used children_used;             /* [g] the same */
     struct account_io children_io;                 /* [g] */
@@ -87,7 +91,9 @@ void process_free(struct process *process);
 /* PROCESS, which has not begun, has the umask of OTHER: what one sets the other has. */
 void process_share_umask(struct process *process, const struct process *other);
 /* PROCESS_CHILDREN_USED and its like: what GROUP's process, and its children, have used (tasks/account/account.md). */
-void process_account(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+process_operation process_account;
+/* PROCESS_PARENT, PROCESS_GET_GROUP and PROCESS_GET_SESSION; PROCESS_TIMES; PROCESS_UMASK. */
+process_operation process_id, process_times, process_set_umask;
 static inline uint32_t process_umask_of(const struct process *process)
 {
     return __atomic_load_n(&process->umask->bits, __ATOMIC_RELAXED);

@@ -10,26 +10,64 @@
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/post.h"
+#include "tasks/remote/work.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/waitq.h"
+
+/* In a task, with a reference to the group. */
+static void tell_news(struct work *work)
+{
+    struct process *process = container_of(work, struct process, news_work);
+    struct group *group = process->group;
+    struct msg_process_result result;
+    struct msg_process_call call;
+
+    spin_lock(&group->lock);
+    call = process->news;
+    process->news.type = 0;
+    spin_unlock(&group->lock);
+    process_call_surely(&call, &result);
+    group_put(group);
+}
+
+/* Home: CALL goes to the parent. Without memory a task tells it; of several the last one is enough. */
+static void tell_parent(struct group *group, const struct msg_process_call *call)
+{
+    struct process *process = group->process;
+    bool submit;
+
+    if (process_tell(call) == 0)
+        return;
+    spin_lock(&group->lock);
+    submit = process->news.type == 0;
+    if (submit || (int32_t)(call->event.round - process->news.event.round) > 0)
+        process->news = *call;
+    if (submit)
+        group_get(group);
+    spin_unlock(&group->lock);
+    if (submit) {
+        process->news_work.run = tell_news;
+        work_submit(&process->news_work);
+    }
+}
 
 /* Home: one kernel less to wait for in round ROUND; with the last one the parent hears of the stop. */
 static void one_stands(struct group *group, uint32_t round)
 {
     struct process *process = group->process;
-    struct msg_process_call call = {.operation = PROCESS_CHILD_EVENT};
+    struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
     bool tell = false;
 
     spin_lock(&group->lock);
     if (group->stop_round == round && group->stopped && --process->stop_left == 0 && !group->exiting) {
         tell = process->parent != PROCESS_INIT;
         call.id = process->parent;
-        call.a = CHILD_EVENT(group->id, CLD_STOPPED, process->stop_signal << 8 | 0x7f);
-        call.b = round;
+        call.event = (struct child_event){
+            .child = group->id, .code = CLD_STOPPED, .status = process->stop_signal << 8 | 0x7f, .round = round};
     }
     spin_unlock(&group->lock);
     if (tell)
-        process_tell(&call);
+        tell_parent(group, &call);
 }
 
 bool stop_look_locked(struct group *group, struct stop_standing *standing)
@@ -98,12 +136,12 @@ static void member_stands(void *context, uint32_t kernel, const void *reply, int
     group_put(group);
 }
 
-/* Home: begins round group->stop_round + 1. CONTINUES: see stop_group. */
+/* Home: begins round group->stop_round + 1. CONTINUES: as of PROCESS_STOP, or 0. */
 static void begin_round(struct group *group, bool stopped, uint32_t signal, uint64_t continues)
 {
     struct msg_group_stop message = {.group = group->id, .stopped = stopped ? 1 : 0};
     struct process *process = group->process;
-    struct msg_process_call call = {.operation = PROCESS_CHILD_EVENT};
+    struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
     kernel_set others = 0;
     struct stop_standing standing;
     bool answer = false, tell = false;
@@ -131,8 +169,8 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
     } else {
         tell = process->parent != PROCESS_INIT;
         call.id = process->parent;
-        call.a = CHILD_EVENT(group->id, CLD_CONTINUED, 0xffff);
-        call.b = message.round;
+        call.event = (struct child_event){
+            .child = group->id, .code = CLD_CONTINUED, .status = 0xffff, .round = message.round};
     }
     spin_unlock(&group->lock);
     for (kernel_set rest = others; rest != 0; rest &= rest - 1)
@@ -141,12 +179,22 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
     if (answer)
         one_stands(group, message.round);
     if (tell)
-        process_tell(&call);
+        tell_parent(group, &call);
 }
 
-void stop_group(struct group *group, uint32_t signal, uint64_t continues)
+int64_t stop_begin(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
-    begin_round(group, true, signal, continues);
+    (void)result;
+    begin_round(group, true, call->stop.signal, call->stop.continues);
+    return 0;
+}
+
+int64_t stop_end(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    (void)call;
+    (void)result;
+    stop_continue(group);
+    return 0;
 }
 
 void stop_continue(struct group *group)

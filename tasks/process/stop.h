@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct group;
+#include "tasks/process/operation.h"
+
 struct thread;
 
-/* Home, any context without locks: begins a stop, unless the process has been
- * told to continue since CONTINUES was its count of that (0: not known); or ends one, and drops stop signals of the
- * process. */
-void stop_group(struct group *group, uint32_t signal, uint64_t continues);
+/* PROCESS_STOP: begins a stop, unless the process has been told to continue since the count of that which is said (0:
+ * not known). PROCESS_CONTINUE ends one, and drops stop signals of the process. */
+process_operation stop_begin, stop_end;
+/* The same as the second. At home, any context without locks. */
 void stop_continue(struct group *group);
 /* The current thread stands still while its group is stopped; killable. */
 void stop_stand(struct thread *thread);

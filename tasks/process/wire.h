@@ -44,7 +44,7 @@ struct msg_group_stop { /* GROUP_STOP */
     uint32_t pad;
 };
 
-/* What a timer of a process is; one word of a message, which PROCESS_TIMER_CREATE takes and PROCESS_TIMER_GET tells. */
+/* What a timer of a process is, which PROCESS_TIMER_CREATE takes and PROCESS_TIMER_GET tells. */
 struct timer_facts {
     uint8_t kind;   /* enum timer_kind */
     uint8_t notify; /* enum timer_notify */
@@ -53,26 +53,83 @@ struct timer_facts {
     int32_t clock;        /* as the program named it */
 };
 
-struct msg_process_call { /* PROCESS_CALL */
+/* What a parent hears of a child: PROCESS_CHILD_EVENT. */
+struct child_event {
+    uint32_t child;
+    uint32_t code;               /* CLD_*, or CHILD_CANCELLED */
+    uint32_t status;             /* as waitpid's */
+    uint32_t round;              /* of a stop or a continue: news may overtake each other */
+    uint64_t user_ns, system_ns; /* of an end: its own and its waited-for children's */
+};
+#define CHILD_CANCELLED 255u /* it was never started */
+
+struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT */
     uint32_t id;
-    uint32_t operation; /* enum process_operation */
-    union {
+    uint32_t type; /* enum msg_type, as the message's */
+    union {        /* by TYPE, whose name is beside it without PROCESS_ */
         struct {
-            uint64_t a, b, c;
-        };
-        uint32_t ids[8]; /* PROCESS_SET_IDS: as struct credentials begins */
+            uint32_t group, caller;
+            uint32_t group_session; /* 0: the group is new */
+            uint32_t caller_session;
+        } set_group;             /* SET_GROUP */
+        struct signal_info info; /* SIGNAL */
+        struct {                 /* tasks/family/children.h */
+            uint64_t selector, options;
+        } wait;           /* WAIT */
+        uint64_t signals; /* TAKE_SIGNAL: those that may be taken; RETARGET: those that a thread does not take */
         struct {
-            struct signal_info info;
-            uint32_t session;
-            uint32_t pad;
-        };
-        struct { /* PROCESS_SET_ACTION */
-            struct signal_action action;
+            struct signal_action is;
             uint32_t signal;
             uint32_t sets; /* 0: only asks */
-        };
-        struct account_used used; /* PROCESS_ADD_USED */
-        struct account_io io;     /* PROCESS_ADD_IO */
+        } action;          /* TAKE_ACTION, SET_ACTION */
+        struct {
+            uint64_t continues; /* how often it had been continued, 0: the default action of a stop signal */
+            uint32_t signal;
+        } stop; /* STOP */
+        struct {
+            uint32_t is, was;
+        } parent;                 /* NEW_PARENT */
+        struct child_event event; /* CHILD_EVENT */
+        struct {
+            uint32_t id, group;
+        } child;        /* CHILD_GROUP, ADOPT */
+        uint32_t umask; /* UMASK: permission bits, or PROCESS_UMASK_ASK */
+        struct {
+            uint64_t from_now, interval; /* ns; 0: off */
+            uint32_t sets;               /* 0: only asks */
+        } alarm;                         /* ALARM */
+        struct {
+            uint32_t which; /* enum process_attribute */
+            uint32_t sets;  /* 0: only asks */
+            uint32_t value;
+        } attribute;     /* ATTRIBUTE */
+        uint32_t ids[8]; /* SET_IDS: as struct credentials begins */
+        struct {
+            uint32_t uid, gid; /* real ones of the asker */
+            uint32_t inside;   /* 1: it wants to look inside */
+        } reach;               /* MAY_REACH */
+        struct {
+            uint32_t euid, uid, session;
+            uint32_t signal;
+        } sender;                 /* MAY_SIGNAL */
+        struct account_used used; /* ADD_USED */
+        struct account_io io;     /* ADD_IO */
+        struct {
+            uint32_t which;
+            uint32_t sets; /* 0: only asks; PROCESS_LIMIT_SET or PROCESS_LIMIT_LOWER */
+            struct process_limit is;
+        } limit; /* LIMIT */
+        struct {
+            struct timer_facts is;
+            uint64_t value;    /* of its signal */
+            uint32_t target;   /* thread that gets the signal */
+            uint32_t measured; /* thread whose time counts */
+        } new_timer;           /* TIMER_CREATE */
+        struct {
+            uint64_t at, interval; /* TIMER_SET; 0: never */
+            uint64_t sequence;     /* TIMER_TAKEN: of the setting that the signal is of */
+            int32_t id;
+        } timer; /* the other TIMER_... */
     };
 };
 
@@ -113,7 +170,7 @@ struct msg_process_result {
     };
 };
 
-struct msg_process_state { /* its answer: what a child inherits */
+struct msg_process_state { /* the answer to PROCESS_BEGIN: what a child inherits */
     uint32_t parent;
     uint32_t process_group;
     uint32_t session;

@@ -91,6 +91,8 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
     struct thread *thread;
     int error;
 
+    if (tid == 0)
+        return -EAGAIN;
     if ((arguments->flags & CLONE_PARENT_SETTID) != 0 && user_write(arguments->parent_tid, &tid, sizeof(tid)) != 0)
         return -EFAULT;
     if ((arguments->flags & CLONE_CHILD_SETTID) != 0 && user_write(arguments->child_tid, &tid, sizeof(tid)) != 0)
@@ -254,6 +256,8 @@ static int64_t clone_process(const struct trap_frame *frame, const struct clone_
     struct group *group;
     int error;
 
+    if (tid == 0)
+        return -EAGAIN;
     if ((arguments->flags & CLONE_PARENT_SETTID) != 0 && user_write(arguments->parent_tid, &tid, sizeof(tid)) != 0)
         return -EFAULT;
     error = make_child(arguments, tid, &thread);

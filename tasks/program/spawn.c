@@ -101,7 +101,7 @@ int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void
     uint32_t tid = thread_new_tid();
     struct thread *thread;
     struct group *group;
-    int error = make(tid, parent, program, &thread);
+    int error = tid != 0 ? make(tid, parent, program, &thread) : -EAGAIN;
 
     if (error != 0)
         return error;

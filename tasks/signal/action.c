@@ -15,7 +15,7 @@ int64_t process_take_signal(struct group *group, const struct msg_process_call *
     spin_lock(&group->lock);
     taken = 0;
     if (!process->pruning) /* else it is for the program that comes */
-        taken = signal_queue_take(&process->signals, call->a, &result->info) ? 1 : 0;
+        taken = signal_queue_take(&process->signals, call->signals, &result->info) ? 1 : 0;
     if (taken != 0 && (SIGNAL_BIT(result->info.signal) & SIGNAL_STOPPING) != 0)
         result->info.extra = process->continues; /* a SIGCONT that comes before the thread has stopped us counts */
     if (taken != 0 && result->info.code == SI_TIMER)
@@ -25,8 +25,9 @@ int64_t process_take_signal(struct group *group, const struct msg_process_call *
     return taken;
 }
 
-int64_t process_take_action(struct group *group, uint64_t signal, struct msg_process_result *result)
+int64_t process_take_action(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
+    uint32_t signal = call->action.signal;
     struct signal_action *action;
     int64_t error = 0;
 
@@ -54,24 +55,25 @@ static bool ignores(const struct signal_action *action, uint32_t signal)
 int64_t process_set_action(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct process *process = group->process;
+    uint32_t signal = call->action.signal;
     struct signal_action *action;
     bool forget = false;
 
-    if (call->signal == 0 || call->signal > SIGNALS)
+    if (signal == 0 || signal > SIGNALS)
         return -EPROTO;
     spin_lock(&group->lock);
-    action = &process->actions[call->signal - 1];
+    action = &process->actions[signal - 1];
     result->action = *action;
-    if (call->sets != 0) {
-        *action = call->action;
-        forget = ignores(action, call->signal);
+    if (call->action.sets != 0) {
+        *action = call->action.is;
+        forget = ignores(action, signal);
         if (forget)
-            signal_queue_remove(&process->signals, SIGNAL_BIT(call->signal));
+            signal_queue_remove(&process->signals, SIGNAL_BIT(signal));
     }
     spin_unlock(&group->lock);
     if (forget) {
-        signal_forget(group, SIGNAL_BIT(call->signal));
-        signal_forget_elsewhere(group, SIGNAL_BIT(call->signal));
+        signal_forget(group, SIGNAL_BIT(signal));
+        signal_forget_elsewhere(group, SIGNAL_BIT(signal));
     }
     return 0;
 }
@@ -79,13 +81,13 @@ int64_t process_set_action(struct group *group, const struct msg_process_call *c
 int64_t process_action(struct group *group, uint32_t signal, const struct signal_action *action,
                        struct signal_action *old)
 {
-    struct msg_process_call call = {.id = group->id, .operation = PROCESS_SET_ACTION, .signal = signal};
+    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_SET_ACTION, .action.signal = signal};
     struct msg_process_result result;
     int64_t error;
 
     if (action != NULL) {
-        call.action = *action;
-        call.sets = 1;
+        call.action.is = *action;
+        call.action.sets = 1;
     }
     error = process_call(&call, &result);
     *old = result.action;
@@ -103,8 +105,25 @@ void process_reset_actions(struct process *process)
     }
 }
 
-int64_t process_signal(struct group *group, const struct msg_process_call *call)
+int64_t process_pending(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
+    (void)call;
+    spin_lock(&group->lock);
+    result->hint = group->process->signals.pending;
+    spin_unlock(&group->lock);
+    return 0;
+}
+
+int64_t process_retarget(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    (void)result;
+    signal_retarget(group, call->signals);
+    return 0;
+}
+
+int64_t process_signal(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    (void)result;
     if (call->info.signal > SIGNALS)
         return -EINVAL;
     return call->info.signal == 0 ? 0 : signal_send_group(group, &call->info);

@@ -12,12 +12,9 @@ int64_t process_action(struct group *group, uint32_t signal, const struct signal
 /* What exec leaves of the actions: what was ignored stays so. With the group's lock held, or not yet published. */
 void process_reset_actions(struct process *process);
 
-/* PROCESS_TAKE_SIGNAL, PROCESS_TAKE_ACTION, PROCESS_SET_ACTION, PROCESS_SIGNAL: of GROUP, whose home this kernel is. */
-int64_t process_take_signal(struct group *group, const struct msg_process_call *call,
-                            struct msg_process_result *result);
-int64_t process_take_action(struct group *group, uint64_t signal, struct msg_process_result *result);
-int64_t process_set_action(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
-int64_t process_signal(struct group *group, const struct msg_process_call *call);
+/* The operations of these names. */
+process_operation process_signal, process_pending, process_retarget;
+process_operation process_take_signal, process_take_action, process_set_action;
 
 /* A thread takes INFO, the signal of a timer of GROUP: the overrun is put in, and the timer goes on. The lock is held.
  * Set by tasks/timer/process. */

@@ -4,12 +4,14 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
+#include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/kill/kill.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/process/stop.h"
 #include "tasks/remote/post.h"
+#include "tasks/remote/work.h"
 #include "tasks/sched/due.h"
 #include "tasks/signal/wire.h"
 
@@ -48,15 +50,58 @@ static struct thread *eligible_locked(struct group *group, uint64_t bit)
     return NULL;
 }
 
+/* In a task, with a reference to the group. */
+static void tell_hints(struct work *work)
+{
+    struct process *process = container_of(work, struct process, hint_work);
+    struct group *group = process->group;
+    kernel_set others;
+    uint64_t signals[2]; /* by forget */
+
+    spin_lock(&group->lock);
+    signals[0] = process->hints;
+    signals[1] = process->forgets;
+    process->hints = process->forgets = 0;
+    others = group_members_locked(group) & ~(1ull << instance.kernel);
+    spin_unlock(&group->lock);
+    for (uint32_t forget = 2; forget-- > 0;) {
+        struct msg_group_hint hint = {.signals = signals[forget], .group = group->id, .forget = forget};
+
+        if (signals[forget] != 0)
+            msg_gather(others, MSG_GROUP_HINT, &hint, sizeof(hint), NULL, NULL, "signals to be known", group->id);
+    }
+    group_put(group);
+}
+
+/* There is no memory to tell all members now; what the others hear twice does no harm. */
+static void hint_later(struct group *group, uint64_t signals, bool forget)
+{
+    struct process *process = group->process;
+    bool submit;
+
+    spin_lock(&group->lock);
+    submit = (process->hints | process->forgets) == 0;
+    *(forget ? &process->forgets : &process->hints) |= signals;
+    if (submit)
+        group_get(group);
+    spin_unlock(&group->lock);
+    if (submit) {
+        process->hint_work.run = tell_hints;
+        work_submit(&process->hint_work);
+    }
+}
+
 /* Every other member kernel shall look whether a thread there takes SIGNALS. */
 static void hint_others(struct group *group, kernel_set members, uint64_t signals, bool forget)
 {
     struct msg_group_hint hint = {.signals = signals, .group = group->id, .forget = forget ? 1 : 0};
 
-    for (kernel_set rest = members & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1) {
-        if (post((uint32_t)__builtin_ctzll(rest), MSG_GROUP_HINT, &hint, sizeof(hint)) != 0)
-            panic("tasks: no memory to pass on a signal of group %u", group->id);
-    }
+    bool untold = false;
+
+    for (kernel_set rest = members & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
+        untold |= post((uint32_t)__builtin_ctzll(rest), MSG_GROUP_HINT, &hint, sizeof(hint)) != 0;
+    if (untold)
+        hint_later(group, signals, forget);
 }
 
 /* What a signal does at once, whether it is blocked or not. True: that was all. */
@@ -127,16 +172,17 @@ int signal_send_thread_locked(struct thread *thread, const struct signal_info *i
     return error;
 }
 
-void signal_sent_thread(struct group *group, uint32_t signal)
+void signal_sent_thread(uint32_t group, uint32_t signal)
 {
-    struct msg_process_call call = {.id = group->id, .operation = PROCESS_CONTINUE};
+    struct msg_process_call call = {.id = group, .type = MSG_PROCESS_CONTINUE};
+    struct msg_process_result result;
 
     if (signal == SIGKILL) {
-        call.operation = PROCESS_SIGNAL;
+        call.type = MSG_PROCESS_SIGNAL;
         call.info = (struct signal_info){.signal = SIGKILL};
     }
     if (signal == SIGKILL || signal == SIGCONT)
-        process_tell(&call);
+        process_call_surely(&call, &result);
 }
 
 void signal_hint(struct group *group, uint64_t signals)
@@ -155,7 +201,8 @@ void signal_hint(struct group *group, uint64_t signals)
 
 void signal_retarget(struct group *group, uint64_t signals)
 {
-    struct msg_process_call call = {.id = group->id, .operation = PROCESS_RETARGET};
+    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_RETARGET};
+    struct msg_process_result result;
     kernel_set members;
 
     spin_lock(&group->lock);
@@ -173,11 +220,11 @@ void signal_retarget(struct group *group, uint64_t signals)
     spin_unlock(&group->lock);
     if (signals == 0)
         return;
-    call.a = signals;
+    call.signals = signals;
     if (group->process != NULL)
         hint_others(group, members, signals, false);
     else
-        process_tell(&call);
+        process_call_surely(&call, &result);
 }
 
 void signal_forget(struct group *group, uint64_t signals)
@@ -248,7 +295,7 @@ void signal_set_mask(struct thread *thread, uint64_t mask)
 static void timer_taken(struct group *group, struct signal_info *info)
 {
     struct msg_process_call call = {
-        .id = group->id, .operation = PROCESS_TIMER_TAKEN, .a = info->pid, .b = info->extra};
+        .id = group->id, .type = MSG_PROCESS_TIMER_TAKEN, .timer = {.sequence = info->extra, .id = (int32_t)info->pid}};
     struct msg_process_result result;
     int64_t overrun = info->extra != 0 ? process_call_surely(&call, &result) : -1;
 
@@ -259,7 +306,7 @@ static void timer_taken(struct group *group, struct signal_info *info)
 bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
 {
     struct group *group = thread->group;
-    struct msg_process_call call = {.id = group->id, .operation = PROCESS_TAKE_SIGNAL, .a = set};
+    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_TAKE_SIGNAL, .signals = set};
     struct msg_process_result result;
     bool taken;
     uint64_t hint;
@@ -287,7 +334,7 @@ bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
 
 uint64_t signal_pending(struct thread *thread)
 {
-    struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_PENDING};
+    struct msg_process_call call = {.id = thread->group->id, .type = MSG_PROCESS_PENDING};
     struct msg_process_result result;
     uint64_t pending;
 

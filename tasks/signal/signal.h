@@ -27,16 +27,16 @@ int signal_send_group(struct group *group, const struct signal_info *info);
 int signal_send_timer(struct group *group, const struct signal_info *info);
 /* Sends INFO to THREAD, which is present here; its group's lock is held. */
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info);
-/* What SIGNAL, sent to a thread, does to its process GROUP at once, whether it is blocked or not. Any context without
- * locks. */
-void signal_sent_thread(struct group *group, uint32_t signal);
+/* What SIGNAL, sent to a thread, does to its process GROUP at once, whether it is blocked or not. Tasks only; waits for
+ * the home's answer. */
+void signal_sent_thread(uint32_t group, uint32_t signal);
 /* Says in the log that THREAD's process dies of INFO: what a program did wrong is seldom said by anybody else. */
 void signal_log_death(const struct thread *thread, const struct signal_info *info);
 /* A fault of the current thread: it takes the signal next, or its process dies if it blocks or ignores it. */
 void signal_force(const struct signal_info *info);
 
 /* The current thread blocks MASK from now on. It looks for signals that it does not block any more, and others of its
- * process for those that it may have been chosen for and blocks now. */
+ * process for those that it may have been chosen for and blocks now. As signal_retarget. */
 void signal_set_mask(struct thread *thread, uint64_t mask);
 /* The current thread, or one that has not started, begins or begins again to run here: lets it look for signals if
  * there may be some. */
@@ -51,7 +51,7 @@ uint64_t signal_pending(struct thread *thread);
 uint64_t signal_watch(struct thread *thread, uint64_t set);
 uint64_t signal_watch_end(struct thread *thread);
 /* A thread that might have taken signals of the group no longer does: it blocks SIGNALS, leaves or dies. Others that do
- * not block them shall look. Any context without locks. */
+ * not block them shall look. Without locks; tasks only, unless this is the home: waits for its answer. */
 void signal_retarget(struct group *group, uint64_t signals);
 
 /* SIGNAL is ignored from now on: what threads here have of it is dropped. */

@@ -8,7 +8,7 @@
 static uint64_t pending_of(struct thread *thread, uint64_t set)
 {
     struct group *group = thread->group;
-    struct msg_process_call call = {.id = group->id, .operation = PROCESS_PENDING};
+    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_PENDING};
     struct msg_process_result result;
     uint64_t pending;
     bool ask;

@@ -14,6 +14,8 @@
 #include "tasks/thread/group.h"
 
 #define BUCKETS 256u
+#define NUMBERS 0xffffu                  /* ids of a role: from 1 on */
+#define LOOKS 256u                       /* for a free id while the lock is held */
 #define STACK_STRIDE (2ull * STACK_SIZE) /* a stack and the unmapped pages below it */
 
 static struct spinlock lock;
@@ -58,17 +60,24 @@ static struct thread *find_locked(uint32_t tid)
 
 uint32_t thread_new_tid(void)
 {
-    uint32_t tid;
+    uint32_t left = NUMBERS, tid = 0;
 
-    spin_lock(&lock);
-    do {
-        tid = role_own() << TID_KERNEL_SHIFT | next_number;
-        next_number = next_number % 0xffff + 1;
-    } while (tid == PROCESS_INIT || find_locked(tid) != NULL || group_exists(tid));
-    counts.made++;
-    counts.last = tid;
-    counts.last_ns = clock_now();
-    spin_unlock(&lock);
+    while (tid == 0 && left > 0) {
+        spin_lock(&lock);
+        for (uint32_t i = 0; i < LOOKS && tid == 0 && left > 0; i++, left--) {
+            uint32_t id = role_own() << TID_KERNEL_SHIFT | next_number;
+
+            next_number = next_number % NUMBERS + 1;
+            if (id != PROCESS_INIT && find_locked(id) == NULL && !group_exists(id))
+                tid = id;
+        }
+        if (tid != 0) {
+            counts.made++;
+            counts.last = tid;
+            counts.last_ns = clock_now();
+        }
+        spin_unlock(&lock);
+    }
     return tid;
 }
 

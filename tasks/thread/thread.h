@@ -172,7 +172,7 @@ struct thread *thread_create(uint32_t tid, const char *name, void (*function)(vo
 void thread_publish(struct thread *thread);
 /* The lowest address of a kernel stack, STACK_SIZE bytes with unmapped memory below; 0 without memory. */
 uint64_t thread_stack_alloc(void);
-/* A thread id never used before on this kernel. */
+/* A thread id that no thread or process has; 0: all are taken. Never waits. */
 uint32_t thread_new_tid(void);
 /* Threads of programs here, present and shadows; and kernel stacks made so far, in use or not: they are kept for reuse,
  * STACK_SIZE bytes each. */

@@ -152,14 +152,14 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
 /* A stop signal of a terminal does nothing to a process group that nobody could continue. */
 static bool stops_nobody(struct thread *thread, uint32_t signal)
 {
-    struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_GET_GROUP};
+    struct msg_process_call call = {.id = thread->group->id, .type = MSG_PROCESS_GET_GROUP};
     struct msg_process_result result;
     int64_t group, session;
 
     if (signal == SIGSTOP)
         return false;
     group = process_call_surely(&call, &result);
-    call.operation = PROCESS_GET_SESSION;
+    call.type = MSG_PROCESS_GET_SESSION;
     session = process_call_surely(&call, &result);
     return group > 0 && session > 0 && session_is_orphaned((uint32_t)group, (uint32_t)session);
 }
@@ -167,7 +167,7 @@ static bool stops_nobody(struct thread *thread, uint32_t signal)
 static void take_default(struct thread *thread, const struct signal_info *info)
 {
     struct msg_process_call call = {
-        .id = thread->group->id, .operation = PROCESS_STOP, .a = info->signal, .b = info->extra};
+        .id = thread->group->id, .type = MSG_PROCESS_STOP, .stop = {.continues = info->extra, .signal = info->signal}};
     struct msg_process_result result;
 
     switch (signal_default(info->signal)) {
@@ -200,7 +200,8 @@ static void settle_call(struct thread *thread, uint64_t flags)
 
 static void act(struct thread *thread, const struct signal_info *info)
 {
-    struct msg_process_call call = {.id = thread->group->id, .operation = PROCESS_TAKE_ACTION, .a = info->signal};
+    struct msg_process_call call = {
+        .id = thread->group->id, .type = MSG_PROCESS_TAKE_ACTION, .action.signal = info->signal};
     struct msg_process_result result;
 
     if (process_call_surely(&call, &result) != 0)

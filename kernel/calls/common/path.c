@@ -42,7 +42,7 @@ int64_t files_name(const struct msg_file_name *asked, int64_t directory, uint64_
 uint32_t files_mode(uint32_t mode)
 {
     struct msg_process_call call = {
-        .id = thread_current()->group->id, .operation = PROCESS_UMASK, .a = PROCESS_UMASK_ASK};
+        .id = thread_current()->group->id, .type = MSG_PROCESS_UMASK, .umask = PROCESS_UMASK_ASK};
     struct msg_process_result result;
     int64_t mask = process_call(&call, &result);
 

@@ -12,8 +12,8 @@
 /* ID is a process, perhaps one that has ended and was not waited for, or a thread of one. Waits for the answer. */
 static bool exists(uint32_t id)
 {
-    struct msg_process_call process = {.id = id, .operation = PROCESS_GET_GROUP};
-    struct msg_thread_call thread = {.thread = id, .operation = THREAD_GROUP};
+    struct msg_process_call process = {.id = id, .type = MSG_PROCESS_GET_GROUP};
+    struct msg_thread_call thread = {.thread = id, .type = MSG_THREAD_GROUP};
     struct msg_process_result process_result;
     struct msg_thread_result thread_result;
 

@@ -70,14 +70,13 @@ static int64_t know_areas(uint32_t id)
 /* Limit WHICH of process ID: it becomes *NEW unless that is NULL, and *OLD is what it was. */
 static int64_t limit_call(uint32_t id, uint64_t which, const struct process_limit *new, struct process_limit *old)
 {
-    struct msg_process_call call = {.id = id, .operation = PROCESS_LIMIT, .a = (uint32_t)which};
+    struct msg_process_call call = {.id = id, .type = MSG_PROCESS_LIMIT, .limit.which = (uint32_t)which};
     struct msg_process_result result;
     int64_t error;
 
     if (new != NULL) {
-        call.a |= (credentials_need_root() == 0 ? PROCESS_LIMIT_SET : PROCESS_LIMIT_LOWER) << 32;
-        call.b = new->soft;
-        call.c = new->hard;
+        call.limit.sets = credentials_need_root() == 0 ? PROCESS_LIMIT_SET : PROCESS_LIMIT_LOWER;
+        call.limit.is = *new;
     }
     error = process_call(&call, &result);
     *old = result.limit;
@@ -119,7 +118,8 @@ int64_t call_prlimit64(struct call *c)
 
 int64_t call_umask(struct call *c)
 {
-    struct msg_process_call call = {.id = thread_current()->group->id, .operation = PROCESS_UMASK, .a = c->a[0] & 0777};
+    struct msg_process_call call = {
+        .id = thread_current()->group->id, .type = MSG_PROCESS_UMASK, .umask = c->a[0] & 0777};
     struct msg_process_result result;
 
     return process_call_surely(&call, &result); /* the call has no errors */

@@ -167,7 +167,7 @@ int64_t call_set_robust_list(struct call *c)
 int64_t call_get_robust_list(struct call *c)
 {
     const struct thread *self = thread_current();
-    struct msg_thread_call call = {.thread = (uint32_t)c->a[0], .operation = THREAD_ROBUST_LIST};
+    struct msg_thread_call call = {.thread = (uint32_t)c->a[0], .type = MSG_THREAD_ROBUST_LIST};
     struct msg_thread_result result;
     uint64_t size = ROBUST_LIST_SIZE;
     uint64_t list = self->context.robust_list;
@@ -175,7 +175,7 @@ int64_t call_get_robust_list(struct call *c)
     if (call.thread != 0 && call.thread != self->tid) {
         if ((int32_t)call.thread < 0 || thread_call(&call, &result, NULL) != 0)
             return -ESRCH;
-        list = result.words[0];
+        list = result.robust_list;
     }
     if (user_write(c->a[2], &size, sizeof(size)) != 0 || user_write(c->a[1], &list, sizeof(list)) != 0)
         return -EFAULT;

@@ -112,9 +112,9 @@ int64_t call_gettid(struct call *c)
 }
 
 /* An operation without results but its value on the process ID; 0: the caller's. */
-static int64_t process_value(uint32_t id, uint32_t operation)
+static int64_t process_value(uint32_t id, enum msg_type type)
 {
-    struct msg_process_call call = {.id = id != 0 ? id : thread_current()->group->id, .operation = operation};
+    struct msg_process_call call = {.id = id != 0 ? id : thread_current()->group->id, .type = type};
     struct msg_process_result result;
 
     return process_call(&call, &result);
@@ -125,29 +125,30 @@ int64_t call_getppid(struct call *c)
     const struct process *own = thread_current()->group->process; /* NULL but at home */
 
     (void)c;
-    return own != NULL ? __atomic_load_n(&own->parent, __ATOMIC_RELAXED) : process_value(0, PROCESS_PARENT);
+    return own != NULL ? __atomic_load_n(&own->parent, __ATOMIC_RELAXED) : process_value(0, MSG_PROCESS_PARENT);
 }
 
 int64_t call_getpgid(struct call *c)
 {
-    return process_value((uint32_t)c->a[0], PROCESS_GET_GROUP);
+    return process_value((uint32_t)c->a[0], MSG_PROCESS_GET_GROUP);
 }
 
 int64_t call_getpgrp(struct call *c)
 {
     (void)c;
-    return process_value(0, PROCESS_GET_GROUP);
+    return process_value(0, MSG_PROCESS_GET_GROUP);
 }
 
 int64_t call_getsid(struct call *c)
 {
-    return process_value((uint32_t)c->a[0], PROCESS_GET_SESSION);
+    return process_value((uint32_t)c->a[0], MSG_PROCESS_GET_SESSION);
 }
 
 /* A parent waits for children by process group: it learns of the new one before anybody can know of it from us. */
 static void tell_parent(uint32_t parent, uint32_t child, uint32_t group)
 {
-    struct msg_process_call call = {.id = parent, .operation = PROCESS_CHILD_GROUP, .a = child, .b = group};
+    struct msg_process_call call = {
+        .id = parent, .type = MSG_PROCESS_CHILD_GROUP, .child = {.id = child, .group = group}};
     struct msg_process_result result;
 
     if (parent != PROCESS_INIT)
@@ -159,7 +160,8 @@ int64_t call_setpgid(struct call *c)
     uint32_t self = thread_current()->group->id;
     uint32_t id = (uint32_t)c->a[0] != 0 ? (uint32_t)c->a[0] : self;
     uint32_t wanted = (uint32_t)c->a[1] != 0 ? (uint32_t)c->a[1] : id;
-    struct msg_process_call call = {.id = id, .operation = PROCESS_SET_GROUP, .a = wanted, .b = self};
+    struct msg_process_call call = {
+        .id = id, .type = MSG_PROCESS_SET_GROUP, .set_group = {.group = wanted, .caller = self}};
     struct msg_process_result result;
     struct msg_process_group_found found = {0};
     int64_t error;
@@ -167,8 +169,9 @@ int64_t call_setpgid(struct call *c)
     if ((int32_t)c->a[1] < 0)
         return -EINVAL;
     if (wanted != id)
-        process_group_call(PROCESS_GROUP_FIND, wanted, 0, NULL, &found);
-    call.c = found.session | (uint64_t)process_value(0, PROCESS_GET_SESSION) << 32;
+        process_group_call(MSG_PROCESS_GROUP_FIND, wanted, 0, NULL, &found);
+    call.set_group.group_session = found.session;
+    call.set_group.caller_session = (uint32_t)process_value(0, MSG_PROCESS_GET_SESSION);
     error = process_call(&call, &result);
     if (error == 0)
         tell_parent(result.parent, id, wanted);
@@ -178,13 +181,13 @@ int64_t call_setpgid(struct call *c)
 int64_t call_setsid(struct call *c)
 {
     uint32_t self = thread_current()->group->id;
-    struct msg_process_call call = {.id = self, .operation = PROCESS_SET_SESSION};
+    struct msg_process_call call = {.id = self, .type = MSG_PROCESS_SET_SESSION};
     struct msg_process_group_found found;
     struct msg_process_result result;
     int64_t value;
 
     (void)c;
-    process_group_call(PROCESS_GROUP_FIND, self, 0, NULL, &found);
+    process_group_call(MSG_PROCESS_GROUP_FIND, self, 0, NULL, &found);
     value = found.count > 0 ? -EPERM : process_call(&call, &result);
     if (value > 0)
         tell_parent(result.parent, self, self);

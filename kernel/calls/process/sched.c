@@ -50,8 +50,8 @@ static int64_t with_thread(uint32_t tid, struct msg_thread_call *call, struct ms
 /* What the process of thread TID, 0 for the caller, has as soft limit WHICH; 0: none. */
 static uint32_t limit_of(uint32_t tid, uint32_t which)
 {
-    struct msg_thread_call find = {.operation = THREAD_GROUP};
-    struct msg_process_call call = {.operation = PROCESS_LIMIT, .a = which};
+    struct msg_thread_call find = {.type = MSG_THREAD_GROUP};
+    struct msg_process_call call = {.type = MSG_PROCESS_LIMIT, .limit.which = which};
     struct msg_thread_result found;
     struct msg_process_result result;
     int64_t group = with_thread(tid, &find, &found);
@@ -65,29 +65,26 @@ static uint32_t limit_of(uint32_t tid, uint32_t which)
 /* Limits are asked for when what is wanted would be refused without any. */
 static int64_t set_policy(uint32_t tid, const struct policy_wish *wish)
 {
-    struct policy_wish from = *wish;
-    struct msg_thread_call call = {.operation = THREAD_SET_POLICY};
+    struct msg_thread_call call = {.type = MSG_THREAD_SET_POLICY, .policy = *wish};
     struct msg_thread_result result;
     int64_t error;
 
-    from.user = thread_current()->context.credentials.euid;
-    memcpy(call.words, &from, sizeof(from));
+    call.policy.user = thread_current()->context.credentials.euid;
     error = with_thread(tid, &call, &result);
     if (error != -EPERM)
         return error;
-    from.nice_limit = limit_of(tid, LIMIT_NICE);
-    from.real_limit = limit_of(tid, LIMIT_RTPRIO);
-    memcpy(call.words, &from, sizeof(from));
-    return (from.nice_limit | from.real_limit) != 0 ? with_thread(tid, &call, &result) : error;
+    call.policy.nice_limit = limit_of(tid, LIMIT_NICE);
+    call.policy.real_limit = limit_of(tid, LIMIT_RTPRIO);
+    return (call.policy.nice_limit | call.policy.real_limit) != 0 ? with_thread(tid, &call, &result) : error;
 }
 
 static int64_t get_policy(uint32_t tid, struct policy_facts *facts)
 {
-    struct msg_thread_call call = {.operation = THREAD_GET_POLICY};
+    struct msg_thread_call call = {.type = MSG_THREAD_GET_POLICY};
     struct msg_thread_result result;
     int64_t error = with_thread(tid, &call, &result);
 
-    memcpy(facts, result.words, sizeof(*facts));
+    *facts = result.policy;
     return error;
 }
 
@@ -273,7 +270,7 @@ int64_t call_sched_getattr(struct call *c)
 
 int64_t call_setpriority(struct call *c)
 {
-    struct msg_thread_call call = {.operation = THREAD_SET_NICE};
+    struct msg_thread_call call = {.type = MSG_THREAD_SET_NICE};
     struct msg_thread_result result;
     int32_t nice = (int32_t)c->a[2];
     int64_t error;
@@ -286,13 +283,13 @@ int64_t call_setpriority(struct call *c)
         nice = FAIR_NICE_MIN;
     if (nice > FAIR_NICE_MAX)
         nice = FAIR_NICE_MAX;
-    call.words[0] = (uint32_t)(nice + 20);
-    call.words[1] = thread_current()->context.credentials.euid;
+    call.nice.nice = nice;
+    call.nice.user = thread_current()->context.credentials.euid;
     error = with_thread((uint32_t)c->a[1], &call, &result);
     if (error != -EACCES)
         return error;
-    call.words[2] = limit_of((uint32_t)c->a[1], LIMIT_NICE);
-    return call.words[2] != 0 ? with_thread((uint32_t)c->a[1], &call, &result) : error;
+    call.nice.limit = limit_of((uint32_t)c->a[1], LIMIT_NICE);
+    return call.nice.limit != 0 ? with_thread((uint32_t)c->a[1], &call, &result) : error;
 }
 
 int64_t call_getpriority(struct call *c)
@@ -328,7 +325,7 @@ static void usable_cpus(uint64_t mask[AFFINITY_WORDS])
 
 int64_t call_sched_getaffinity(struct call *c)
 {
-    struct msg_thread_call call = {.operation = THREAD_GET_AFFINITY};
+    struct msg_thread_call call = {.type = MSG_THREAD_GET_AFFINITY};
     struct msg_thread_result result;
     uint64_t mask[AFFINITY_WORDS], usable[AFFINITY_WORDS];
     uint64_t any = 0;
@@ -339,7 +336,7 @@ int64_t call_sched_getaffinity(struct call *c)
     error = with_thread((uint32_t)c->a[0], &call, &result);
     if (error != 0)
         return error;
-    memcpy(mask, result.words, sizeof(mask));
+    memcpy(mask, result.mask, sizeof(mask));
     usable_cpus(usable);
     for (uint32_t i = 0; i < AFFINITY_WORDS; i++)
         any |= mask[i] & usable[i];
@@ -352,16 +349,14 @@ int64_t call_sched_getaffinity(struct call *c)
 int64_t call_sched_setaffinity(struct call *c)
 {
     struct thread *self = thread_current();
-    struct msg_thread_call call = {.operation = THREAD_SET_AFFINITY};
+    struct msg_thread_call call = {.type = MSG_THREAD_SET_AFFINITY};
     struct msg_thread_result result;
-    uint64_t size = c->a[1] < sizeof(result.words) ? c->a[1] : sizeof(result.words);
-    uint64_t words[AFFINITY_WORDS] = {0};
+    uint64_t size = c->a[1] < sizeof(call.affinity.mask) ? c->a[1] : sizeof(call.affinity.mask);
     int64_t moves;
 
-    if (user_read(words, c->a[2], size) != 0)
+    if (user_read(call.affinity.mask, c->a[2], size) != 0)
         return -EFAULT;
-    memcpy(call.words, words, sizeof(words));
-    call.words[AFFINITY_WORDS] = self->context.credentials.euid;
+    call.affinity.user = self->context.credentials.euid;
     moves = with_thread((uint32_t)c->a[0], &call, &result);
     if (moves != 1)
         return moves;

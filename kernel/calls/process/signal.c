@@ -24,7 +24,7 @@
 /* To the process ID. */
 static int64_t send_process(uint32_t id, const struct signal_info *info)
 {
-    struct msg_process_call call = {.id = id, .operation = PROCESS_SIGNAL, .info = *info};
+    struct msg_process_call call = {.id = id, .type = MSG_PROCESS_SIGNAL, .info = *info};
     struct msg_process_result result;
     int64_t error = credentials_may_signal(id, info->signal);
 
@@ -36,10 +36,10 @@ int64_t call_kill(struct call *c)
     struct signal_info info = signal_user_info(c->a[1], SI_USER);
     int32_t pid = (int32_t)c->a[0];
     uint32_t self = thread_current()->group->id;
-    struct msg_process_call ask = {.id = self, .operation = PROCESS_GET_GROUP};
+    struct msg_process_call ask = {.id = self, .type = MSG_PROCESS_GET_GROUP};
     struct msg_process_group_found found;
     struct msg_process_result result;
-    enum process_group_operation operation = PROCESS_GROUP_SIGNAL;
+    enum msg_type type = MSG_PROCESS_GROUP_SIGNAL;
     uint32_t group = (uint32_t)-pid;
 
     if ((uint32_t)c->a[1] > SIGNALS)
@@ -51,19 +51,19 @@ int64_t call_kill(struct call *c)
     if (pid == 0)
         group = (uint32_t)process_call(&ask, &result);
     if (!credentials_root(&thread_current()->context.credentials))
-        operation = PROCESS_GROUP_SIGNAL_AS;
+        type = MSG_PROCESS_GROUP_SIGNAL_AS;
     if (pid == -1)
-        process_group_call(operation, 0, self, &info, &found);
+        process_group_call(type, 0, self, &info, &found);
     else
-        process_group_call(operation, group, 0, &info, &found);
-    if (found.count == 0 && operation == PROCESS_GROUP_SIGNAL_AS && found.session != 0)
+        process_group_call(type, group, 0, &info, &found);
+    if (found.count == 0 && type == MSG_PROCESS_GROUP_SIGNAL_AS && found.session != 0)
         return -EPERM;
     return found.count > 0 ? 0 : -ESRCH;
 }
 
 static int64_t send_thread(uint32_t group, uint32_t tid, const struct signal_info *info)
 {
-    struct msg_thread_call call = {.thread = tid, .operation = THREAD_SIGNAL, .info = *info, .group = group};
+    struct msg_thread_call call = {.thread = tid, .type = MSG_THREAD_SIGNAL, .info = *info, .group = group};
     struct msg_thread_result result;
     int64_t error;
 

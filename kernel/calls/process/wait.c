@@ -25,16 +25,16 @@
 /* CHILD was waited for: what it has done counts for process ID, its parent, from now on. */
 static void take_account(uint32_t id, uint32_t child, struct account_used *used)
 {
-    struct msg_process_call read = {.id = child, .operation = PROCESS_ENDED_IO};
-    struct msg_process_call reap = {.id = child, .operation = PROCESS_REAPED};
-    struct msg_process_call add = {.id = id, .operation = PROCESS_ADD_USED};
+    struct msg_process_call read = {.id = child, .type = MSG_PROCESS_ENDED_IO};
+    struct msg_process_call reap = {.id = child, .type = MSG_PROCESS_REAPED};
+    struct msg_process_call add = {.id = id, .type = MSG_PROCESS_ADD_USED};
     struct msg_process_result io, end;
 
     if (process_call_surely(&read, &io) != 0 || process_call_surely(&reap, &end) != 0)
         return;
     *used = add.used = end.used;
     process_call_surely(&add, &end);
-    add.operation = PROCESS_ADD_IO;
+    add.type = MSG_PROCESS_ADD_IO;
     add.io = io.io;
     process_call_surely(&add, &end);
 }
@@ -44,7 +44,7 @@ static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_proces
                           struct account_used *used)
 {
     uint32_t id = thread_current()->group->id;
-    struct msg_process_call call = {.id = id, .operation = PROCESS_WAIT, .a = selector, .b = options};
+    struct msg_process_call call = {.id = id, .type = MSG_PROCESS_WAIT, .wait = {selector, options}};
 
     *used = (struct account_used){.peak = 0};
     for (;;) {

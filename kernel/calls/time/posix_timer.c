@@ -33,10 +33,12 @@ struct linux_sigevent { /* sigevent(7) */
 
 _Static_assert(sizeof(struct linux_sigevent) == 64, "Linux ABI");
 
-static int64_t timer_call(uint32_t operation, int32_t id, uint64_t b, uint64_t c, struct msg_process_result *result)
+/* AT and INTERVAL: of PROCESS_TIMER_SET. */
+static int64_t timer_call(enum msg_type type, int32_t id, uint64_t at, uint64_t interval,
+                          struct msg_process_result *result)
 {
     struct msg_process_call call = {
-        .id = thread_current()->group->id, .operation = operation, .a = (uint32_t)id, .b = b, .c = c};
+        .id = thread_current()->group->id, .type = type, .timer = {.at = at, .interval = interval, .id = id}};
 
     return process_call(&call, result);
 }
@@ -44,7 +46,7 @@ static int64_t timer_call(uint32_t operation, int32_t id, uint64_t b, uint64_t c
 /* Thread TID, which is of the caller's process, or -EINVAL. */
 static int64_t own_thread(uint32_t tid)
 {
-    struct msg_thread_call call = {.thread = tid, .operation = THREAD_GROUP};
+    struct msg_thread_call call = {.thread = tid, .type = MSG_THREAD_GROUP};
     struct msg_thread_result result;
 
     if (tid == thread_current()->tid)
@@ -148,7 +150,7 @@ static int64_t read_event(uint64_t address, struct timer_facts *facts, uint64_t 
 
 int64_t call_timer_create(struct call *c)
 {
-    struct msg_process_call call = {.id = thread_current()->group->id, .operation = PROCESS_TIMER_CREATE};
+    struct msg_process_call call = {.id = thread_current()->group->id, .type = MSG_PROCESS_TIMER_CREATE};
     struct msg_process_result result;
     struct timer_facts facts = {.clock = (int32_t)c->a[0]};
     uint64_t value = 0;
@@ -165,14 +167,15 @@ int64_t call_timer_create(struct call *c)
     if (error != 0)
         return error;
     facts.kind = (uint8_t)kind;
-    memcpy(&call.a, &facts, sizeof(facts));
-    call.b = value;
-    call.c = target | (uint64_t)thread << 32;
+    call.new_timer.is = facts;
+    call.new_timer.value = value;
+    call.new_timer.target = target;
+    call.new_timer.measured = thread;
     id = process_call(&call, &result);
     if (id < 0)
         return id;
     if (user_write(c->a[2], &id, sizeof(int32_t)) != 0) {
-        timer_call(PROCESS_TIMER_DELETE, (int32_t)id, 0, 0, &result);
+        timer_call(MSG_PROCESS_TIMER_DELETE, (int32_t)id, 0, 0, &result);
         return -EFAULT;
     }
     return 0;
@@ -231,11 +234,11 @@ int64_t call_timer_settime(struct call *c)
     if (error == 0)
         error = to_ns(given + 2, &value);
     if (error == 0)
-        error = (int32_t)c->a[0] < 0 ? -EINVAL : timer_call(PROCESS_TIMER_GET, (int32_t)c->a[0], 0, 0, &is);
+        error = (int32_t)c->a[0] < 0 ? -EINVAL : timer_call(MSG_PROCESS_TIMER_GET, (int32_t)c->a[0], 0, 0, &is);
     if (error == 0)
         error = read_clock(is.timer_facts.kind, is.timer_thread, &now) != 0 ? -ESRCH : 0;
     if (error == 0)
-        error = timer_call(PROCESS_TIMER_SET, (int32_t)c->a[0],
+        error = timer_call(MSG_PROCESS_TIMER_SET, (int32_t)c->a[0],
                            expiry(&is.timer_facts, value, (c->a[1] & ABSOLUTE) != 0, now), interval, &is);
     if (error != 0 || c->a[3] == 0)
         return error;
@@ -246,7 +249,7 @@ int64_t call_timer_gettime(struct call *c)
 {
     struct msg_process_result is;
     uint64_t now = 0;
-    int64_t error = (int32_t)c->a[0] < 0 ? -EINVAL : timer_call(PROCESS_TIMER_GET, (int32_t)c->a[0], 0, 0, &is);
+    int64_t error = (int32_t)c->a[0] < 0 ? -EINVAL : timer_call(MSG_PROCESS_TIMER_GET, (int32_t)c->a[0], 0, 0, &is);
 
     if (error != 0)
         return error;
@@ -259,14 +262,14 @@ int64_t call_timer_getoverrun(struct call *c)
 {
     struct msg_process_result result;
 
-    return (int32_t)c->a[0] < 0 ? -EINVAL : timer_call(PROCESS_TIMER_OVERRUN, (int32_t)c->a[0], 0, 0, &result);
+    return (int32_t)c->a[0] < 0 ? -EINVAL : timer_call(MSG_PROCESS_TIMER_OVERRUN, (int32_t)c->a[0], 0, 0, &result);
 }
 
 int64_t call_timer_delete(struct call *c)
 {
     struct msg_process_result result;
 
-    return (int32_t)c->a[0] < 0 ? -EINVAL : timer_call(PROCESS_TIMER_DELETE, (int32_t)c->a[0], 0, 0, &result);
+    return (int32_t)c->a[0] < 0 ? -EINVAL : timer_call(MSG_PROCESS_TIMER_DELETE, (int32_t)c->a[0], 0, 0, &result);
 }
 
 int64_t interval_timer(int32_t id, bool sets, uint64_t value, uint64_t interval, uint64_t *old_interval)
@@ -277,9 +280,9 @@ int64_t interval_timer(int32_t id, bool sets, uint64_t value, uint64_t interval,
 
     *old_interval = 0;
     if (error == 0 && sets)
-        error = timer_call(PROCESS_TIMER_SET, id, value != 0 ? now + value : 0, interval, &is);
+        error = timer_call(MSG_PROCESS_TIMER_SET, id, value != 0 ? now + value : 0, interval, &is);
     else if (error == 0)
-        error = timer_call(PROCESS_TIMER_GET, id, 0, 0, &is);
+        error = timer_call(MSG_PROCESS_TIMER_GET, id, 0, 0, &is);
     if (error == -EINVAL) /* never set */
         return 0;
     if (error != 0)

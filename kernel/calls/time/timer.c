@@ -21,8 +21,9 @@ struct linux_itimerval {
 
 static int64_t set_alarm(uint64_t value, uint64_t interval, bool sets, uint64_t *old_interval)
 {
-    struct msg_process_call call = {
-        .id = thread_current()->group->id, .operation = PROCESS_ALARM, .a = value, .b = interval, .c = sets ? 1 : 0};
+    struct msg_process_call call = {.id = thread_current()->group->id,
+                                    .type = MSG_PROCESS_ALARM,
+                                    .alarm = {.from_now = value, .interval = interval, .sets = sets ? 1 : 0}};
     struct msg_process_result result;
     int64_t left = process_call(&call, &result);
 

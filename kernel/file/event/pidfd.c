@@ -53,7 +53,7 @@ static bool is_known(struct group *group)
 /* 0; -ENXIO: it was waited for. (-ESRCH would say that the file is gone.) */
 static int send(struct group *group, const struct signal_info *info)
 {
-    struct msg_process_call call = {.id = group->id, .operation = PROCESS_SIGNAL, .info = *info};
+    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_SIGNAL, .info = *info};
     struct msg_process_result result;
 
     return is_known(group) ? (int)process_call(&call, &result) : -ENXIO;

@@ -49,7 +49,7 @@ int64_t proc_write_limits(const struct proc_at *at, struct text *text)
         return error;
     text_put(text, "%-25s %-20s %-20s %-10s\n", "Limit", "Soft Limit", "Hard Limit", "Units");
     for (uint32_t i = 0; i < PROCESS_LIMITS && error == 0; i++) {
-        struct msg_process_call call = {.id = (uint32_t)at->keys[0], .operation = PROCESS_LIMIT, .a = i};
+        struct msg_process_call call = {.id = (uint32_t)at->keys[0], .type = MSG_PROCESS_LIMIT, .limit.which = i};
         struct msg_process_result result;
 
         error = process_call(&call, &result);

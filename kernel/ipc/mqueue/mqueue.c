@@ -98,7 +98,7 @@ static void insert(struct mqueue *queue, struct message *message)
 static int64_t send(struct file *file, const struct mqueue_call *call, const void *data, size_t size)
 {
     struct mqueue *queue = file->state;
-    struct msg_process_call news = {.operation = PROCESS_SIGNAL};
+    struct msg_process_call news = {.type = MSG_PROCESS_SIGNAL};
     struct message *message;
     bool wanted = false, notify = false;
     int64_t result = 0;
@@ -136,8 +136,12 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
     if (message != NULL)
         heap_free(message, sizeof(*message) + message->size);
     tell(queue, wanted);
-    if (notify && news.info.signal != 0)
-        process_tell(&news);
+    if (notify && news.info.signal != 0 && process_tell(&news) != 0) { /* no memory: it hears of a later message */
+        spin_lock(&lock);
+        if (queue->process == 0)
+            queue->process = news.id;
+        spin_unlock(&lock);
+    }
     return result;
 }
 

@@ -28,7 +28,7 @@ struct pi_lending {
 };
 enum pi_how { PI_LEND, PI_RETRACT, PI_LOOK };
 
-struct pi_link { /* words of struct msg_thread_result */
+struct pi_link { /* in struct msg_thread_result */
     uint64_t token;
     uint32_t home;    /* kernel that has the queue */
     uint32_t looking; /* not 0: it has not seen yet whether it waits for itself */

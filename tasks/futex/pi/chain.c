@@ -13,13 +13,11 @@
 
 int64_t pi_tell_owner(uint32_t owner, const struct pi_lending *lending, struct pi_link *link, uint32_t *kernel)
 {
-    struct msg_thread_call call = {.thread = owner, .operation = THREAD_LEND};
+    struct msg_thread_call call = {.thread = owner, .type = MSG_THREAD_LEND, .lending = *lending};
     struct msg_thread_result result;
-    int64_t value;
+    int64_t value = thread_call(&call, &result, kernel);
 
-    memcpy(call.words, lending, sizeof(*lending));
-    value = thread_call(&call, &result, kernel);
-    memcpy(link, result.words, sizeof(*link));
+    *link = result.link;
     return value;
 }
 

@@ -41,12 +41,12 @@ int64_t alarm_operate(struct group *group, const struct msg_process_call *call, 
     if (process->alarm.at != 0) /* what is due but has not fired yet counts as a moment left */
         left = process->alarm.at > now ? (int64_t)(process->alarm.at - now) : 1;
     result->interval = process->alarm_interval;
-    if (call->c != 0 && !group->exiting) {
-        process->alarm_interval = call->b;
-        if (call->a == 0) {
+    if (call->alarm.sets != 0 && !group->exiting) {
+        process->alarm_interval = call->alarm.interval;
+        if (call->alarm.from_now == 0) {
             drop = timer_disarm(&process->alarm);
         } else {
-            if (!timer_arm(&process->alarm, now + call->a))
+            if (!timer_arm(&process->alarm, now + call->alarm.from_now))
                 group_get(group);
         }
     }

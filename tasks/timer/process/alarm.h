@@ -5,7 +5,7 @@
 #include "tasks/process/process.h"
 
 /* PROCESS_ALARM, of GROUP, whose home this kernel is. */
-int64_t alarm_operate(struct group *group, const struct msg_process_call *call, struct msg_process_result *result);
+process_operation alarm_operate;
 /* GROUP is over. */
 void alarm_end(struct group *group);
 

@@ -105,7 +105,7 @@ static uint64_t forward_locked(struct process_timer *timer, uint64_t now)
 /* 0; 1: the signal is ignored; negative: there is no room, or no such thread. */
 static int64_t send_signal(const struct process_timer *timer, const struct signal_info *info)
 {
-    struct msg_thread_call call = {.thread = timer->target, .operation = THREAD_SIGNAL};
+    struct msg_thread_call call = {.thread = timer->target, .type = MSG_THREAD_SIGNAL};
     struct msg_thread_result result;
 
     if (timer->is.notify != TIMER_THREAD)
@@ -181,9 +181,8 @@ static bool due_locked(const struct process_timer *timer, uint64_t now)
 /* What the clock of CPU time says. An errno: there is nothing any more that it measures. */
 static int64_t measure(const struct process_timer *timer, uint64_t *now)
 {
-    struct msg_thread_call call = {.thread = timer->measured, .operation = THREAD_GET_POLICY};
+    struct msg_thread_call call = {.thread = timer->measured, .type = MSG_THREAD_GET_POLICY};
     struct msg_thread_result result;
-    struct policy_facts facts;
     struct usage usage;
     int64_t error;
 
@@ -193,8 +192,7 @@ static int64_t measure(const struct process_timer *timer, uint64_t *now)
     }
     if (timer->is.kind == TIMER_CPU_THREAD) {
         error = thread_call(&call, &result, NULL);
-        memcpy(&facts, result.words, sizeof(facts));
-        *now = facts.cpu_ns;
+        *now = result.policy.cpu_ns;
         return error;
     }
     error = usage_of(timer->group->id, &usage);
@@ -304,11 +302,11 @@ static int64_t create_locked(struct group *group, const struct msg_process_call 
 
     if (timer == NULL || process->timer_count >= TIMERS_MAX || group->exiting)
         return -EAGAIN;
-    memcpy(&timer->is, &call->a, sizeof(timer->is));
+    timer->is = call->new_timer.is;
     timer->id = id;
-    timer->target = (uint32_t)call->c;
-    timer->measured = (uint32_t)(call->c >> 32);
-    timer->value = timer->is.names_itself != 0 ? (uint64_t)id : call->b;
+    timer->target = call->new_timer.target;
+    timer->measured = call->new_timer.measured;
+    timer->value = timer->is.names_itself != 0 ? (uint64_t)id : call->new_timer.value;
     timer->group = group;
     timer->work.run = run_timer;
     timer->uses = 1;
@@ -318,35 +316,35 @@ static int64_t create_locked(struct group *group, const struct msg_process_call 
     return id;
 }
 
-static int64_t operate_create(struct group *group, const struct msg_process_call *call)
+int64_t process_timer_create(struct group *group, const struct msg_process_call *call,
+                             struct msg_process_result *result)
 {
     struct process_timer *timer = heap_alloc(sizeof(*timer));
     int32_t id;
-    int64_t result;
+    int64_t value;
 
+    (void)result;
     spin_lock(&group->lock);
     do {
         id = (int32_t)(group->process->timer_next++ & INT32_MAX);
     } while (find_locked(group, id) != NULL);
-    result = create_locked(group, call, id, timer);
+    value = create_locked(group, call, id, timer);
     spin_unlock(&group->lock);
-    if (result < 0)
+    if (value < 0)
         heap_free(timer, sizeof(*timer));
-    return result;
+    return value;
 }
 
 /* ITIMER_VIRTUAL and ITIMER_PROF are there when somebody sets them. */
 static int64_t make_interval_timer(struct group *group, int32_t id)
 {
-    struct timer_facts is = {.kind = id == TIMER_VIRTUAL ? TIMER_CPU_USER : TIMER_CPU_PROCESS,
-                             .signal = id == TIMER_VIRTUAL ? SIGVTALRM
-                                       : id == TIMER_PROF  ? SIGPROF
-                                                           : SIGXCPU};
     struct process_timer *timer = heap_alloc(sizeof(*timer));
-    struct msg_process_call call = {.id = group->id};
+    struct msg_process_call call = {.new_timer.is = {.kind = id == TIMER_VIRTUAL ? TIMER_CPU_USER : TIMER_CPU_PROCESS,
+                                                     .signal = id == TIMER_VIRTUAL ? SIGVTALRM
+                                                               : id == TIMER_PROF  ? SIGPROF
+                                                                                   : SIGXCPU}};
     int64_t result = 0;
 
-    memcpy(&call.a, &is, sizeof(is));
     spin_lock(&group->lock);
     if (find_locked(group, id) == NULL)
         result = create_locked(group, &call, id, timer);
@@ -363,7 +361,7 @@ static void tell_locked(const struct process_timer *timer, struct msg_process_re
     result->timer_at = timer->at;
     result->timer_interval = timer->interval;
     result->timer_thread = timer->measured;
-    memcpy(&result->timer_facts, &timer->is, sizeof(timer->is));
+    result->timer_facts = timer->is;
 }
 
 static bool set_locked(struct process_timer *timer, uint64_t at, uint64_t interval)
@@ -397,14 +395,12 @@ static bool delete_locked(struct process_timer *timer)
 int64_t process_timer_operate(struct group *group, const struct msg_process_call *call,
                               struct msg_process_result *result)
 {
-    int32_t id = (int32_t)call->a;
+    int32_t id = call->timer.id;
     struct process_timer *timer;
     int64_t value = 0;
     bool put = false;
 
-    if (call->operation == PROCESS_TIMER_CREATE)
-        return operate_create(group, call);
-    if (call->operation == PROCESS_TIMER_SET && (id == TIMER_VIRTUAL || id == TIMER_PROF))
+    if (call->type == MSG_PROCESS_TIMER_SET && (id == TIMER_VIRTUAL || id == TIMER_PROF))
         value = make_interval_timer(group, id);
     if (value != 0)
         return value;
@@ -412,15 +408,15 @@ int64_t process_timer_operate(struct group *group, const struct msg_process_call
     timer = find_locked(group, id);
     if (timer == NULL) {
         value = -EINVAL;
-    } else if (call->operation == PROCESS_TIMER_SET) {
+    } else if (call->type == MSG_PROCESS_TIMER_SET) {
         tell_locked(timer, result);
-        put = set_locked(timer, call->b, call->c);
-    } else if (call->operation == PROCESS_TIMER_GET) {
+        put = set_locked(timer, call->timer.at, call->timer.interval);
+    } else if (call->type == MSG_PROCESS_TIMER_GET) {
         tell_locked(timer, result);
-    } else if (call->operation == PROCESS_TIMER_OVERRUN) {
+    } else if (call->type == MSG_PROCESS_TIMER_OVERRUN) {
         value = (int64_t)timer->last_overrun;
-    } else if (call->operation == PROCESS_TIMER_TAKEN) {
-        struct signal_info info = {.pid = (uint32_t)id, .uid = UINT32_MAX, .extra = call->b};
+    } else if (call->type == MSG_PROCESS_TIMER_TAKEN) {
+        struct signal_info info = {.pid = (uint32_t)id, .uid = UINT32_MAX, .extra = call->timer.sequence};
 
         taken_locked(group, &info);
         value = (int32_t)info.uid; /* -1: of a setting before */

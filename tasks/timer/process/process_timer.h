@@ -11,8 +11,6 @@
 
 #include "tasks/process/wire.h"
 
-struct group;
-
 enum timer_kind { TIMER_WALL, TIMER_CPU_PROCESS, TIMER_CPU_USER, TIMER_CPU_THREAD };
 enum timer_notify { TIMER_SIGNAL, TIMER_NONE, TIMER_THREAD };
 
@@ -21,9 +19,8 @@ enum timer_notify { TIMER_SIGNAL, TIMER_NONE, TIMER_THREAD };
 #define TIMER_LIMIT (-3) /* of RLIMIT_CPU */
 #define TIMERS_MAX 1024u /* of a process */
 
-/* Operations on GROUP, whose home this kernel is: see enum process_operation. -EINVAL: no such timer. */
-int64_t process_timer_operate(struct group *group, const struct msg_process_call *call,
-                              struct msg_process_result *result);
+/* PROCESS_TIMER_CREATE, and the other PROCESS_TIMER_... */
+process_operation process_timer_create, process_timer_operate;
 /* The program is replaced, or over (ALL): its timers are deleted. */
 void process_timers_end(struct group *group, bool all);
 

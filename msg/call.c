@@ -99,7 +99,7 @@ static bool abandon(struct waiting_call *call)
         failed = msg_credit_back_locked(asking->kernel, msg_kinds[type].class);
     } else if (found) {
         request->state = REQUEST_ABANDONED;
-        kept = !request->credit;
+        kept = !request->credit && asking->kernel != instance.kernel;
     }
     spin_unlock(&msg_requests.lock);
     msg_request_failed(failed);
@@ -120,6 +120,25 @@ static inline void call_start(struct waiting_call *call, uint32_t kernel, enum m
     completion_init(&call->done);
     completion_init(&call->gone);
     msg_request_ask(&call->asking, kernel, type, data, length, call_answer, call, call_gone);
+}
+
+/* The same of this kernel itself. */
+static void call_own(struct waiting_call *call, enum msg_type type, const void *data, uint32_t length)
+{
+    struct msg m = {.ticket = {.type = type & MSG_ROW_BITS, .kernel = instance.kernel & MSG_SOURCE_BITS},
+                    .time = msg_clock_tick(),
+                    .length = length,
+                    .data = data};
+    struct msg_asking *asking = &call->asking;
+
+    completion_init(&call->done);
+    asking->kernel = instance.kernel;
+    if (!msg_own_request(asking, m.ticket.type, call_answer, call, &m.ticket.request)) {
+        call_answer(call, instance.kernel, NULL, -ENOMEM);
+        return;
+    }
+    asking->header = type | (uint64_t)m.ticket.request << MSG_REQUEST_SHIFT;
+    msg_rows[type].handler(&m);
 }
 
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
@@ -144,7 +163,10 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
     struct waiting_call call = {.reply = reply, .room = room, .asking.sure = policy->sure};
     uint64_t deadline = policy->timeout == 0 ? 0 : clock_now() + policy->timeout;
 
-    call_start(&call, kernel, type, data, length);
+    if (kernel == instance.kernel)
+        call_own(&call, type, data, length);
+    else
+        call_start(&call, kernel, type, data, length);
     if (policy->timeout == 0)
         idle_poll_answer(&call.done);
     if (completion_wait_until(&call.done, &reason, policy->end, deadline) || !abandon(&call)) {

@@ -55,7 +55,8 @@ struct msg_policy {
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key);
 /* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR (interrupted or to die): the answer, if it comes, is
- * dropped and counted, and a peer that keeps the request is told. */
+ * dropped and counted, and a peer that keeps the request is told. KERNEL may be this one: the task runs the handler,
+ * which must be one that keeps the request. */
 int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_type type, const void *data,
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key);
 

@@ -16,9 +16,11 @@
 
 typedef void (*msg_handler)(const struct msg *m);
 
-/* Memory comes from above: SIZE zeroed bytes, 64-byte aligned up to a page, or NULL; never waits. */
+/* Memory comes from above: SIZE zeroed bytes, 64-byte aligned up to a page, or NULL; or with whatever was there before.
+ * Never waits. */
 struct msg_memory {
     void *(*allocate)(size_t size);
+    void *(*allocate_unset)(size_t size);
     void (*release)(void *object, size_t size);
 };
 

@@ -9,6 +9,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
+#include "msg/long_answer.h"
 #include "msg/multicast.h"
 
 #define CHECKED 24u /* bytes of the head of a checked message */
@@ -116,17 +117,9 @@ static void handle_survey(const struct msg *m)
 }
 
 struct echo {
-    struct msg_kept kept;
-    uint32_t size;
+    struct long_answer head;
     uint8_t bytes[];
 };
-
-static void echo_free(struct msg_kept *kept)
-{
-    struct echo *echo = container_of(kept, struct echo, kept);
-
-    msg_memory.release(echo, sizeof(*echo) + echo->size);
-}
 
 static void handle_echo(const struct msg *m)
 {
@@ -136,15 +129,13 @@ static void handle_echo(const struct msg *m)
         msg_reply(&m->ticket, m->data, m->length);
         return;
     }
-    echo = msg_memory.allocate(sizeof(*echo) + m->length);
+    echo = long_answer_create((uint32_t)sizeof(*echo) + m->length);
     if (echo == NULL) {
         msg_reply_error(&m->ticket, -ENOMEM);
         return;
     }
-    echo->size = m->length;
     memcpy(echo->bytes, m->data, m->length);
-    msg_keep(m, &echo->kept, NULL);
-    msg_kept_reply_long(&echo->kept, echo->bytes, echo->size, echo_free);
+    long_answer_send(m, &echo->head, echo->bytes, m->length);
 }
 
 int exercise_check(const struct exercise *e)

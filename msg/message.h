@@ -41,7 +41,7 @@ enum msg_type {
 enum msg_class { MSG_ORDINARY, MSG_URGENT, MSG_CLASSES };
 
 /* Who does what an OPERATION asks; MSG_RUNS_OTHER: it is none. */
-enum msg_runs { MSG_RUNS_OTHER, MSG_RUNS_HANDLER, MSG_RUNS_TASK, MSG_RUNS_EITHER };
+enum msg_runs { MSG_RUNS_OTHER, MSG_RUNS_HANDLER, MSG_RUNS_EITHER, MSG_RUNS_TASK, MSG_RUNS_WORKER };
 /* Which kernels may ask it, and which do it: any, only kernel 0 asks, or only kernel 0 does it. */
 enum msg_asks { MSG_ASKS_ANY, MSG_ASKS_FIRST, MSG_TO_FIRST };
 

@@ -4,55 +4,21 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine/machine.h"
-#include "mm/frame/heap.h"
 #include "msg/call.h"
-#include "tasks/remote/work.h"
+#include "tasks/remote/operation.h"
 
-/* The change waits for handlers to end, so a worker makes it. */
-struct control_work {
-    struct work work;
-    struct msg_kept kept;
-    uint32_t size; /* bytes of this object */
-    char words[];
-};
-
-static void control_done(struct msg_kept *kept)
+/* The change waits for handlers to end, so a task makes it. */
+static int run(const struct remote_request *request, void *result)
 {
-    struct control_work *w = container_of(kept, struct control_work, kept);
+    const char *words = request->data;
 
-    heap_free(w, w->size);
-}
-
-static void run_control(struct work *work)
-{
-    struct control_work *w = container_of(work, struct control_work, work);
-    int error = option_control(w->words);
-
-    if (error != 0)
-        msg_kept_reply_error(&w->kept, error, control_done);
-    else
-        msg_kept_reply(&w->kept, NULL, 0, control_done);
-}
-
-static void handle_control(const struct msg *m)
-{
-    uint32_t size = (uint32_t)sizeof(struct control_work) + m->length + 1;
-    struct control_work *w = heap_alloc(size);
-
-    if (w == NULL) {
-        msg_reply_error(&m->ticket, -ENOMEM);
-        return;
-    }
-    w->size = size;
-    memcpy(w->words, m->data, m->length);
-    msg_keep(m, &w->kept, NULL);
-    w->work.run = run_control;
-    work_submit(&w->work);
+    (void)result;
+    return request->length > 0 && words[request->length - 1] == '\0' ? option_control(words) : -EPROTO;
 }
 
 void control_init(void)
 {
-    msg_register(MSG_CONTROL, handle_control, 0, 0);
+    REMOTE_SERVE(CONTROL, run, NULL, struct msg_none, struct msg_none);
 }
 
 int control_everywhere(const char *words)
@@ -60,7 +26,7 @@ int control_everywhere(const char *words)
     int error = option_control(words);
 
     if (error == 0)
-        msg_gather(msg_peers_reachable(), MSG_CONTROL, words, (uint32_t)strlen(words), msg_note_error, &error,
+        msg_gather(msg_peers_reachable(), MSG_CONTROL, words, (uint32_t)strlen(words) + 1, msg_note_error, &error,
                    "change of options", 0);
     return error;
 }

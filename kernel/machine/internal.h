@@ -1,8 +1,8 @@
-/* What the coordinator of a stop (stop.c) and the steps of every kernel (step.c) share: the payloads of STOP_ORDER. */
+/* What the coordinator of a stop (stop.c) and the steps of every kernel (step.c) share: the payloads of STOP_ORDER.
+ * STOP_LOOK and STOP_HALT, which handlers do, have none, but for the answer to STOP_LOOK: struct freeze_state. */
 #ifndef KERNEL_MACHINE_INTERNAL_H
 #define KERNEL_MACHINE_INTERNAL_H
 
-#include "tasks/freeze/freeze.h"
 #include <stdint.h>
 
 enum stop_step {
@@ -10,14 +10,12 @@ enum stop_step {
     STEP_STAY,      /* they do again */
     STEP_DRAIN,     /* KERNEL: order threads away; value: how many are present */
     STEP_FREEZE,
-    STEP_LOOK,    /* what is under way? */
     STEP_FLUSH,   /* wait until every other kernel has handled what was sent to it */
     STEP_PREPARE, /* KERNEL: lay out at SUCCESSOR and at homes of spaces what it answers for; value: 0, -EBUSY, -ENOMEM
                    */
     STEP_DISCARD, /* forget that */
     STEP_COMMIT,  /* KERNEL: say that it holds */
     STEP_SWITCH,  /* SUCCESSOR is in KERNEL's place from now on; value: page table entries that name KERNEL's frames */
-    STEP_HALT,    /* KERNEL */
     STEP_RESET,   /* its channel; value: 0 or -EBUSY */
     STEP_CALLS,   /* calls that were interrupted begin again */
     STEP_THAW
@@ -32,12 +30,9 @@ struct msg_stop_order {
 
 struct msg_stop_report {
     int64_t value;
-    struct freeze_state state; /* STEP_LOOK */
 };
 
-_Static_assert(sizeof(struct msg_stop_report) == 32, "wire format");
-
-/* Does ORDER, but STEP_LOOK and STEP_HALT, on this kernel. Its report's value. Tasks only; waits. */
+/* Does ORDER on this kernel. Its report's value. Tasks only; waits. */
 int64_t stop_take_step(const struct msg_stop_order *order);
 /* Registers the messages of steps. Once. */
 void stop_step_init(void);

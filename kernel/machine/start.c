@@ -9,9 +9,8 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine/machine.h"
-#include "mm/frame/heap.h"
 #include "msg/channel.h"
-#include "tasks/remote/work.h"
+#include "tasks/remote/operation.h"
 #include "tasks/role/role.h"
 #include "tasks/sched/sched.h"
 #include "tasks/sched/waitq.h"
@@ -22,6 +21,10 @@
 struct msg_ready {
     uint32_t kernel;
     uint32_t pad;
+};
+
+struct msg_start { /* START_KERNEL */
+    uint64_t kernels;
 };
 
 struct msg_started {
@@ -57,69 +60,18 @@ static void learn(const struct msg_started *message)
     }
 }
 
-static void handle_started(const struct msg *m)
+static int run_started(const struct remote_request *request, void *result)
 {
-    learn(m->data);
-    msg_reply(&m->ticket, NULL, 0);
+    (void)result;
+    learn(request->data);
+    return 0;
 }
 
-struct start_work {
-    struct work work;
-    struct msg_kept kept;
-    uint32_t kernel;
-};
-
-static void start_done(struct msg_kept *kept)
+static int run_roles(const struct remote_request *request, void *result)
 {
-    struct start_work *start = container_of(kept, struct start_work, kept);
-
-    heap_free(start, sizeof(*start));
-}
-
-static void run_start(struct work *work)
-{
-    struct start_work *start = container_of(work, struct start_work, work);
-    int error = start_kernels(1ull << start->kernel);
-
-    if (error != 0)
-        msg_kept_reply_error(&start->kept, error, start_done);
-    else
-        msg_kept_reply(&start->kept, NULL, 0, start_done);
-}
-
-static void handle_start(const struct msg *m)
-{
-    const struct msg_ready *message = m->data;
-    struct start_work *start = heap_alloc(sizeof(*start));
-
-    if (start == NULL || message->kernel >= instance.kernels || instance.kernel != 0) {
-        msg_reply_error(&m->ticket, start == NULL ? -ENOMEM : -EINVAL);
-        heap_free(start, sizeof(*start));
-        return;
-    }
-    msg_keep(m, &start->kept, NULL);
-    start->kernel = message->kernel;
-    start->work.run = run_start;
-    work_submit(&start->work);
-}
-
-static void handle_roles(const struct msg *m)
-{
-    struct role_table table;
-
-    memcpy(&table, m->data, sizeof(table));
-    role_learn(&table);
-    msg_reply(&m->ticket, NULL, 0);
-}
-
-void start_init(void)
-{
-    waitq_init(&changed);
-    ready = 1;
-    msg_register(MSG_READY, handle_ready, sizeof(struct msg_ready), 0);
-    msg_register(MSG_STARTED, handle_started, sizeof(struct msg_started), 0);
-    msg_register(MSG_ROLES, handle_roles, sizeof(struct role_table), 0);
-    msg_register(MSG_START_KERNEL, handle_start, sizeof(struct msg_ready), 0);
+    (void)result;
+    role_learn(request->data);
+    return 0;
 }
 
 void start_announce(void)
@@ -233,23 +185,16 @@ static int start_here(kernel_set set)
     return error;
 }
 
-int start_kernels(kernel_set set)
+static int run_start(const struct remote_request *request, void *result)
 {
     static const struct wait_reason reason = {.what = "another start of kernels", .kernel = -1};
     kernel_set all = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
-    int error = 0;
+    kernel_set set = ((const struct msg_start *)request->data)->kernels;
+    int error;
 
+    (void)result;
     if ((set & ~all) != 0)
         return -EINVAL;
-    if (instance.kernel != 0) {
-        for (kernel_set rest = set; rest != 0 && error >= 0; rest &= rest - 1) {
-            struct msg_ready message = {.kernel = (uint32_t)__builtin_ctzll(rest)};
-
-            error = msg_call(0, MSG_START_KERNEL, &message, sizeof(message), NULL, 0, "start of a kernel",
-                             message.kernel);
-        }
-        return error < 0 ? error : 0;
-    }
     spin_lock(&lock);
     while (starting && !stopping)
         waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
@@ -262,6 +207,24 @@ int start_kernels(kernel_set set)
     error = start_here(set);
     start_release();
     return error;
+}
+
+int start_kernels(kernel_set set)
+{
+    const struct remote_how how = {.why = "start of kernels", .key = set};
+    struct msg_start message = {set};
+
+    return remote_call(0, MSG_START_KERNEL, &message, sizeof(message), NULL, 0, &how);
+}
+
+void start_init(void)
+{
+    waitq_init(&changed);
+    ready = 1;
+    msg_register(MSG_READY, handle_ready, sizeof(struct msg_ready), 0);
+    REMOTE_SERVE(STARTED, run_started, NULL, struct msg_started, struct msg_none);
+    REMOTE_SERVE(ROLES, run_roles, NULL, struct role_table, struct msg_none);
+    REMOTE_SERVE(START_KERNEL, run_start, NULL, struct msg_start, struct msg_none);
 }
 
 void start_exclude(void)

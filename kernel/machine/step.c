@@ -10,13 +10,12 @@
 #include "kernel/lib/panic.h"
 #include "kernel/machine/internal.h"
 #include "mm/evacuate/evacuate.h"
-#include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "msg/channel.h"
 #include "msg/reset.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
-#include "tasks/remote/work.h"
+#include "tasks/remote/operation.h"
 #include "tasks/role/role.h"
 #include "tasks/sched/sched.h"
 
@@ -31,14 +30,25 @@ static void halt_cpu(void)
         cpu_stop();
 }
 
-static void halt(void)
+/* STOP_HALT: this CPU answers, and halts when its task waits. */
+static int run_halt(const struct remote_request *request, void *result)
 {
+    (void)request;
+    (void)result;
     sched_halt = halt_cpu;
     memory_fence();
     for (uint32_t i = 0; i < cpu_total; i++) { /* whoever sleeps looks */
         if (i != cpu_index())
             apic_send(cpus[i]->apic_id, VECTOR_FLUSH);
     }
+    return 0;
+}
+
+static int run_look(const struct remote_request *request, void *result)
+{
+    (void)request;
+    freeze_look(result);
+    return sizeof(struct freeze_state);
 }
 
 static void flush(void)
@@ -127,60 +137,28 @@ int64_t stop_take_step(const struct msg_stop_order *order)
     }
 }
 
-struct step_work {
-    struct work work;
-    struct msg_kept kept;
-    struct msg_stop_order order;
-};
-
-static void step_done(struct msg_kept *kept)
+static int run_order(const struct remote_request *request, void *result)
 {
-    heap_free(container_of(kept, struct step_work, kept), sizeof(struct step_work));
+    const struct msg_stop_order *order = request->data;
+
+    if (order->kernel >= instance.kernels || order->successor >= instance.kernels)
+        return -EPROTO;
+    *(struct msg_stop_report *)result = (struct msg_stop_report){.value = stop_take_step(order)};
+    return sizeof(struct msg_stop_report);
 }
 
-static void run_step(struct work *work)
+static int run_flush(const struct remote_request *request, void *result)
 {
-    struct step_work *w = container_of(work, struct step_work, work);
-    struct msg_stop_report report = {.value = stop_take_step(&w->order)};
-
-    msg_kept_reply(&w->kept, &report, sizeof(report), step_done);
-}
-
-static void handle_order(const struct msg *m)
-{
-    const struct msg_stop_order *order = m->data;
-    struct msg_stop_report report = {0};
-    struct step_work *w;
-
-    if (order->kernel >= instance.kernels || order->successor >= instance.kernels || m->ticket.kernel != 0) {
-        msg_reply_error(&m->ticket, -EPROTO);
-    } else if (order->step == STEP_LOOK) {
-        freeze_look(&report.state);
-        msg_reply(&m->ticket, &report, sizeof(report));
-    } else if (order->step == STEP_HALT) {
-        msg_reply(&m->ticket, &report, sizeof(report));
-        halt();
-    } else {
-        w = heap_alloc(sizeof(*w));
-        if (w == NULL) {
-            msg_reply_error(&m->ticket, -ENOMEM);
-            return;
-        }
-        w->order = *order;
-        w->work.run = run_step;
-        msg_keep(m, &w->kept, NULL);
-        work_submit(&w->work);
-    }
-}
-
-static void handle_flush(const struct msg *m)
-{
-    msg_reply(&m->ticket, NULL, 0);
+    (void)request;
+    (void)result;
+    return 0;
 }
 
 void stop_step_init(void)
 {
-    msg_register(MSG_STOP_ORDER, handle_order, sizeof(struct msg_stop_order), sizeof(struct msg_stop_report));
-    msg_register(MSG_STOP_FLUSH, handle_flush, 0, 0);
-    msg_register(MSG_STOP_FLUSH_URGENT, handle_flush, 0, 0);
+    REMOTE_SERVE(STOP_ORDER, run_order, NULL, struct msg_stop_order, struct msg_stop_report);
+    REMOTE_SERVE(STOP_LOOK, run_look, NULL, struct msg_none, struct freeze_state);
+    REMOTE_SERVE(STOP_HALT, run_halt, NULL, struct msg_none, struct msg_none);
+    REMOTE_SERVE(STOP_FLUSH, run_flush, NULL, struct msg_none, struct msg_none);
+    REMOTE_SERVE(STOP_FLUSH_URGENT, run_flush, NULL, struct msg_none, struct msg_none);
 }

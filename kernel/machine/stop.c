@@ -10,7 +10,6 @@
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
-#include "kernel/lib/string.h"
 #include "kernel/machine/internal.h"
 #include "kernel/machine/machine.h"
 #include "mm/frame/heap.h"
@@ -19,6 +18,7 @@
 #include "msg/reset.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
+#include "tasks/remote/operation.h"
 #include "tasks/remote/watch.h"
 #include "tasks/remote/work.h"
 #include "tasks/role/role.h"
@@ -58,30 +58,17 @@ struct stop {
 struct gathered {
     int64_t worst; /* the least value, or an errno of the channel */
     int64_t sum;
-    struct freeze_state state; /* summed */
 };
-
-static void add_state(struct freeze_state *sum, const struct freeze_state *part)
-{
-    sum->moving += part->moving;
-    sum->ending += part->ending;
-    sum->working += part->working;
-    sum->unanswered += part->unanswered;
-    sum->taken += part->taken;
-}
 
 static void add_report(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct gathered *all = context;
-    struct msg_stop_report report = {.value = length};
+    int64_t value = length < 0 ? length : ((const struct msg_stop_report *)reply)->value;
 
     (void)kernel;
-    if (length == (int)sizeof(report))
-        memcpy(&report, reply, sizeof(report));
-    if (report.value < all->worst)
-        all->worst = report.value;
-    all->sum += report.value;
-    add_state(&all->state, &report.state);
+    if (value < all->worst)
+        all->worst = value;
+    all->sum += value;
 }
 
 /* Has STEP done by every kernel of SET, this one last. Returns the least value. */
@@ -89,19 +76,44 @@ static int64_t have_done(const struct stop *stop, enum stop_step step, kernel_se
 {
     struct msg_stop_order order = {.step = step, .kernel = stop->kernel, .successor = stop->successor};
     struct gathered all = {0};
-    struct msg_stop_report own = {0};
 
     msg_gather(set & ~1ull, MSG_STOP_ORDER, &order, sizeof(order), add_report, &all, "step of a stop", step);
     if ((set & 1) != 0) {
-        if (step == STEP_LOOK)
-            freeze_look(&own.state);
-        else
-            own.value = stop_take_step(&order);
-        add_report(&all, 0, &own, (int)sizeof(own));
+        struct msg_stop_report own = {.value = stop_take_step(&order)};
+
+        add_report(&all, 0, &own, sizeof(own));
     }
     if (out != NULL)
         *out = all;
     return all.worst;
+}
+
+static void add_state(void *context, uint32_t kernel, const void *reply, int length)
+{
+    const struct freeze_state *part = reply;
+    struct freeze_state *sum = context;
+
+    (void)kernel;
+    if (length < 0) {
+        sum->moving++; /* we do not know */
+        return;
+    }
+    sum->moving += part->moving;
+    sum->ending += part->ending;
+    sum->working += part->working;
+    sum->unanswered += part->unanswered;
+    sum->taken += part->taken;
+}
+
+/* What is under way on all kernels of RUNNING, this one the last. */
+static void look(kernel_set running, struct freeze_state *out)
+{
+    struct freeze_state own;
+
+    *out = (struct freeze_state){0};
+    msg_gather(running & ~1ull, MSG_STOP_LOOK, NULL, 0, add_state, out, "look of a stop", 0);
+    freeze_look(&own);
+    add_state(out, 0, &own, sizeof(own));
 }
 
 static void wait_a_moment(void)
@@ -122,21 +134,21 @@ static bool is_quiet(const struct freeze_state *state)
 static bool freeze_all(const struct stop *stop, kernel_set running)
 {
     uint64_t limit = clock_now() + FREEZE_TIMEOUT;
-    struct gathered before = {.worst = 0}, after;
+    struct freeze_state before = {0}, after;
 
     have_done(stop, STEP_FREEZE, running, NULL);
     while (clock_now() < limit) {
-        have_done(stop, STEP_LOOK, running, &before);
-        if (before.worst == 0 && is_quiet(&before.state)) {
+        look(running, &before);
+        if (is_quiet(&before)) {
             have_done(stop, STEP_FLUSH, running, NULL);
-            have_done(stop, STEP_LOOK, running, &after);
-            if (after.worst == 0 && is_quiet(&after.state) && after.state.taken == before.state.taken)
+            look(running, &after);
+            if (is_quiet(&after) && after.taken == before.taken)
                 return true;
         }
         wait_a_moment();
     }
-    log_line("kernel: programs do not stand still: %u threads, %u groups, %u work items, %u requests",
-             before.state.moving, before.state.ending, before.state.working, before.state.unanswered);
+    log_line("kernel: programs do not stand still: %u threads, %u groups, %u work items, %u requests", before.moving,
+             before.ending, before.working, before.unanswered);
     return false;
 }
 
@@ -144,12 +156,12 @@ static bool freeze_all(const struct stop *stop, kernel_set running)
 static void thaw(const struct stop *stop, kernel_set running)
 {
     uint64_t limit = clock_now() + CALLS_TIMEOUT;
-    struct gathered all;
+    struct freeze_state all;
 
     have_done(stop, STEP_CALLS, running, NULL);
     for (;;) {
-        have_done(stop, STEP_LOOK, running, &all);
-        if (all.worst != 0 || all.state.moving == 0 || clock_now() >= limit)
+        look(running, &all);
+        if (all.moving == 0 || clock_now() >= limit)
             break;
         wait_a_moment();
     }
@@ -211,7 +223,7 @@ static int try_stop(const struct stop *stop, kernel_set running)
     if (have_done(stop, STEP_COMMIT, kernel, NULL) != 0 ||
         have_done(stop, STEP_SWITCH, running & ~kernel, &left) != 0 || left.sum != 0)
         panic("kernel: kernel %u is handed over, and %ld pages still are its own", stop->kernel, (long)left.sum);
-    have_done(stop, STEP_HALT, kernel, NULL);
+    msg_gather(kernel, MSG_STOP_HALT, NULL, 0, NULL, NULL, "kernel to halt", stop->kernel);
     if (!wait_halted(stop->kernel))
         panic("kernel: kernel %u does not halt", stop->kernel);
     if (have_done(stop, STEP_RESET, running & ~kernel, NULL) != 0)
@@ -299,9 +311,11 @@ int stand_still(void (*what)(kernel_set running, void *context), void *context)
     return still ? 0 : -EBUSY;
 }
 
-/* Kernel 0. */
-static void begin_here(const struct msg_stop_wish *wish, struct msg_stop_result *result)
+/* STOP_KERNEL. */
+static int run_wish(const struct remote_request *request, void *answer)
 {
+    const struct msg_stop_wish *wish = request->data;
+    struct msg_stop_result *result = answer;
     struct stop *stop = wish->ticket == 0 ? heap_alloc(sizeof(*stop)) : NULL;
 
     *result = (struct msg_stop_result){.ticket = wish->ticket, .events = watch_events(&ended)};
@@ -315,7 +329,7 @@ static void begin_here(const struct msg_stop_wish *wish, struct msg_stop_result 
             result->value = -EINPROGRESS;
         else /* asked for long ago: whoever waits is told that he does not know */
             result->value = last_ticket - wish->ticket < RESULTS ? results[wish->ticket % RESULTS] : -EBUSY;
-    } else if (wish->kernel >= instance.kernels || instance.kernel != 0) {
+    } else if (wish->kernel >= instance.kernels) {
         result->value = -EINVAL;
     } else if (wish->kernel == 0) {
         result->value = -EBUSY;
@@ -335,25 +349,14 @@ static void begin_here(const struct msg_stop_wish *wish, struct msg_stop_result 
     }
     spin_unlock(&lock);
     heap_free(stop, sizeof(*stop));
-}
-
-static void handle_wish(const struct msg *m)
-{
-    struct msg_stop_result result;
-
-    begin_here(m->data, &result);
-    msg_reply(&m->ticket, &result, sizeof(result));
+    return sizeof(*result);
 }
 
 static int ask(const struct msg_stop_wish *wish, struct msg_stop_result *result)
 {
-    int length;
+    const struct remote_how how = {.why = "a stop", .key = wish->kernel};
+    int length = remote_call(0, MSG_STOP_KERNEL, wish, sizeof(*wish), result, sizeof(*result), &how);
 
-    if (instance.kernel == 0) {
-        begin_here(wish, result);
-        return (int)result->value;
-    }
-    length = msg_call(0, MSG_STOP_KERNEL, wish, sizeof(*wish), result, sizeof(*result), "a stop", wish->kernel);
     return length < 0 ? length : (int)result->value;
 }
 
@@ -406,6 +409,6 @@ void stop_kernel_init(void)
 
     watch_init(&ended);
     watch_register(WATCH_STOP, &lookup);
-    msg_register(MSG_STOP_KERNEL, handle_wish, sizeof(struct msg_stop_wish), sizeof(struct msg_stop_result));
+    REMOTE_SERVE(STOP_KERNEL, run_wish, NULL, struct msg_stop_wish, struct msg_stop_result);
     stop_step_init();
 }

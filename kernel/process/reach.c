@@ -15,11 +15,10 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/access.h"
-#include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
-#include "tasks/remote/work.h"
+#include "tasks/remote/operation.h"
 #include "tasks/sched/sched.h"
 
 #define WINDOW 32u         /* pages that are asked for at a time */
@@ -114,24 +113,56 @@ static int64_t migrate(struct space *space, uint64_t from, uint64_t to)
     return left;
 }
 
-static int64_t reach_in(struct space *space, const struct msg_reach *asked, void *bytes)
+/* --- the operations --- */
+
+static int64_t do_read(struct space *space, const void *asked, void *result)
 {
-    switch (asked->operation) {
-    case REACH_READ:
-    case REACH_WRITE:
-        return space_access(space, asked->address, bytes, asked->size, asked->operation == REACH_WRITE);
-    case REACH_NODE:
-        return space_page_node(space, asked->address);
-    case REACH_MOVE:
-        return space_page_move(space, asked->address, asked->nodes);
-    case REACH_COUNT:
-        return count_pages(space, asked->address, asked->size & ~(PAGE_SIZE - 1));
-    case REACH_MIGRATE:
-        return asked->nodes != 0 ? migrate(space, asked->size, asked->nodes) : -EPROTO;
-    default:
-        return -EPROTO;
-    }
+    const struct msg_reach *range = asked;
+
+    return space_access(space, range->address, result, range->size, false);
 }
+
+static int64_t do_write(struct space *space, const void *asked, void *result)
+{
+    const struct msg_reach *range = asked;
+
+    (void)result;
+    return space_access(space, range->address, (void *)(uintptr_t)(range + 1), range->size, true);
+}
+
+static int64_t do_node(struct space *space, const void *asked, void *result)
+{
+    (void)result;
+    return space_page_node(space, ((const struct msg_reach_node *)asked)->address);
+}
+
+static int64_t do_move(struct space *space, const void *asked, void *result)
+{
+    const struct msg_reach_move *move = asked;
+
+    (void)result;
+    return space_page_move(space, move->address, move->nodes);
+}
+
+static int64_t do_count(struct space *space, const void *asked, void *result)
+{
+    const struct msg_reach *range = asked;
+
+    (void)result;
+    return count_pages(space, range->address, range->size & ~(PAGE_SIZE - 1));
+}
+
+static int64_t do_migrate(struct space *space, const void *asked, void *result)
+{
+    const struct msg_reach_migrate *nodes = asked;
+
+    (void)result;
+    return nodes->to != 0 ? migrate(space, nodes->from, nodes->to) : -EPROTO;
+}
+
+/* By type from MSG_REACH_READ on: the value, which for READ is how many bytes are at RESULT, or a negative errno. */
+static int64_t (*const operations[])(struct space *space, const void *asked,
+                                     void *result) = {do_read, do_write, do_node, do_move, do_count, do_migrate};
 
 /* PROGRAM: 0: any. */
 static bool runs(struct group *group, uint64_t program)
@@ -144,124 +175,111 @@ static bool runs(struct group *group, uint64_t program)
     return program == 0 || program == now;
 }
 
-static int64_t reach_here(const struct msg_reach *asked, void *bytes)
+static int run(const struct remote_request *request, void *result)
 {
-    struct group *group = group_find(asked->process);
+    const struct reach_target *target = request->data;
+    struct group *group = group_find(target->process);
     struct group *host;
     int64_t value = -ESRCH;
 
     if (group != NULL && group->process != NULL && group_lodge(group, &host) == 0) {
-        if (runs(group, asked->program)) /* from here on nothing can exec */
-            value = reach_in(host->space, asked, bytes);
+        if (runs(group, target->program)) /* from here on nothing can exec */
+            value = operations[request->type - MSG_REACH_READ](host->space, request->data, result);
         group_leave(host);
     }
     if (group != NULL)
         group_put(group);
-    return value;
+    if (value < 0 || request->type == MSG_REACH_READ)
+        return (int)value;
+    *(struct msg_reached *)result = (struct msg_reached){value};
+    return sizeof(struct msg_reached);
 }
 
-/* --- for others --- */
-
-struct reach_work {
-    struct work work;
-    struct msg_kept kept;
-    struct msg_reach asked;
-    uint64_t pad; /* the answer begins at a multiple of 8 */
-    struct msg_reached answer;
-    uint8_t bytes[REACH_MAX];
-};
-
-static void reach_done(struct msg_kept *kept)
+static int copy_room(const struct remote_request *request)
 {
-    struct reach_work *w = container_of(kept, struct reach_work, kept);
+    const struct msg_reach *asked = request->data;
+    bool write = request->type == MSG_REACH_WRITE;
 
-    heap_free(w, sizeof(*w));
+    if (asked->size > REACH_MAX || request->length != sizeof(*asked) + (write ? asked->size : 0))
+        return -EPROTO;
+    return write ? (int)sizeof(struct msg_reached) : (int)asked->size;
 }
 
-static void run_reach(struct work *work)
+/* --- who asks --- */
+
+/* What LENGTH bytes at ASKED say, which begin with a struct reach_target. BYTES: READ's. */
+static int64_t reach(enum msg_type type, const void *asked, uint32_t length, void *bytes, uint32_t room)
 {
-    struct reach_work *w = container_of(work, struct reach_work, work);
-    uint32_t length = sizeof(w->answer);
-
-    w->answer.value = reach_here(&w->asked, w->bytes);
-    if (w->asked.operation == REACH_READ && w->answer.value > 0)
-        length += (uint32_t)w->answer.value;
-    msg_kept_reply_long(&w->kept, &w->answer, length, reach_done);
-}
-
-static bool is_valid(const struct msg_reach *asked, uint64_t bytes)
-{
-    bool copies = asked->operation == REACH_READ || asked->operation == REACH_WRITE;
-
-    return (!copies || asked->size <= REACH_MAX) && bytes == (asked->operation == REACH_WRITE ? asked->size : 0);
-}
-
-static void handle_reach(const struct msg *m)
-{
-    const struct msg_reach *asked = m->data;
-    uint64_t bytes = m->length - sizeof(*asked);
-    bool valid = is_valid(asked, bytes);
-    struct reach_work *w = valid ? heap_alloc(sizeof(*w)) : NULL;
-
-    if (w == NULL) {
-        msg_reply_error(&m->ticket, valid ? -ENOMEM : -EPROTO);
-        return;
-    }
-    w->asked = *asked;
-    memcpy(w->bytes, asked + 1, bytes);
-    w->work.run = run_reach;
-    msg_keep(m, &w->kept, NULL);
-    work_submit(&w->work);
-}
-
-static int64_t reach_there(uint32_t home, const struct msg_reach *asked, void *bytes)
-{
-    uint64_t size = sizeof(*asked) + asked->size;
-    struct msg_reached *answer;
-    struct msg_reach *message;
-    int64_t value = -ENOMEM;
-    uint8_t *memory;
-    int length;
-
-    if (asked->operation != REACH_READ && asked->operation != REACH_WRITE)
-        size = sizeof(*asked) + sizeof(*answer);
-    memory = heap_alloc(size);
-    if (memory == NULL)
-        return -ENOMEM;
-    message = (struct msg_reach *)(void *)memory; /* the answer comes to the same place */
-    *message = *asked;
-    if (asked->operation == REACH_WRITE)
-        memcpy(message + 1, bytes, asked->size);
-    length = msg_call(home, MSG_REACH, message,
-                      (uint32_t)(sizeof(*message) + (asked->operation == REACH_WRITE ? asked->size : 0)), memory,
-                      (uint32_t)size, "memory of a process", asked->process);
-    answer = (struct msg_reached *)(void *)memory;
-    if (length >= (int)sizeof(*answer))
-        value = answer->value;
-    else
-        value = length == -EAGAIN || length >= 0 ? -ESRCH : length;
-    if (value > 0 && asked->operation == REACH_READ &&
-        ((uint64_t)value > asked->size || (uint64_t)length - sizeof(*answer) < (uint64_t)value))
-        value = -EPROTO;
-    if (value > 0 && asked->operation == REACH_READ)
-        memcpy(bytes, answer + 1, (uint64_t)value);
-    heap_free(memory, size);
-    return value;
-}
-
-int64_t reach(const struct msg_reach *asked, void *bytes)
-{
+    uint32_t process = ((const struct reach_target *)asked)->process, home = process_home(process);
+    const struct remote_how how = {.why = "memory of a process", .key = process};
     struct group *own = thread_current()->group;
-    uint32_t home = process_home(asked->process);
+    struct msg_reached reached = {0};
+    int got;
 
-    if (asked->process == own->id)
-        return reach_in(group_space(own), asked, bytes);
+    if (process == own->id)
+        return operations[type - MSG_REACH_READ](group_space(own), asked, bytes);
     if (home >= instance.kernels)
         return -ESRCH;
-    return home == instance.kernel ? reach_here(asked, bytes) : reach_there(home, asked, bytes);
+    if (type == MSG_REACH_READ)
+        return remote_call(home, type, asked, length, bytes, room, &how);
+    got = remote_call(home, type, asked, length, &reached, sizeof(reached), &how);
+    return got < 0 ? got : reached.value;
+}
+
+int64_t reach_read(const struct msg_reach *asked, void *bytes)
+{
+    return reach(MSG_REACH_READ, asked, sizeof(*asked), bytes, (uint32_t)asked->size);
+}
+
+int64_t reach_write(const struct msg_reach *asked, const void *bytes)
+{
+    uint32_t size = (uint32_t)(sizeof(*asked) + asked->size);
+    struct msg_reach *message = heap_alloc_unset(size);
+    int64_t value;
+
+    if (message == NULL)
+        return -ENOMEM;
+    *message = *asked;
+    memcpy(message + 1, bytes, asked->size);
+    value = reach(MSG_REACH_WRITE, message, size, NULL, 0);
+    heap_free(message, size);
+    return value;
+}
+
+int64_t reach_node(uint32_t process, uint64_t address)
+{
+    struct msg_reach_node asked = {{.process = process}, address};
+
+    return reach(MSG_REACH_NODE, &asked, sizeof(asked), NULL, 0);
+}
+
+int64_t reach_move(uint32_t process, uint64_t address, uint64_t nodes)
+{
+    struct msg_reach_move asked = {{.process = process}, address, nodes};
+
+    return reach(MSG_REACH_MOVE, &asked, sizeof(asked), NULL, 0);
+}
+
+int64_t reach_count(uint32_t process, uint64_t start, uint64_t size)
+{
+    struct msg_reach asked = {{.process = process}, start, size};
+
+    return reach(MSG_REACH_COUNT, &asked, sizeof(asked), NULL, 0);
+}
+
+int64_t reach_migrate(uint32_t process, uint64_t from, uint64_t to)
+{
+    struct msg_reach_migrate asked = {{.process = process}, from, to};
+
+    return reach(MSG_REACH_MIGRATE, &asked, sizeof(asked), NULL, 0);
 }
 
 void reach_init(void)
 {
-    msg_register(MSG_REACH, handle_reach, sizeof(struct msg_reach), sizeof(struct msg_reached));
+    REMOTE_SERVE(REACH_READ, run, copy_room, struct msg_reach, struct msg_none);
+    REMOTE_SERVE(REACH_WRITE, run, copy_room, struct msg_reach, struct msg_reached);
+    REMOTE_SERVE(REACH_NODE, run, NULL, struct msg_reach_node, struct msg_reached);
+    REMOTE_SERVE(REACH_MOVE, run, NULL, struct msg_reach_move, struct msg_reached);
+    REMOTE_SERVE(REACH_COUNT, run, NULL, struct msg_reach, struct msg_reached);
+    REMOTE_SERVE(REACH_MIGRATE, run, NULL, struct msg_reach_migrate, struct msg_reached);
 }

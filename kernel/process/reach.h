@@ -4,26 +4,36 @@
 
 #include <stdint.h>
 
-#define REACH_MAX 32768u /* bytes of one read or write */
+#define REACH_MAX 28672u /* bytes of one read or write: seven pages, and with its head an object of eight */
 
-enum reach_operation {
-    REACH_READ = 1, /* SIZE bytes at ADDRESS; -> how many, and they follow. -EFAULT: none */
-    REACH_WRITE,    /* those that follow; -> how many. -EFAULT: none */
-    REACH_NODE,     /* -> the node of what is at ADDRESS: see space_page_node */
-    REACH_MOVE,     /* -> the node of what is at ADDRESS, which goes to one of NODES: see space_page_move */
-    REACH_COUNT,    /* -> how many pages of SIZE bytes at ADDRESS have a frame */
-    REACH_MIGRATE   /* all that is on a node of SIZE goes to that of NODES that corresponds; -> pages that did not */
-};
-
-struct msg_reach { /* REACH; bytes follow */
+struct reach_target { /* begins each of these */
     uint32_t process;
-    uint32_t operation; /* enum reach_operation */
-    uint64_t address, size;
-    uint64_t nodes;
-    uint64_t program; /* READ, WRITE: 0, or only while the process runs the program that began then: program_ns */
+    uint32_t pad;
+    uint64_t program; /* 0, or only while the process runs the program that began then: program_ns */
 };
 
-struct msg_reached { /* the answer; bytes follow */
+struct msg_reach { /* REACH_READ; REACH_WRITE: the bytes follow; REACH_COUNT */
+    struct reach_target target;
+    uint64_t address, size;
+};
+
+struct msg_reach_node { /* REACH_NODE */
+    struct reach_target target;
+    uint64_t address;
+};
+
+struct msg_reach_move { /* REACH_MOVE */
+    struct reach_target target;
+    uint64_t address;
+    uint64_t nodes;
+};
+
+struct msg_reach_migrate { /* REACH_MIGRATE */
+    struct reach_target target;
+    uint64_t from, to; /* nodes */
+};
+
+struct msg_reached { /* the answer to all but REACH_READ */
     int64_t value;
 };
 
@@ -31,8 +41,16 @@ void reach_init(void);
 /* DONE bytes of an area have been looked through, by windows of 32 pages: now and then messages and other threads have
  * their turn. Tasks only. */
 void reach_pause(uint64_t done);
-/* Does ASKED; BYTES is what is written, or read, ASKED->size of it. -ESRCH: there is no such process, or it has no
- * memory any more, or runs another program; -ENOMEM. Tasks only; waits. */
-int64_t reach(const struct msg_reach *asked, void *bytes);
+/* Tasks only; these wait. -ESRCH: there is no such process, or it has no memory any more, or runs another program;
+ * -ENOMEM. ASKED->size bytes, at most REACH_MAX, are read or written: how many; -EFAULT: none. */
+int64_t reach_read(const struct msg_reach *asked, void *bytes);
+int64_t reach_write(const struct msg_reach *asked, const void *bytes);
+/* The node of what is at ADDRESS: see space_page_node; MOVE: it goes to one of NODES: see space_page_move. */
+int64_t reach_node(uint32_t process, uint64_t address);
+int64_t reach_move(uint32_t process, uint64_t address, uint64_t nodes);
+/* How many pages of SIZE bytes from START on have a frame. */
+int64_t reach_count(uint32_t process, uint64_t start, uint64_t size);
+/* All that is on a node of FROM goes to that of TO that corresponds: how many pages did not. */
+int64_t reach_migrate(uint32_t process, uint64_t from, uint64_t to);
 
 #endif

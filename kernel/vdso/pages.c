@@ -12,6 +12,7 @@
 #include "kernel/vdso/data.h"
 #include "mm/frame/frame.h"
 #include "msg/channel.h"
+#include "tasks/remote/operation.h"
 #include "tasks/remote/post.h"
 
 #define PAGES 2u
@@ -111,10 +112,11 @@ static void note(const struct msg_time *message)
     renew();
 }
 
-static void handle_time(const struct msg *m)
+static int run(const struct remote_request *request, void *result)
 {
-    note(m->data);
-    msg_reply(&m->ticket, NULL, 0);
+    (void)result;
+    note(request->data);
+    return 0;
 }
 
 int time_set(uint64_t epoch)
@@ -145,5 +147,5 @@ void vdso_init(void)
     clock_found_difference = found_difference;
     if (instance.kernel == 0 && clock_differs())
         log_line("kernel: the counters of CPUs differ: programs have to ask for the time");
-    msg_register(MSG_TIME, handle_time, sizeof(struct msg_time), 0);
+    REMOTE_SERVE(TIME, run, NULL, struct msg_time, struct msg_none);
 }

@@ -42,7 +42,7 @@ _Static_assert(sizeof(struct msg_audit_viewed) == 24, "wire format");
 _Static_assert(sizeof(struct audit_run) == 24, "wire format");
 _Static_assert(sizeof(struct msg_audit_frames) == 32, "wire format");
 
-#define AUDIT_PART 16384u /* bytes of an answer, at most: a handler is short */
+#define AUDIT_PART (16384u - 256u) /* bytes of an answer, at most: a handler is short */
 
 /* What this kernel tells, as the messages do; OUT has AUDIT_PART bytes. Returns the length. Never waits. */
 uint32_t audit_view_here(const struct msg_audit_view *ask, struct msg_audit_viewed *out);

@@ -9,12 +9,12 @@
 #include "kernel/lib/string.h"
 #include "mm/audit/check.h"
 #include "mm/audit/internal.h"
-#include "mm/frame/heap.h"
 #include "mm/page/question.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/long_answer.h"
 
 #define RUNS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct audit_run))
 #define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))
@@ -265,22 +265,17 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
 /* --- messages --- */
 
 struct audit_answer {
-    struct msg_kept kept;
+    struct long_answer head;
     struct space_deferred deferred; /* AUDIT_VIEW: until answers to faults are here */
     struct msg_audit_view ask;
     uint8_t bytes[AUDIT_PART] __attribute__((aligned(8)));
 };
 
-static void answer_gone(struct msg_kept *kept)
-{
-    heap_free(container_of(kept, struct audit_answer, kept), sizeof(struct audit_answer));
-}
-
 static void answer_view(struct audit_answer *answer)
 {
     uint32_t length = audit_view_here(&answer->ask, (struct msg_audit_viewed *)(void *)answer->bytes);
 
-    msg_kept_reply_long(&answer->kept, answer->bytes, length, answer_gone);
+    long_answer_give(&answer->head, answer->bytes, (int)length);
 }
 
 static void run_deferred(struct space_deferred *deferred)
@@ -316,31 +311,26 @@ static void handle_view(const struct msg *m)
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
-    answer = heap_alloc_unset(sizeof(*answer));
+    answer = long_answer_create(sizeof(*answer));
     if (answer == NULL) {
         msg_reply_error(&m->ticket, -ENOMEM);
         return;
     }
-    memset(&answer->kept, 0, sizeof(answer->kept));
     answer->ask = *ask;
-    msg_keep(m, &answer->kept, NULL);
+    long_answer_keep(m, &answer->head);
     if (!defer(answer))
         answer_view(answer);
 }
 
 static void handle_frames(const struct msg *m)
 {
-    struct audit_answer *answer = heap_alloc_unset(sizeof(*answer));
-    uint32_t length;
+    struct audit_answer *answer = long_answer_create(sizeof(*answer));
 
-    if (answer == NULL) {
+    if (answer == NULL)
         msg_reply_error(&m->ticket, -ENOMEM);
-        return;
-    }
-    length = audit_frames_here(m->data, (struct msg_audit_framed *)(void *)answer->bytes);
-    memset(&answer->kept, 0, sizeof(answer->kept));
-    msg_keep(m, &answer->kept, NULL);
-    msg_kept_reply_long(&answer->kept, answer->bytes, length, answer_gone);
+    else
+        long_answer_send(m, &answer->head, answer->bytes,
+                         audit_frames_here(m->data, (struct msg_audit_framed *)(void *)answer->bytes));
 }
 
 void audit_view_init(void)

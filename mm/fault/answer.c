@@ -4,13 +4,13 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
+#include "kernel/lib/string.h"
 #include "mm/area/backing.h"
 #include "mm/fault/get.h"
 #include "mm/fault/huge.h"
 #include "mm/fault/runs.h"
 #include "mm/fault/wire.h"
 #include "mm/frame/frame.h"
-#include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
 #include "mm/page/install.h"
@@ -21,6 +21,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/long_answer.h"
 
 /* PAGE, which is in AREA, gets the asker's frame SPARE. */
 static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare, const struct area *area,
@@ -173,35 +174,30 @@ static void handle_get(const struct msg *m)
 }
 
 struct got_many {
-    struct msg_kept kept;
+    struct long_answer head;
     union {
         struct msg_space_got got;
         uint8_t room[offsetof(struct msg_space_got, run) + SPACE_RUNS_MAX * sizeof(uint64_t)];
     } bytes;
 };
 
-static void got_many_gone(struct msg_kept *kept)
-{
-    struct got_many *answer = container_of(kept, struct got_many, kept);
-
-    heap_free(answer, sizeof(*answer));
-}
-
 static void handle_get_many(const struct msg *m)
 {
     const struct msg_space_get *ask = m->data;
-    struct got_many *many = ask->runs <= SPACE_RUNS_MAX ? heap_alloc(sizeof(*many)) : NULL;
+    struct got_many *many = ask->runs <= SPACE_RUNS_MAX ? long_answer_create(sizeof(*many)) : NULL;
     int error = ask->runs <= SPACE_RUNS_MAX ? -ENOMEM : -EPROTO;
 
-    if (many != NULL)
+    if (many != NULL) {
+        memset(&many->bytes, 0, sizeof(many->bytes));
         error = answer(m, &many->bytes.got);
-    if (error != 0) {
-        heap_free(many, sizeof(*many));
-        msg_reply_error(&m->ticket, error);
+    }
+    if (error == 0) {
+        long_answer_send(m, &many->head, &many->bytes, sizeof(many->bytes));
         return;
     }
-    msg_keep(m, &many->kept, NULL);
-    msg_kept_reply_long(&many->kept, &many->bytes, sizeof(many->bytes), got_many_gone);
+    if (many != NULL)
+        long_answer_free(&many->head);
+    msg_reply_error(&m->ticket, error);
 }
 
 void space_get_init(void)

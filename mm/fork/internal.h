@@ -8,9 +8,9 @@
 #include "mm/fork/wire.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/message.h"
+#include "msg/long_answer.h"
 
-#define PAIRS_MAX ((MSG_MAX - sizeof(struct msg_space_taken)) / sizeof(struct msg_space_pair))
+#define PAIRS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_taken)) / sizeof(struct msg_space_pair))
 
 /* A fork under way, of a task of this kernel, which has locked all of the parent. The child is nobody else's yet. */
 struct fork {

@@ -5,7 +5,6 @@
 #include "mm/frame/frame.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/entry.h"
-#include "mm/space/long_answer.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
@@ -80,10 +79,11 @@ static void handle_take(const struct msg *m)
 {
     const struct msg_space_page *ask = m->data;
     struct space *space = space_get(ask->space);
-    struct long_answer *answer = space != NULL ? long_answer_create() : NULL;
+    struct long_answer *answer = space != NULL ? long_answer_create(MSG_MAX) : NULL;
 
     if (answer != NULL)
-        long_answer_send(m, answer, list_owned(space, ask->page, (struct msg_space_taken *)(void *)answer->bytes));
+        long_answer_send(m, answer, answer + 1,
+                         list_owned(space, ask->page, (struct msg_space_taken *)(void *)(answer + 1)));
     else
         msg_reply_error(&m->ticket, space != NULL ? -ENOMEM : -ESRCH);
     if (space != NULL)

@@ -11,13 +11,13 @@
 #include "mm/lease/lease.h"
 #include "mm/lease/wire.h"
 #include "mm/space/entry.h"
-#include "mm/space/long_answer.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/long_answer.h"
 
-#define ROOM (MSG_MAX - sizeof(struct msg_space_recalled))
+#define ROOM (LONG_ANSWER_MAX - sizeof(struct msg_space_recalled))
 #define PAGES_A_PART 1024u /* of an answer: handlers make it and take it in */
 #define AREAS_A_PART 256u
 
@@ -349,16 +349,16 @@ static void handle_recall(const struct msg *m)
     int error = space == NULL ? -ESRCH : -EPROTO;
 
     if (space != NULL && ask_valid(ask) && space->home == m->ticket.kernel) {
-        answer = long_answer_create();
+        answer = long_answer_create(MSG_MAX);
         error = -ENOMEM;
     }
     if (answer != NULL) {
-        struct msg_space_recalled *out = (struct msg_space_recalled *)(void *)answer->bytes;
+        struct msg_space_recalled *out = (struct msg_space_recalled *)(void *)(answer + 1);
 
         spin_lock(&space->lock);
         give_up_locked(space, ask, out);
         spin_unlock(&space->lock);
-        long_answer_send(m, answer,
+        long_answer_send(m, answer, out,
                          (uint32_t)(sizeof(*out) + out->areas * sizeof(struct msg_space_area) +
                                     out->pairs * sizeof(struct msg_space_pair)));
     } else {

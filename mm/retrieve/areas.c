@@ -4,15 +4,14 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "kernel/wait/completion.h"
-#include "mm/frame/heap.h"
 #include "mm/lease/lease.h"
-#include "mm/space/long_answer.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/long_answer.h"
 
-#define AREAS_MAX ((MSG_MAX - sizeof(struct msg_space_areas)) / sizeof(struct msg_space_area))
+#define AREAS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_areas)) / sizeof(struct msg_space_area))
 
 static uint32_t list_areas(struct space *space, uint64_t from, struct msg_space_areas *head)
 {
@@ -41,39 +40,30 @@ static uint32_t list_areas(struct space *space, uint64_t from, struct msg_space_
 static void answer_list(const struct msg *m, struct space *space)
 {
     const struct msg_space_page *ask = m->data;
-    struct long_answer *answer = long_answer_create();
+    struct long_answer *answer = long_answer_create(MSG_MAX);
 
     if (answer == NULL)
         msg_reply_error(&m->ticket, -ENOMEM);
     else
-        long_answer_send(m, answer, list_areas(space, ask->page, (struct msg_space_areas *)(void *)answer->bytes));
+        long_answer_send(m, answer, answer + 1,
+                         list_areas(space, ask->page, (struct msg_space_areas *)(void *)(answer + 1)));
 }
 
 /* SPACE_AREAS of who looks from outside and locks nothing. */
 struct late_areas {
-    struct msg_kept kept;
+    struct long_answer answer;
     struct space *space; /* the recall has a reference */
-    struct long_answer *answer;
     uint64_t from;
 };
 
-static void late_gone(struct msg_kept *kept)
-{
-    struct late_areas *late = container_of(kept, struct late_areas, kept);
-
-    long_answer_free(late->answer);
-    heap_free(late, sizeof(*late));
-}
+_Static_assert(sizeof(struct late_areas) + LONG_ANSWER_MAX <= MSG_MAX, "the list follows");
 
 static void run_recalled(void *context, int error)
 {
     struct late_areas *late = context;
-    struct msg_space_areas *head = (struct msg_space_areas *)(void *)late->answer->bytes;
+    struct msg_space_areas *head = (struct msg_space_areas *)(void *)(late + 1);
 
-    if (error != 0)
-        msg_kept_reply_error(&late->kept, error, late_gone);
-    else
-        msg_kept_reply_long(&late->kept, head, list_areas(late->space, late->from, head), late_gone);
+    long_answer_give(&late->answer, head, error != 0 ? error : (int)list_areas(late->space, late->from, head));
 }
 
 /* 1: when what others have leased has been recalled, M is answered; 0: nobody has; -ENOMEM. */
@@ -86,22 +76,19 @@ static int defer_areas(const struct msg *m, struct space *space)
 
     if (space->leases.ranges.root == NULL)
         return 0;
-    late = heap_alloc(sizeof(*late));
+    late = long_answer_create(MSG_MAX);
     if (late == NULL)
         return -ENOMEM;
-    late->answer = long_answer_create();
     late->space = space;
     late->from = ask->page;
     spin_lock(&space->lock);
-    result = late->answer == NULL
-                 ? -ENOMEM
-                 : lease_wait_locked(space, (struct space_range){ask->page, USER_END}, run_recalled, late, &start);
+    result = lease_wait_locked(space, (struct space_range){ask->page, USER_END}, run_recalled, late, &start);
     if (result > 0)
-        msg_keep(m, &late->kept, NULL);
+        long_answer_keep(m, &late->answer);
     spin_unlock(&space->lock);
     lease_recall(start);
     if (result <= 0)
-        late_gone(&late->kept);
+        long_answer_free(&late->answer);
     return result;
 }
 

@@ -7,13 +7,13 @@
 #include "mm/retrieve/internal.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
-#include "mm/space/long_answer.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/long_answer.h"
 
-#define RUNS_MAX ((MSG_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))
+#define RUNS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))
 #define TABLES_A_PART 64u /* looked at under the lock for one answer */
 #define RUNS_A_POLL 16u   /* whose pages are mapped before this kernel looks for messages */
 
@@ -71,11 +71,12 @@ static void handle_list(const struct msg *m)
     if (space != NULL) {
         bool may = space->home == instance.kernel || space->home == m->ticket.kernel;
 
-        answer = may ? long_answer_create() : NULL;
+        answer = may ? long_answer_create(MSG_MAX) : NULL;
         error = may ? -ENOMEM : -EPROTO;
     }
     if (answer != NULL)
-        long_answer_send(m, answer, list_runs(space, ask->page, (struct msg_space_listed *)(void *)answer->bytes));
+        long_answer_send(m, answer, answer + 1,
+                         list_runs(space, ask->page, (struct msg_space_listed *)(void *)(answer + 1)));
     else
         msg_reply_error(&m->ticket, error);
     if (space != NULL)

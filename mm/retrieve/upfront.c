@@ -12,6 +12,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/long_answer.h"
 
 static int take_areas(struct space *space, uint8_t *buffer)
 {

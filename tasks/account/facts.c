@@ -1,5 +1,5 @@
 /* What this kernel tells of its processes and threads. See the header; tasks/account/survey.c asks. Answers are long
- * and are made by workers, as walking a large address space takes a while. */
+ * and are made by tasks, as walking a large address space takes a while. */
 #include "tasks/account/facts.h"
 
 #include "kernel/abi/errno.h"
@@ -8,9 +8,8 @@
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "mm/space/survey.h"
-#include "msg/channel.h"
 #include "tasks/account/internal.h"
-#include "tasks/remote/work.h"
+#include "tasks/remote/operation.h"
 #include "tasks/sched/fair/fair.h"
 #include "tasks/sched/internal.h"
 
@@ -83,7 +82,8 @@ static bool list_one(struct group *group, void *context)
     return !listing->failed;
 }
 
-int facts_list(uint32_t from, struct id_list *out)
+/* Ascending. */
+static int list_from(uint32_t from, struct id_list *out)
 {
     struct listing listing = {.from = from};
 
@@ -124,7 +124,7 @@ static void space_facts_locked(struct space *space, struct process_facts *out)
     spin_unlock(&space->lock);
 }
 
-int facts_process(uint32_t id, struct process_facts *out)
+static int process_facts_here(uint32_t id, struct process_facts *out)
 {
     struct group *group = group_find(id);
     const struct process *process = group != NULL ? group->process : NULL;
@@ -295,7 +295,8 @@ static void add_thread(uint32_t group, uint32_t tid, struct member_facts *out, s
     thread_unlock(thread);
 }
 
-int facts_member(const struct msg_member_facts *asked, struct member_facts *out)
+/* OUT has FACTS_PART_MAX bytes. */
+static int member_facts_here(const struct msg_member_facts *asked, struct member_facts *out)
 {
     struct thread_facts *threads = (struct thread_facts *)(out + 1);
     struct id_list list = {.ids = NULL};
@@ -338,32 +339,20 @@ int facts_member(const struct msg_member_facts *asked, struct member_facts *out)
     return error;
 }
 
-/* --- messages --- */
+/* --- operations --- */
 
-struct facts_work {
-    struct work work;
-    struct msg_kept kept;
-    uint32_t type; /* enum msg_type */
-    uint32_t pad;
-    union {
-        struct msg_process_list process;
-        struct msg_member_facts member;
-    };
-    uint8_t answer[FACTS_PART_MAX] __attribute__((aligned(8)));
-};
-
-static void facts_done(struct msg_kept *kept)
+static int part_room(const struct remote_request *request)
 {
-    struct facts_work *w = container_of(kept, struct facts_work, kept);
-
-    heap_free(w, sizeof(*w));
+    (void)request;
+    return FACTS_PART_MAX;
 }
 
-/* Ids from FROM on, as many as fit. Returns the length or a negative errno. */
-static int answer_list(uint32_t from, struct msg_process_listed *out)
+/* Ids, as many as fit. */
+static int run_list(const struct remote_request *request, void *result)
 {
+    struct msg_process_listed *out = result;
     struct id_list list;
-    int error = facts_list(from, &list);
+    int error = list_from(((const struct msg_process_list *)request->data)->id, &list);
 
     if (error != 0)
         return error;
@@ -376,48 +365,24 @@ static int answer_list(uint32_t from, struct msg_process_listed *out)
     return (int)(sizeof(*out) + out->count * sizeof(uint32_t));
 }
 
-static void run_facts(struct work *work)
+static int run_process(const struct remote_request *request, void *result)
 {
-    struct facts_work *w = container_of(work, struct facts_work, work);
-    int length;
+    int error = process_facts_here(((const struct msg_process_list *)request->data)->id, result);
 
-    if (w->type == MSG_PROCESS_LIST) {
-        length = answer_list(w->process.id, (struct msg_process_listed *)(void *)w->answer);
-    } else if (w->type == MSG_PROCESS_FACTS) {
-        length = facts_process(w->process.id, (struct process_facts *)(void *)w->answer);
-        if (length == 0)
-            length = sizeof(struct process_facts);
-    } else {
-        struct member_facts *facts = (struct member_facts *)(void *)w->answer;
-
-        length = facts_member(&w->member, facts);
-        if (length == 0)
-            length = (int)(sizeof(*facts) + facts->count * sizeof(struct thread_facts));
-    }
-    if (length < 0)
-        msg_kept_reply_error(&w->kept, length, facts_done);
-    else
-        msg_kept_reply_long(&w->kept, w->answer, (uint32_t)length, facts_done);
+    return error != 0 ? error : (int)sizeof(struct process_facts);
 }
 
-static void handle(const struct msg *m)
+static int run_member(const struct remote_request *request, void *result)
 {
-    struct facts_work *w = heap_alloc(sizeof(*w));
+    struct member_facts *facts = result;
+    int error = member_facts_here(request->data, facts);
 
-    if (w == NULL) {
-        msg_reply_error(&m->ticket, -ENOMEM);
-        return;
-    }
-    w->type = m->ticket.type;
-    memcpy(&w->member, m->data, m->length);
-    msg_keep(m, &w->kept, NULL);
-    w->work.run = run_facts;
-    work_submit(&w->work);
+    return error != 0 ? error : (int)(sizeof(*facts) + facts->count * sizeof(struct thread_facts));
 }
 
 void facts_init(void)
 {
-    msg_register(MSG_PROCESS_LIST, handle, sizeof(struct msg_process_list), sizeof(struct msg_process_listed));
-    msg_register(MSG_PROCESS_FACTS, handle, sizeof(struct msg_process_list), sizeof(struct process_facts));
-    msg_register(MSG_MEMBER_FACTS, handle, sizeof(struct msg_member_facts), sizeof(struct member_facts));
+    REMOTE_SERVE(PROCESS_LIST, run_list, part_room, struct msg_process_list, struct msg_process_listed);
+    REMOTE_SERVE(PROCESS_FACTS, run_process, NULL, struct msg_process_list, struct process_facts);
+    REMOTE_SERVE(MEMBER_FACTS, run_member, part_room, struct msg_member_facts, struct member_facts);
 }

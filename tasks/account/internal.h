@@ -12,10 +12,4 @@
 
 bool id_list_add(struct id_list *list, uint32_t id); /* false: no memory */
 
-/* What this kernel tells. Any task; none waits. */
-int facts_list(uint32_t from, struct id_list *out);        /* ascending. -ENOMEM */
-int facts_process(uint32_t id, struct process_facts *out); /* -ESRCH */
-/* OUT has FACTS_PART_MAX bytes. -ENOMEM */
-int facts_member(const struct msg_member_facts *asked, struct member_facts *out);
-
 #endif

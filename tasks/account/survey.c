@@ -8,9 +8,9 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/space/events.h"
-#include "msg/channel.h"
 #include "tasks/account/internal.h"
 #include "tasks/process/call.h"
+#include "tasks/remote/operation.h"
 
 #define FOLLOW_MAX 8 /* moves that a look at a thread follows; then it is told to be on its way */
 
@@ -22,21 +22,11 @@ int process_ids(struct id_list *list)
 
     *list = (struct id_list){.ids = NULL};
     for (uint32_t k = 0; k < instance.kernels && good; k++) {
+        static const struct remote_how how = {.why = "list of processes"};
         struct msg_process_list ask = {.id = 0};
 
-        if (k == instance.kernel) {
-            struct id_list here;
-
-            good = facts_list(0, &here) == 0;
-            for (uint32_t i = 0; good && i < here.count; i++)
-                good = id_list_add(list, here.ids[i]);
-            if (good || here.ids != NULL)
-                id_list_free(&here);
-            continue;
-        }
         do {
-            int length = msg_call(k, MSG_PROCESS_LIST, &ask, sizeof(ask), bytes, FACTS_PART_MAX, "list of processes",
-                                  k);
+            int length = remote_call(k, MSG_PROCESS_LIST, &ask, sizeof(ask), bytes, FACTS_PART_MAX, &how);
 
             if (length == -ENOMEM)
                 good = false;
@@ -57,6 +47,7 @@ int process_ids(struct id_list *list)
 
 int process_facts_of(uint32_t id, struct process_facts *out)
 {
+    const struct remote_how how = {.why = "facts of a process", .key = id};
     struct msg_process_list ask = {.id = id};
     uint32_t home = process_home(id);
     int length;
@@ -68,9 +59,7 @@ int process_facts_of(uint32_t id, struct process_facts *out)
             .id = id, .group = id, .session = id, .threads = 1, .members = 1, .space_home = 0, .name = "init"};
         return 0;
     }
-    if (home == instance.kernel)
-        return facts_process(id, out);
-    length = msg_call(home, MSG_PROCESS_FACTS, &ask, sizeof(ask), out, sizeof(*out), "facts of a process", id);
+    length = remote_call(home, MSG_PROCESS_FACTS, &ask, sizeof(ask), out, sizeof(*out), &how);
     if (length == -ENOMEM)
         return length;
     if (length != (int)sizeof(*out))
@@ -82,11 +71,9 @@ int process_facts_of(uint32_t id, struct process_facts *out)
 /* One part of what KERNEL has; OUT has FACTS_PART_MAX bytes. */
 static int ask_member(uint32_t kernel, const struct msg_member_facts *ask, struct member_facts *out)
 {
-    int length;
+    const struct remote_how how = {.why = "facts of threads", .key = ask->group};
+    int length = remote_call(kernel, MSG_MEMBER_FACTS, ask, sizeof(*ask), out, FACTS_PART_MAX, &how);
 
-    if (kernel == instance.kernel)
-        return facts_member(ask, out);
-    length = msg_call(kernel, MSG_MEMBER_FACTS, ask, sizeof(*ask), out, FACTS_PART_MAX, "facts of threads", ask->group);
     if (length == -ENOMEM)
         return -ENOMEM;
     if (length < (int)sizeof(*out) || (length - sizeof(*out)) / sizeof(struct thread_facts) < out->count)

@@ -9,38 +9,38 @@
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
+#include "tasks/remote/operation.h"
 
-union told { /* the answers to GROUP_TIME, by part */
-    struct msg_group_killed times;
-    struct msg_group_freed files;
-};
-
-static void measure(const struct msg_group *asked, union told *out)
+static int run_time(const struct remote_request *request, void *result)
 {
-    struct group *group = group_find(asked->group);
+    struct group *group = group_find(((const struct msg_group *)request->data)->group);
+    struct msg_group_killed *out = result;
     struct account account;
     uint64_t peak;
 
-    *out = (union told){.times = {0}};
-    if (group == NULL)
-        return;
-    group_account(group, &account, &peak);
-    if (asked->part == 0) {
-        out->times.use = account.use;
-        group_cpu_time(group, &out->times.user_ns, &out->times.system_ns);
-    } else {
-        out->files.io = account.io;
-        out->files.peak = peak;
+    *out = (struct msg_group_killed){0};
+    if (group != NULL) {
+        group_account(group, &account, &peak);
+        out->use = account.use;
+        group_cpu_time(group, &out->user_ns, &out->system_ns);
+        group_put(group);
     }
-    group_put(group);
+    return sizeof(*out);
 }
 
-static void handle_time(const struct msg *m)
+static int run_io(const struct remote_request *request, void *result)
 {
-    union told told;
+    struct group *group = group_find(((const struct msg_group *)request->data)->group);
+    struct msg_group_freed *out = result;
+    struct account account;
 
-    measure(m->data, &told);
-    msg_reply(&m->ticket, &told, sizeof(told));
+    *out = (struct msg_group_freed){.peak = 0};
+    if (group != NULL) {
+        group_account(group, &account, &out->peak);
+        out->io = account.io;
+        group_put(group);
+    }
+    return sizeof(*out);
 }
 
 static void add_times(void *context, uint32_t kernel, const void *reply, int length)
@@ -70,16 +70,16 @@ static void add_files(void *context, uint32_t kernel, const void *reply, int len
     sum->peak += files.peak;
 }
 
-/* Asks KERNELS, this one too, for PART. */
-static void ask(uint32_t id, uint32_t part, kernel_set kernels, msg_answer add, void *context)
+/* Asks KERNELS, this one too. */
+static void ask(uint32_t id, enum msg_type type, kernel_set kernels, msg_answer add, void *context)
 {
-    struct msg_group message = {.group = id, .part = part};
-    union told here;
+    static const struct remote_how how = {.why = "usage of a process"};
+    struct msg_group message = {.group = id};
+    uint64_t here[MSG_SHORT / 8];
 
-    msg_multicast(kernels & ~(1ull << instance.kernel), MSG_GROUP_TIME, &message, sizeof(message), add, context,
-                  "usage of a process", id);
-    measure(&message, &here);
-    add(context, instance.kernel, &here, (int)sizeof(here));
+    msg_multicast(kernels & ~(1ull << instance.kernel), type, &message, sizeof(message), add, context, how.why, id);
+    add(context, instance.kernel, here,
+        remote_call(instance.kernel, type, &message, sizeof(message), here, sizeof(here), &how));
 }
 
 /* Asks the home, whose answer goes to *RESULT. */
@@ -100,7 +100,7 @@ int usage_of(uint32_t id, struct usage *out)
         return (int)error;
     out->children_user_ns = result.children_user_ns;
     out->children_system_ns = result.children_system_ns;
-    ask(id, 0, result.members | 1ull << process_home(id), add_times, out);
+    ask(id, MSG_GROUP_TIME, result.members | 1ull << process_home(id), add_times, out);
     return 0;
 }
 
@@ -114,7 +114,7 @@ int usage_of_files(uint32_t id, struct account_io *io, uint64_t *peak)
         error = ask_home(id, MSG_PROCESS_CHILDREN_IO, &children);
     if (error != 0)
         return (int)error;
-    ask(id, 1, times.members | 1ull << process_home(id), add_files, &sum);
+    ask(id, MSG_GROUP_IO, times.members | 1ull << process_home(id), add_files, &sum);
     *io = sum.io;
     account_io_add(io, &children.io);
     *peak = sum.peak > times.peak ? sum.peak : times.peak;
@@ -133,5 +133,6 @@ int usage_of_children(uint32_t id, struct account_used *out)
 
 void usage_init(void)
 {
-    msg_register(MSG_GROUP_TIME, handle_time, sizeof(struct msg_group), sizeof(union told));
+    REMOTE_SERVE(GROUP_TIME, run_time, NULL, struct msg_group, struct msg_group_killed);
+    REMOTE_SERVE(GROUP_IO, run_io, NULL, struct msg_group, struct msg_group_freed);
 }

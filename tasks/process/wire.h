@@ -10,9 +10,9 @@
 #include "tasks/process/limit.h"
 #include "tasks/thread/thread.h"
 
-struct msg_group { /* GROUP_KILL, GROUP_FREE, GROUP_TIME */
+struct msg_group { /* GROUP_KILL, GROUP_FREE, GROUP_TIME, GROUP_IO */
     uint32_t group;
-    uint32_t part; /* GROUP_TIME: 0: struct msg_group_killed is asked for, 1: struct msg_group_freed */
+    uint32_t pad;
 };
 
 struct msg_group_killed {        /* the answer to GROUP_KILL, and to GROUP_TIME */
@@ -20,7 +20,7 @@ struct msg_group_killed {        /* the answer to GROUP_KILL, and to GROUP_TIME 
     struct account_use use;      /* what they did there */
 };
 
-struct msg_group_freed { /* the answer to GROUP_FREE, and to GROUP_TIME */
+struct msg_group_freed { /* the answer to GROUP_FREE, and to GROUP_IO */
     struct account_io io;
     uint64_t peak; /* pages: the most that kernel had of its memory */
     uint64_t pad;

@@ -12,9 +12,9 @@
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
-#include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/long_answer.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
 
@@ -27,10 +27,9 @@ static struct service {
 
 /* An operation whose result does not fit into one slot, or that a task does. */
 struct job {
+    struct long_answer answer;
     struct work work;
-    struct msg_kept kept;
     struct remote_request request;
-    uint32_t size;      /* of this object */
     void *result;       /* behind the request's data */
     uint64_t payload[]; /* the request's data, if a task does it */
 };
@@ -51,45 +50,28 @@ static int room_for(const struct remote_request *request)
     return service->room != NULL ? service->room(request) : (int)service->result_size;
 }
 
-static void job_done(struct msg_kept *kept)
-{
-    struct job *job = container_of(kept, struct job, kept);
-
-    heap_free(job, job->size);
-}
-
-static void job_answer(struct job *job, int length)
-{
-    if (length < 0)
-        msg_kept_reply_error(&job->kept, length, job_done);
-    else
-        msg_kept_reply_long(&job->kept, job->result, (uint32_t)length, job_done);
-}
-
 static void run_job(struct work *work)
 {
     struct job *job = container_of(work, struct job, work);
 
-    job_answer(job, services[job->request.type].run(&job->request, job->result));
+    long_answer_give(&job->answer, job->result, services[job->request.type].run(&job->request, job->result));
 }
 
 /* The request is kept; NULL: there was no memory, and M is answered. */
 static struct job *keep(const struct msg *m, const struct remote_request *request, uint32_t room)
 {
     uint32_t before = (uint32_t)sizeof(struct job) + words(request->length);
-    struct job *job = heap_alloc_unset(before + room);
+    struct job *job = long_answer_create(before + room);
 
     if (job == NULL) {
         msg_reply_error(&m->ticket, -ENOMEM);
         return NULL;
     }
-    memset(job, 0, sizeof(*job));
     job->request = *request;
-    job->size = before + room;
     job->result = (uint8_t *)job + before;
     memcpy(job->payload, request->data, request->length);
     job->request.data = job->payload;
-    msg_keep(m, &job->kept, NULL);
+    long_answer_keep(m, &job->answer);
     return job;
 }
 
@@ -110,21 +92,16 @@ static __attribute__((noinline)) void serve_by_task(const struct msg *m, const s
 static __attribute__((noinline)) void serve_long(const struct msg *m, const struct remote_request *request,
                                                  uint32_t room)
 {
-    uint8_t *result = heap_alloc_unset(sizeof(struct job) + room);
-    struct job *job = (struct job *)(void *)result;
+    struct long_answer *answer = long_answer_create((uint32_t)sizeof(*answer) + room);
     int length;
 
-    if (job == NULL) {
+    if (answer == NULL) {
         msg_reply_error(&m->ticket, -ENOMEM);
         return;
     }
-    memset(job, 0, sizeof(*job));
-    job->size = (uint32_t)sizeof(*job) + room;
-    job->result = result + sizeof(*job);
-    length = services[request->type].run(request, job->result);
+    length = services[request->type].run(request, answer + 1);
     if (length > (int)MSG_SHORT && length != REMOTE_TASK) {
-        msg_keep(m, &job->kept, NULL);
-        job_answer(job, length);
+        long_answer_send(m, answer, answer + 1, (uint32_t)length);
         return;
     }
     if (length == REMOTE_TASK)
@@ -132,8 +109,8 @@ static __attribute__((noinline)) void serve_long(const struct msg *m, const stru
     else if (length < 0)
         msg_reply_error(&m->ticket, length);
     else
-        msg_reply(&m->ticket, job->result, (uint32_t)length);
-    heap_free(job, job->size);
+        msg_reply(&m->ticket, answer + 1, (uint32_t)length);
+    long_answer_free(answer);
 }
 
 static void handle(const struct msg *m)
@@ -143,7 +120,7 @@ static void handle(const struct msg *m)
     uint64_t result[MSG_SHORT / 8];
     int room = room_for(&request), length = room;
 
-    if (room >= 0 && msg_kinds[request.type].runs == MSG_RUNS_TASK) {
+    if (room >= 0 && msg_kinds[request.type].runs >= MSG_RUNS_TASK) {
         serve_by_task(m, &request, (uint32_t)room);
         return;
     }
@@ -198,9 +175,9 @@ int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t 
     int answer;
 
     do {
-        if (kernel == instance.kernel)
+        if (kernel == instance.kernel && msg_kinds[type].runs != MSG_RUNS_WORKER)
             answer = run_here(type, data, length, result, room);
-        else if (how->end == WAIT_FIRM && how->timeout == 0 && !how->sure)
+        else if (how->end == WAIT_FIRM && how->timeout == 0 && !how->sure && kernel != instance.kernel)
             answer = msg_call(kernel, type, data, length, result, room, how->why, how->key);
         else
             answer = msg_call_within(&policy, kernel, type, data, length, result, room, how->why, how->key);

@@ -296,7 +296,7 @@ static inline void peers_make_memory(uint32_t kernels)
  * CMDLINE. No peer is reached yet. If it is not the first time, KERNELS and the bytes of all rings are as before. */
 static void peers_start(uint32_t kernels, uint32_t nodes, const char *cmdline)
 {
-    static const struct msg_memory memory = {peers_allocate, peers_release};
+    static const struct msg_memory memory = {peers_allocate, peers_allocate, peers_release};
     static struct cpu cpu;
     const char *ring = strstr(cmdline, "ring=");
 

@@ -28,18 +28,17 @@ static bool is_replaced(uint32_t process, uint64_t program)
 int64_t live_memory(int64_t fd, const struct file_answer *answer, int64_t at, uint8_t *buffer, uint64_t size,
                     bool write)
 {
-    struct msg_reach part = {
-        .process = (uint32_t)answer->seen, .operation = write ? REACH_WRITE : REACH_READ, .program = answer->id};
+    struct msg_reach part = {.target = {.process = (uint32_t)answer->seen, .program = answer->id}};
     int64_t place = at >= 0 ? at : files_simple(FILE_SEEK, fd, 0, 1), done = 0, count = 0;
 
     if (place < 0 || size == 0)
         return place < 0 ? place : 0;
-    if (is_replaced(part.process, part.program) || credentials_may_reach(part.process, true) != 0)
+    if (is_replaced(part.target.process, part.target.program) || credentials_may_reach(part.target.process, true) != 0)
         return 0; /* its memory is gone, or it was another user's when the file was opened */
     do {
         part.address = (uint64_t)(place + done);
         part.size = size - (uint64_t)done < REACH_MAX ? size - (uint64_t)done : REACH_MAX;
-        count = reach(&part, buffer + done);
+        count = write ? reach_write(&part, buffer + done) : reach_read(&part, buffer + done);
         done += count > 0 ? count : 0;
     } while (count == (int64_t)part.size && (uint64_t)done < size);
     if (done == 0)

@@ -317,65 +317,64 @@ int64_t call_set_mempolicy_home_node(struct call *c)
 /* 0: there is such a process. */
 static int64_t find_process(uint64_t given, uint32_t *id)
 {
-    struct msg_reach look = {.operation = REACH_NODE, .address = USER_END};
     int64_t found;
 
     *id = (uint32_t)given != 0 ? (uint32_t)given : thread_current()->group->id;
-    look.process = *id;
-    found = (int32_t)*id < 0 ? -ESRCH : reach(&look, NULL);
+    found = (int32_t)*id < 0 ? -ESRCH : reach_node(*id, USER_END);
     return found == -ESRCH || found == -ENOMEM ? found : credentials_may_reach(*id, true);
 }
 
 int64_t call_migrate_pages(struct call *c)
 {
-    struct msg_reach asked = {.operation = REACH_MIGRATE};
     struct mask from, to;
+    uint32_t process;
     int64_t error = read_mask(c->a[2], c->a[1], &from);
 
     if (error == 0)
         error = read_mask(c->a[3], c->a[1], &to);
     if (error == 0)
-        error = find_process(c->a[0], &asked.process);
+        error = find_process(c->a[0], &process);
     if (error != 0)
         return error;
-    asked.size = from.nodes;
-    asked.nodes = to.nodes & policy_machine_nodes();
-    return asked.nodes == 0 ? -EINVAL : reach(&asked, NULL);
+    to.nodes &= policy_machine_nodes();
+    return to.nodes == 0 ? -EINVAL : reach_migrate(process, from.nodes, to.nodes);
 }
 
 /* Page INDEX: what is to be done with it; its status. Errors are the call's own. */
-static int64_t move_one(const struct call *c, struct msg_reach *page, uint64_t index, int64_t *status)
+static int64_t move_one(const struct call *c, uint32_t process, uint64_t index, int64_t *status)
 {
+    uint64_t address;
     int32_t node;
 
-    if (user_read(&page->address, c->a[2] + index * sizeof(uint64_t), sizeof(uint64_t)) != 0)
+    if (user_read(&address, c->a[2] + index * sizeof(address), sizeof(address)) != 0)
         return -EFAULT;
     if (c->a[3] != 0) {
         if (user_read(&node, c->a[3] + index * sizeof(node), sizeof(node)) != 0)
             return -EFAULT;
         if (node < 0 || node >= (int32_t)NODES_MAX || (policy_machine_nodes() >> node & 1) == 0)
             return -ENODEV;
-        page->nodes = 1ull << node;
+        *status = reach_move(process, address, 1ull << node);
+    } else {
+        *status = reach_node(process, address);
     }
-    *status = reach(page, NULL);
     return *status == -ESRCH ? -ESRCH : 0;
 }
 
 int64_t call_move_pages(struct call *c)
 {
-    struct msg_reach page = {.operation = c->a[3] != 0 ? REACH_MOVE : REACH_NODE};
     int64_t left = 0, error;
+    uint32_t process;
 
     if ((c->a[5] & UINT32_MAX & ~(uint64_t)(MOVE_OWN | MOVE_ALL)) != 0)
         return -EINVAL;
     error = may_move_all((uint32_t)c->a[5]);
     if (error == 0)
-        error = find_process(c->a[0], &page.process);
+        error = find_process(c->a[0], &process);
     for (uint64_t i = 0; i < c->a[1] && error == 0; i++) {
         int64_t status = 0;
         int32_t word;
 
-        error = move_one(c, &page, i, &status);
+        error = move_one(c, process, i, &status);
         word = (int32_t)status;
         if (error == 0 && user_write(c->a[4] + i * sizeof(word), &word, sizeof(word)) != 0)
             error = -EFAULT;

@@ -74,14 +74,16 @@ static uint64_t copy_own(uint64_t at, uint8_t *buffer, uint64_t size, bool write
 }
 
 /* One part, SIZE bytes; less come back where memory ends. */
-static int64_t transfer(struct msg_reach *part, uint64_t here, uint8_t *buffer)
+static int64_t transfer(struct msg_reach *part, bool write, uint64_t here, uint8_t *buffer)
 {
     int64_t done;
 
-    if (part->operation == REACH_WRITE)
+    if (write) {
         part->size = copy_own(here, buffer, part->size, false);
-    done = part->size > 0 ? reach(part, buffer) : -EFAULT;
-    if (done > 0 && part->operation == REACH_READ) {
+        return part->size > 0 ? reach_write(part, buffer) : -EFAULT;
+    }
+    done = reach_read(part, buffer);
+    if (done > 0) {
         done = (int64_t)copy_own(here, buffer, (uint64_t)done, true);
         if (done == 0)
             return -EFAULT;
@@ -89,7 +91,7 @@ static int64_t transfer(struct msg_reach *part, uint64_t here, uint8_t *buffer)
     return done;
 }
 
-static int64_t transfer_all(struct msg_reach *part, struct side *own, struct side *other, uint8_t *buffer)
+static int64_t transfer_all(struct msg_reach *part, bool write, struct side *own, struct side *other, uint8_t *buffer)
 {
     uint64_t here = 0, total = 0, size;
     int64_t done = 0;
@@ -104,7 +106,7 @@ static int64_t transfer_all(struct msg_reach *part, struct side *own, struct sid
         if (size == 0)
             break;
         part->size = size;
-        done = transfer(part, here, buffer);
+        done = transfer(part, write, here, buffer);
         if (done > 0) {
             own->offset += (uint64_t)done;
             other->offset += (uint64_t)done;
@@ -121,18 +123,18 @@ static int64_t check(struct msg_reach *part)
     struct process_facts facts;
     int error;
 
-    if (!credentials_root(&self->context.credentials) && part->process != self->group->id) {
-        error = process_facts_of(part->process, &facts); /* first, so that no exec comes between */
+    if (!credentials_root(&self->context.credentials) && part->target.process != self->group->id) {
+        error = process_facts_of(part->target.process, &facts); /* first, so that no exec comes between */
         if (error != 0)
             return error;
-        part->program = facts.program_ns;
+        part->target.program = facts.program_ns;
     }
-    return credentials_may_reach(part->process, true);
+    return credentials_may_reach(part->target.process, true);
 }
 
-static int64_t process_vm(const struct call *c, uint32_t operation)
+static int64_t process_vm(const struct call *c, bool write)
 {
-    struct msg_reach part = {.process = (uint32_t)c->a[0], .operation = operation};
+    struct msg_reach part = {.target = {.process = (uint32_t)c->a[0]}};
     struct side own = {.vectors = NULL}, other = {.vectors = NULL};
     uint8_t *buffer = NULL;
     int64_t result = c->a[5] != 0 ? -EINVAL : 0;
@@ -147,7 +149,7 @@ static int64_t process_vm(const struct call *c, uint32_t operation)
         result = check(&part);
     if (result == 0) {
         buffer = heap_alloc(REACH_MAX);
-        result = buffer != NULL ? transfer_all(&part, &own, &other, buffer) : -ENOMEM;
+        result = buffer != NULL ? transfer_all(&part, write, &own, &other, buffer) : -ENOMEM;
     }
     heap_free(buffer, REACH_MAX);
     free_side(&own);
@@ -157,10 +159,10 @@ static int64_t process_vm(const struct call *c, uint32_t operation)
 
 int64_t call_process_vm_readv(struct call *c)
 {
-    return process_vm(c, REACH_READ);
+    return process_vm(c, false);
 }
 
 int64_t call_process_vm_writev(struct call *c)
 {
-    return process_vm(c, REACH_WRITE);
+    return process_vm(c, true);
 }

@@ -24,7 +24,7 @@
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/program/spawn.h"
-#include "tasks/remote/work.h"
+#include "tasks/remote/operation.h"
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/due.h"
 
@@ -239,19 +239,11 @@ struct msg_spawn {
 };
 
 struct msg_spawned {
-    int64_t id; /* or a negative errno */
+    int64_t id;
 };
 
 #define ALL_DESCRIPTORS UINT32_MAX
 #define DESCRIPTORS_MAX 1024u
-
-struct spawn_work {
-    struct work work;
-    struct msg_kept kept;
-    struct msg_spawned spawned;
-    uint32_t size;
-    struct msg_spawn message; /* what is behind it follows */
-};
 
 static bool is_list(const char *strings, uint32_t size, uint32_t count)
 {
@@ -319,41 +311,17 @@ static int64_t spawn_here(const struct msg_spawn *message)
     return result;
 }
 
-static void spawn_done(struct msg_kept *kept)
+static int run_spawn(const struct remote_request *request, void *result)
 {
-    struct spawn_work *w = container_of(kept, struct spawn_work, kept);
+    int64_t id = spawn_valid(request->data, request->length) ? spawn_here(request->data) : -EPROTO;
 
-    heap_free(w, sizeof(*w) + w->size);
-}
-
-static void run_spawn(struct work *work)
-{
-    struct spawn_work *w = container_of(work, struct spawn_work, work);
-
-    w->spawned.id = spawn_here(&w->message);
-    msg_kept_reply(&w->kept, &w->spawned, sizeof(w->spawned), spawn_done);
-}
-
-static void handle_spawn(const struct msg *m)
-{
-    const struct msg_spawn *message = m->data;
-    uint32_t size = m->length - (uint32_t)sizeof(*message);
-    struct spawn_work *w = spawn_valid(message, m->length) ? heap_alloc(sizeof(*w) + size) : NULL;
-
-    if (w == NULL) {
-        msg_reply_error(&m->ticket, spawn_valid(message, m->length) ? -ENOMEM : -EPROTO);
-        return;
-    }
-    memcpy(&w->message, message, m->length);
-    w->size = size;
-    msg_keep(m, &w->kept, NULL);
-    w->work.run = run_spawn;
-    work_submit(&w->work);
+    *(struct msg_spawned *)result = (struct msg_spawned){id};
+    return id < 0 ? (int)id : (int)sizeof(struct msg_spawned);
 }
 
 void exec_init(void)
 {
-    msg_register(MSG_SPAWN, handle_spawn, sizeof(struct msg_spawn), sizeof(struct msg_spawned));
+    REMOTE_SERVE(SPAWN, run_spawn, NULL, struct msg_spawn, struct msg_spawned);
 }
 
 /* PATH from the root on: behind the working directory of the caller unless it is absolute. */
@@ -381,6 +349,7 @@ static int64_t absolute(const char *path, char out[PATH_SIZE])
 /* Packs what KERNEL needs, and has it do it. */
 static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descriptors, uint32_t count)
 {
+    const struct remote_how how = {.why = "start of a process"};
     const struct thread *self = thread_current();
     uint32_t listed = descriptors == 0 ? 0 : count;
     uint32_t size = (uint32_t)(sizeof(struct msg_spawn) + listed * 4 + PATH_SIZE + given->list.argv_size +
@@ -415,13 +384,9 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
         at += result;
         memcpy(at, given->list.argv, given->list.argv_size + given->list.envp_size); /* they follow each other */
         at += given->list.argv_size + given->list.envp_size;
-        if (kernel == instance.kernel) {
-            result = spawn_here(message);
-        } else {
-            length = msg_call(kernel, MSG_SPAWN, message, (uint32_t)(at - (uint8_t *)message), &spawned,
-                              sizeof(spawned), "start of a process", kernel);
-            result = length < 0 ? length : length == (int)sizeof(spawned) ? spawned.id : -EPROTO;
-        }
+        length = remote_call(kernel, MSG_SPAWN, message, (uint32_t)(at - (uint8_t *)message), &spawned, sizeof(spawned),
+                             &how);
+        result = length < 0 ? length : spawned.id;
     }
     heap_free(message, size);
     return result;

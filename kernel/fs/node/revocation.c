@@ -14,7 +14,9 @@
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
-#include "msg/channel.h"
+#include "tasks/remote/notify.h"
+#include "tasks/remote/operation.h"
+#include "tasks/remote/work.h"
 
 #define AT_ONCE 1024u /* frames that a handler gives back */
 
@@ -61,11 +63,12 @@ void node_free_cut(struct page_tree *cut, uint64_t pages)
 
 /* --- revocations --- */
 
-/* Who waits for the end of one: a peer's message, or a task here. */
+/* A task, here or there, waits for the end of one. */
 struct settling {
     struct list node;
-    struct msg_kept kept;
-    struct completion *done; /* NULL: a peer's */
+    struct remote_notice notice;
+    uint32_t kernel; /* the task's */
+    uint64_t token;
 };
 
 struct revocation {
@@ -89,11 +92,9 @@ struct question { /* to one kernel, or to a worker here */
     struct work work;
 };
 
-static void settled(struct msg_kept *kept)
+static void told(struct remote_notice *notice)
 {
-    struct settling *settling = container_of(kept, struct settling, kept);
-
-    heap_free(settling, sizeof(*settling));
+    heap_free(container_of(notice, struct settling, notice), sizeof(struct settling));
 }
 
 /* The last answer has come: nobody maps its frames. */
@@ -116,10 +117,7 @@ static void end_revocation(struct revocation *revocation)
         struct settling *settling = container_of(node, struct settling, node);
 
         list_remove(node);
-        if (settling->done != NULL)
-            completion_signal(settling->done);
-        else
-            msg_kept_reply(&settling->kept, NULL, 0, settled);
+        remote_notify(&settling->notice, settling->kernel, settling->token, NULL, 0, told);
     }
 }
 
@@ -149,7 +147,7 @@ static void answered(void *context, uint32_t kernel, const void *reply, int leng
     one_less(revocation);
 }
 
-static void run_here(struct work *work)
+static void revoke_own(struct work *work)
 {
     struct question *question = container_of(work, struct question, work);
 
@@ -163,7 +161,7 @@ static void ask(struct question *question, uint32_t kernel)
 
     if (kernel == instance.kernel) {
         space_revoke_begins();
-        question->work.run = run_here;
+        question->work.run = revoke_own;
         work_submit(&question->work);
     } else {
         msg_ask(&question->asking, kernel, MSG_FILE_REVOKE, message, sizeof(*message), answered, question);
@@ -254,53 +252,51 @@ static bool settle_locked(struct settling *settling, uint64_t number)
     return false;
 }
 
-static void handle_settle(const struct msg *m)
+static int run_settle(const struct remote_request *request, void *result)
 {
-    const struct msg_file_settle *message = m->data;
+    const struct msg_file_settle *message = request->data;
     struct settling *settling = heap_alloc(sizeof(*settling));
-    bool waits = false;
-
-    if (settling == NULL) {
-        msg_reply_error(&m->ticket, -ENOMEM);
-        return;
-    }
-    spin_lock(&lock);
-    waits = settle_locked(settling, message->number);
-    if (waits)
-        msg_keep(m, &settling->kept, NULL);
-    spin_unlock(&lock);
-    if (waits)
-        return;
-    heap_free(settling, sizeof(*settling));
-    msg_reply(&m->ticket, NULL, 0);
-}
-
-static void settle_here(uint64_t number)
-{
-    static const struct wait_reason reason = {.what = "pages of a shorter file", .kernel = -1};
-    struct completion done;
-    struct settling settling = {.done = &done};
     bool waits;
 
-    completion_init(&done);
+    if (settling == NULL)
+        return -ENOMEM;
+    settling->kernel = request->kernel;
+    settling->token = message->token;
     spin_lock(&lock);
-    waits = settle_locked(&settling, number);
+    waits = settle_locked(settling, message->number);
     spin_unlock(&lock);
-    if (waits)
-        msg_wait(&done, &reason);
+    if (!waits)
+        heap_free(settling, sizeof(*settling));
+    *(struct msg_file_settling *)result = (struct msg_file_settling){waits};
+    return sizeof(struct msg_file_settling);
+}
+
+struct settle_wait {
+    struct remote_wait wait;
+    struct completion done;
+};
+
+static void settled(struct remote_wait *wait, const uint64_t *words)
+{
+    (void)words;
+    completion_signal(&container_of(wait, struct settle_wait, wait)->done);
 }
 
 void node_settle(uint32_t kernel, uint64_t number)
 {
-    struct msg_file_settle message = {number};
+    const struct remote_how how = {.why = "pages of a shorter file", .key = number, .sure = true};
+    const struct wait_reason reason = {.what = how.why, .kernel = (int32_t)kernel, .key = number};
+    struct msg_file_settling answer = {0};
+    struct msg_file_settle message;
+    struct settle_wait w;
 
-    if (kernel == instance.kernel) {
-        settle_here(number);
-        return;
-    }
-    while (msg_call(kernel, MSG_FILE_SETTLE, &message, sizeof(message), NULL, 0, "pages of a shorter file", number) ==
-           -ENOMEM)
-        msg_poll();
+    completion_init(&w.done);
+    remote_wait_begin(&w.wait, kernel, settled);
+    message = (struct msg_file_settle){number, w.wait.token};
+    remote_call(kernel, MSG_FILE_SETTLE, &message, sizeof(message), &answer, sizeof(answer), &how);
+    if (answer.waits != 0)
+        msg_wait(&w.done, &reason);
+    remote_wait_end(&w.wait);
 }
 
 void revocations_each(void (*each)(uint64_t frame, void *context), void *context)
@@ -356,5 +352,5 @@ void revocation_init(void)
 {
     list_init(&revocations);
     list_init(&late_frees);
-    msg_register(MSG_FILE_SETTLE, handle_settle, sizeof(struct msg_file_settle), 0);
+    REMOTE_SERVE(FILE_SETTLE, run_settle, NULL, struct msg_file_settle, struct msg_file_settling);
 }

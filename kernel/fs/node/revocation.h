@@ -52,6 +52,11 @@ struct msg_file_revoke { /* FILE_REVOKE */
 
 struct msg_file_settle { /* FILE_SETTLE */
     uint64_t number;
+    uint64_t token; /* of the asker's wait (tasks/remote/notify.h) */
+};
+
+struct msg_file_settling {
+    uint64_t waits; /* 1: it is told when the revocation is over; 0: it is over */
 };
 
 void revoke_init(void);

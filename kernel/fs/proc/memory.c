@@ -88,14 +88,14 @@ int64_t proc_write_mounts(const struct proc_at *at, struct text *text)
  * another program by now. */
 static void put_memory(struct text *text, const struct process_facts *process, uint64_t address, uint64_t size)
 {
-    struct msg_reach part = {.process = process->id, .operation = REACH_READ, .program = process->program_ns};
+    struct msg_reach part = {.target = {.process = process->id, .program = process->program_ns}};
     uint64_t done = 0;
     int64_t count;
 
     do {
         part.address = address + done;
         part.size = size - done < REACH_MAX ? size - done : REACH_MAX;
-        count = part.size > 0 ? reach(&part, text->bytes + text->length) : 0;
+        count = part.size > 0 ? reach_read(&part, text->bytes + text->length) : 0;
         if (count > 0) {
             done += (uint64_t)count;
             text->length += (uint64_t)count;
@@ -157,9 +157,7 @@ struct details {
 
 static void put_details(struct details *details, const struct msg_space_area *area)
 {
-    struct msg_reach count = {
-        .process = details->process, .operation = REACH_COUNT, .address = area->start, .size = area->end - area->start};
-    int64_t pages = reach(&count, NULL);
+    int64_t pages = reach_count(details->process, area->start, area->end - area->start);
     unsigned long kb = pages > 0 ? (unsigned long)pages * PAGE_KB : 0;
 
     if (proc_text_grow(details->text, LINE_TEXT) != 0) {

@@ -20,11 +20,11 @@
 #include "tasks/account/facts.h"
 #include "tasks/balance/balance.h"
 #include "tasks/futex/futex.h"
+#include "tasks/remote/operation.h"
 #include "tasks/remote/watch.h"
-#include "tasks/remote/work.h"
 #include "tasks/timer/timer.h"
 
-#define PART_MAX 16384u     /* bytes of text that travel at a time */
+#define PART_MAX 16128u     /* bytes of text that travel at a time */
 #define FILE_MAX (4u << 20) /* bytes of a whole report: what is more is left out, and the last line says so */
 #define CUT "the rest is left out\n"
 
@@ -232,49 +232,25 @@ static const struct report reports[] = {
 };
 #define REPORTS (sizeof(reports) / sizeof(reports[0]))
 
-struct report_work {
-    struct work work;
-    struct msg_kept kept;
-    struct msg_report asked;
-    struct msg_report_part part;
-    char text[PART_MAX];
-};
-
-static void report_done(struct msg_kept *kept)
+static int report_room(const struct remote_request *request)
 {
-    struct report_work *w = container_of(kept, struct report_work, kept);
+    const struct msg_report *message = request->data;
 
-    heap_free(w, sizeof(*w));
+    return message->report < REPORTS ? (int)(sizeof(struct msg_report_part) + PART_MAX) : -EINVAL;
 }
 
-static void run_report(struct work *work)
+static int run(const struct remote_request *request, void *result)
 {
-    struct report_work *w = container_of(work, struct report_work, work);
-    size_t length;
+    const struct msg_report *message = request->data;
+    struct msg_report_part *part = result;
 
-    w->part.cursor = w->asked.cursor;
-    length = reports[w->asked.report].write(w->text, sizeof(w->text), &w->part.cursor);
-    msg_kept_reply_long(&w->kept, &w->part, (uint32_t)(sizeof(w->part) + length), report_done);
-}
-
-static void handle_report(const struct msg *m)
-{
-    const struct msg_report *message = m->data;
-    struct report_work *w = message->report < REPORTS ? heap_alloc(sizeof(*w)) : NULL;
-
-    if (w == NULL) {
-        msg_reply_error(&m->ticket, message->report < REPORTS ? -ENOMEM : -EINVAL);
-        return;
-    }
-    msg_keep(m, &w->kept, NULL);
-    w->asked = *message;
-    w->work.run = run_report;
-    work_submit(&w->work);
+    part->cursor = message->cursor;
+    return (int)(sizeof(*part) + reports[message->report].write((char *)(part + 1), PART_MAX, &part->cursor));
 }
 
 void report_init(void)
 {
-    msg_register(MSG_REPORT, handle_report, sizeof(struct msg_report), sizeof(struct msg_report_part));
+    REMOTE_SERVE(REPORT, run, report_room, struct msg_report, struct msg_report_part);
 }
 
 int64_t report_find(const char *name)
@@ -300,7 +276,7 @@ static bool grow(struct text *text)
     size_t size = 2 * text->size;
     char *more;
 
-    if (text->size - text->length > sizeof(struct msg_report_part) + PART_MAX + sizeof(CUT))
+    if (text->size - text->length > 2 * sizeof(struct msg_report_part) + PART_MAX + sizeof(CUT))
         return true;
     more = size <= FILE_MAX ? heap_alloc(size) : NULL;
     if (more == NULL)
@@ -315,20 +291,16 @@ static bool grow(struct text *text)
 /* One part of KERNEL's: appended to TEXT. Returns where to go on, 0 at the end. */
 static uint64_t add_part(struct text *text, uint32_t kernel, const struct msg_report *message)
 {
-    char *to = text->bytes + text->length;
-    struct msg_report_part part = {message->cursor};
-    int length;
+    char *to = text->bytes + ((text->length + 7) & ~7ull); /* operations want their results aligned */
+    const struct remote_how how = {.why = "report", .key = message->report};
+    struct msg_report_part part;
+    int length = remote_call(kernel, MSG_REPORT, message, sizeof(*message), to, (uint32_t)sizeof(part) + PART_MAX,
+                             &how);
 
-    if (kernel == instance.kernel) {
-        text->length += reports[message->report].write(to, PART_MAX, &part.cursor);
-        return part.cursor;
-    }
-    length = msg_call(kernel, MSG_REPORT, message, sizeof(*message), to, (uint32_t)sizeof(part) + PART_MAX, "report",
-                      message->report);
     if (length >= (int)sizeof(part)) {
         memcpy(&part, to, sizeof(part));
+        memmove(text->bytes + text->length, to + sizeof(part), (size_t)length - sizeof(part));
         text->length += (size_t)length - sizeof(part);
-        memmove(to, to + sizeof(part), (size_t)length - sizeof(part));
         return part.cursor;
     }
     if (length == -EAGAIN && message->report == REPORT_KERNELS)

@@ -336,9 +336,10 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
 
     if (request->operation == FILE_LIMITED)
         return file_limit_do(file, data, size, answer);
-    answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
     answer->id = file->id;
-    answer->kernel = instance.kernel;
+    answer->tenths = 0;
+    answer->kernel = (uint16_t)instance.kernel;
+    answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
     /* Before looking: what happens from now on is an event that has not been seen. */
     answer->seen = file->kind->poll != NULL ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
     answer->value = FILE_AS_ANY;
@@ -350,8 +351,10 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
         answer->value = act(file, request, data, size, result, room);
     if (answer->value == -EAGAIN && waits) {
         answer->flags |= FILE_MAY_WAIT;
-        if (file->kind->timeout != NULL && (request->operation == FILE_READ || request->operation == FILE_WRITE))
-            answer->flags |= FILE_TIMED | file_tenths(file->kind->timeout(file, request->operation == FILE_WRITE));
+        if (file->kind->timeout != NULL && (request->operation == FILE_READ || request->operation == FILE_WRITE)) {
+            answer->flags |= FILE_TIMED;
+            answer->tenths = file_tenths(file->kind->timeout(file, request->operation == FILE_WRITE));
+        }
     }
     if (answer->value == -EAGAIN && file->kind->signals != NULL) {
         answer->flags |= FILE_SIGNALS;

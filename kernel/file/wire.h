@@ -118,6 +118,7 @@ struct msg_file_call { /* FILE_CALL; data follows */
     struct file_request request;
 };
 
+/* Flags of an answer. */
 #define FILE_ELSEWHERE 1u   /* nothing was done: ask KERNEL for file ID; with FILE_STAMPED: until SEEN changes */
 #define FILE_MAY_WAIT 2u    /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
 #define FILE_READ_ON 4u     /* more reads may be made for the same call */
@@ -127,30 +128,38 @@ struct msg_file_call { /* FILE_CALL; data follows */
     32u /* of what closes: descriptor SEEN was not closed: the process may have locks on file ID of KERNEL, which go   \
            first; close_range has closed those before */
 #define FILE_SIGNALS 64u /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
+#define FILE_TIMED 128u  /* with FILE_MAY_WAIT: the end of TENTHS is -EAGAIN, not the end of the file */
 #define FILE_LIMITED_SIZE 256u /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
 #define FILE_NOT_LENT 512u     /* nothing was done: send the data, or take them, for the file's kernel waits */
 #define FILE_YOURS                                                                                                     \
     1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does it, to process SEEN, and only      \
              while it runs the program that began at ID (kernel/fs/proc/live.h) */
-#define FILE_STAMPED 2048u   /* with FILE_ELSEWHERE: SEEN is known_stamp of the descriptor (known.h) */
-#define FILE_NOTED 4096u     /* with FILE_STAMPED: the home knows that the process asks for locks */
-#define FILE_WHO 601         /* as an error of a write: nothing was done: say who writes (kernel/ipc/socket/write.h) */
-#define FILE_TIMED 128u      /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
-#define FILE_SECONDS_SHIFT 9 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
+#define FILE_STAMPED 2048u /* with FILE_ELSEWHERE: SEEN is known_stamp of the descriptor (known.h) */
+#define FILE_NOTED 4096u   /* with FILE_STAMPED: the home knows that the process asks for locks */
 
-/* A time limit in the flags of an answer. */
-static inline uint32_t file_tenths(uint64_t nanoseconds)
-{
-    return (uint32_t)((nanoseconds + 99999999u) / 100000000u) << FILE_SECONDS_SHIFT;
-}
+_Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ FILE_MAP_WRITES ^ FILE_UNLOCKS ^
+                FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_LENT ^ FILE_YOURS ^ FILE_STAMPED ^
+                FILE_NOTED) == (1u << 13) - 1,
+               "thirteen flags, each a bit of its own");
+
+#define FILE_WHO 601 /* as an error of a write: nothing was done: say who writes (kernel/ipc/socket/write.h) */
 
 struct file_answer { /* of FILE_CALL; result data follows */
     int64_t value;
     uint64_t id;
     uint64_t seen;
-    uint32_t kernel;
-    uint32_t flags;
+    uint32_t tenths; /* of a second that the wait lasts at most, with FILE_MAY_WAIT; 0: any */
+    uint16_t kernel;
+    uint16_t flags; /* FILE_* */
 };
+
+/* A time limit for an answer. */
+static inline uint32_t file_tenths(uint64_t nanoseconds)
+{
+    uint64_t tenths = nanoseconds / 100000000u + (nanoseconds % 100000000u != 0);
+
+    return tenths < UINT32_MAX ? (uint32_t)tenths : UINT32_MAX;
+}
 
 struct file_place {
     uint64_t id;

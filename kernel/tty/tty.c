@@ -324,7 +324,7 @@ int64_t tty_act(struct file *file, const struct file_request *request, const voi
         return FILE_AS_ANY;
     value = read(file, result, asked, (request->extra & TTY_LATE) != 0, &tenths);
     if (value == -EAGAIN)
-        answer->flags |= tenths << FILE_SECONDS_SHIFT;
+        answer->tenths = tenths;
     return value;
 }
 

@@ -28,8 +28,7 @@ int64_t files_error(int64_t fd, int64_t error)
 
 int64_t files_wait(const struct file_answer *answer, const char *why)
 {
-    uint64_t tenths = answer->flags >> FILE_SECONDS_SHIFT;
-    uint64_t deadline = tenths != 0 ? clock_now() + tenths * TENTH : 0;
+    uint64_t deadline = answer->tenths != 0 ? clock_now() + answer->tenths * TENTH : 0;
     int64_t result = watch_wait_at(answer->kernel, WATCH_FILE, answer->id, answer->seen, why, deadline);
 
     return result == -ETIMEDOUT ? 1 : result;

@@ -66,6 +66,7 @@ static int64_t read_socket(int64_t fd, uint64_t part, uint64_t good, uint8_t *bu
         return -ENOMEM;
     count = socket_do(fd, &call, sizeof(call), result, room, !waits, "input of a socket", answer);
     answer->flags = 0; /* it has been waited for */
+    answer->tenths = 0;
     if (count == 0) {
         count = result->size;
         memcpy(buffer, result + 1, result->size);

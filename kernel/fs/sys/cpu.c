@@ -1,6 +1,6 @@
 /* /sys/devices/system/cpu: sets of CPUs, and of each its topology, its caches and its node. */
-#include "kernel/fs/sys/internal.h"
 #include "kernel/arch/x86_64/base/instructions.h"
+#include "kernel/fs/sys/internal.h"
 #include "kernel/instance/instance.h"
 
 #define LEAF_TOPOLOGY 0xbu /* of cpuid: shifts of APIC ids by level */

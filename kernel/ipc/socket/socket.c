@@ -441,7 +441,7 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
     size_t files;
     int64_t value;
 
-    if (request->extra != SPECIAL_SOCKET)
+    if (request->special.what != SPECIAL_SOCKET)
         return -EINVAL;
     if (size < sizeof(o.call) || room < sizeof(*o.result))
         return -EPROTO;

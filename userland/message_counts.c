@@ -78,7 +78,7 @@ bool message_counts_read(struct message_counts *counts)
 
 static bool is_reading(const char *name)
 {
-    return strncmp(name, "FILE_", 5) == 0 || strncmp(name, "REPORT", 6) == 0;
+    return strncmp(name, "FILE_", 5) == 0 || strncmp(name, "NAME_", 5) == 0 || strncmp(name, "REPORT", 6) == 0;
 }
 
 void message_counts_since(struct message_counts *now, const struct message_counts *before)

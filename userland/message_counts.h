@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MESSAGE_COUNTS_MAX 256
+#define MESSAGE_COUNTS_MAX 512
 #define MESSAGE_NAME_SIZE 40
 
 struct message_counts {

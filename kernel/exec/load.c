@@ -164,7 +164,7 @@ static struct kept_file *keep(struct kept_file *file)
 /* Reads piece NUMBER of the file at PLACE. */
 static int fetch_piece(const struct file_place *place, struct kept_file *file, size_t number)
 {
-    struct file_request request = {.operation = FILE_READ_AT, .fd = -1};
+    struct file_request request = {.operation = MSG_FILE_READ_AT, .fd = -1};
     uint64_t begin = (uint64_t)number * PIECE;
     uint64_t size = file->file.size - begin < PIECE ? file->file.size - begin : PIECE;
     struct file_answer answer;
@@ -178,7 +178,7 @@ static int fetch_piece(const struct file_place *place, struct kept_file *file, s
         uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
         int64_t count;
 
-        request.argument = (int64_t)(begin + done);
+        request.move.offset = (int64_t)(begin + done);
         count = file_call_at(place, &request, NULL, 0, file->pieces[number] + done, part, &answer);
         if (count < 0)
             return (int)count;

@@ -3,10 +3,9 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/descriptor.h"
-#include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
-#include "msg/call.h"
+#include "tasks/remote/operation.h"
 
 /* [i] */
 static int (*makers[ANONYMOUS_COUNT])(uint32_t flags, const void *data, size_t size, struct file *made[2]);
@@ -55,54 +54,42 @@ int64_t anonymous_add(struct file_table *table, enum anonymous what, uint32_t fl
     return sizeof(fds);
 }
 
-static void handle_make(const struct msg *m)
+static int serve_make(const struct remote_request *request, void *result)
 {
-    const struct msg_file_make *asked = m->data;
-    struct msg_file_made answer = {.id = 0};
+    const struct msg_file_make *asked = request->data;
     struct file *made[2];
     int error = -EPROTO;
 
     if (asked->size <= sizeof(asked->data) && asked->what != ANONYMOUS_SOCKET_PAIR && asked->what != ANONYMOUS_PIPE)
         error = make(asked->what, asked->flags, asked->data, asked->size, made);
-    if (error != 0) {
-        msg_reply_error(&m->ticket, error);
-        return;
-    }
-    answer.id = made[0]->id;
-    msg_reply(&m->ticket, &answer, sizeof(answer));
+    if (error != 0)
+        return error;
+    *(struct msg_file_made *)result = (struct msg_file_made){.id = made[0]->id};
+    return sizeof(struct msg_file_made);
 }
 
 int64_t anonymous_make_at(uint32_t kernel, enum anonymous what, uint32_t flags, const void *data, uint32_t size,
                           struct file_place *place)
 {
+    const struct remote_how how = {.why = "a new file", .key = what};
     struct msg_file_make message = {.what = what, .flags = flags, .size = size};
-    struct msg_file_made answer;
-    struct file *made[2];
+    struct msg_file_made made = {.id = 0};
     int result;
 
-    *place = (struct file_place){.kernel = kernel};
-    if (kernel == instance.kernel) {
-        result = make(what, flags, data, size, made);
-        if (result == 0)
-            place->id = made[0]->id;
-        return result;
-    }
     memcpy(message.data, data, size);
-    result = msg_call(kernel, MSG_FILE_MAKE, &message, sizeof(message), &answer, sizeof(answer), "a new file", what);
-    if (result < 0)
-        return result;
-    place->id = answer.id;
-    return 0;
+    result = remote_call(kernel, MSG_FILE_MAKE, &message, sizeof(message), &made, sizeof(made), &how);
+    *place = (struct file_place){.id = made.id, .kernel = kernel};
+    return result < 0 ? result : 0;
 }
 
 int64_t anonymous_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                           void *result, size_t room, struct file_answer *answer)
 {
-    if (request->extra == SPECIAL_WATCHABLE)
+    if (request->special.what == SPECIAL_WATCHABLE)
         return file->kind->poll == NULL ? -EPERM : 0;
     if ((file->flags & OPEN_PATH) != 0)
         return -EBADF;
-    if (request->extra == SPECIAL_SOCKET && !file->kind->socket)
+    if (request->special.what == SPECIAL_SOCKET && !file->kind->socket)
         return -ENOTSOCK;
     if (file->kind->operate == NULL)
         return -EINVAL;
@@ -111,5 +98,5 @@ int64_t anonymous_operate(struct file *file, const struct file_request *request,
 
 void anonymous_init(void)
 {
-    msg_register(MSG_FILE_MAKE, handle_make, sizeof(struct msg_file_make), sizeof(struct msg_file_made));
+    REMOTE_SERVE(FILE_MAKE, serve_make, NULL, struct msg_file_make, struct msg_file_made);
 }

@@ -13,9 +13,8 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
 #include "tasks/process/group.h"
-#include "tasks/remote/work.h"
+#include "tasks/remote/operation.h"
 
 #define ENTRIES_MAX (TABLE_MAX + 2) /* descriptors, the working directory and the root */
 
@@ -190,27 +189,6 @@ static int copy_here(struct file_table *from, const int32_t *fds, uint32_t count
 
 /* --- the parent's home, for a child elsewhere --- */
 
-struct copy_work {
-    struct work work;
-    struct msg_kept kept;
-    struct group *group;
-    uint32_t count; /* of fds; UINT32_MAX: all */
-    int32_t *fds;
-    struct msg_file_copied *answer; /* heap */
-    size_t answer_size;             /* allocated */
-};
-
-static void copy_done(struct msg_kept *kept)
-{
-    struct copy_work *w = container_of(kept, struct copy_work, kept);
-
-    if (w->answer != NULL)
-        heap_free(w->answer, w->answer_size);
-    if (w->fds != NULL)
-        heap_free(w->fds, w->count * sizeof(int32_t));
-    heap_free(w, sizeof(*w));
-}
-
 /* The kernels of the files that are listed. */
 static kernel_set kernels_of(const struct listing *listing)
 {
@@ -237,6 +215,7 @@ static void mark_first(struct copied_entry *entries, uint32_t count)
 /* Opens each file once more for the child. */
 static int share(const struct copied_entry *entries, uint32_t count, kernel_set kernels)
 {
+    const struct remote_how how = {.why = "files to be shared", .key = count, .sure = true};
     uint64_t *ids = heap_alloc(count * sizeof(*ids) + 1);
     int error = 0;
 
@@ -249,14 +228,10 @@ static int share(const struct copied_entry *entries, uint32_t count, kernel_set 
         for (uint32_t i = 0; i < count; i++) {
             if (entries[i].kernel != kernel || (entries[i].flags & COPY_FIRST) == 0)
                 continue;
-            if (kernel == instance.kernel)
-                file_share(entries[i].id);
-            else
-                ids[found++] = entries[i].id;
+            ids[found++] = entries[i].id;
         }
         if (found > 0)
-            error = msg_call(kernel, MSG_FILE_SHARE, ids, found * (uint32_t)sizeof(*ids), NULL, 0, "files to be shared",
-                             found);
+            error = remote_call(kernel, MSG_FILE_SHARE, ids, found * (uint32_t)sizeof(*ids), NULL, 0, &how);
         if (error < 0)
             panic("fs: kernel %u answered %d to the sharing of files that are open", kernel, error);
     }
@@ -275,16 +250,12 @@ static size_t add_name(uint8_t *to, struct file_table *table)
     return (size_t)length + 1;
 }
 
-static int make_answer(struct copy_work *w, const struct listing *listing, struct file_table *table, size_t *size)
+/* What is told of LISTING: its length at ANSWER, or a negative errno. */
+static int make_answer(const struct listing *listing, struct file_table *table, struct msg_file_copied *answer)
 {
-    struct copied_entry *entries;
+    struct copied_entry *entries = (struct copied_entry *)(answer + 1);
     int error;
 
-    w->answer_size = sizeof(*w->answer) + listing->count * sizeof(*entries) + PATH_MAX;
-    w->answer = heap_alloc(w->answer_size);
-    if (w->answer == NULL)
-        return -ENOMEM;
-    entries = (struct copied_entry *)(w->answer + 1);
     for (uint32_t i = 0; i < listing->count; i++) {
         const struct copied *from = &listing->entries[i];
 
@@ -292,100 +263,69 @@ static int make_answer(struct copy_work *w, const struct listing *listing, struc
     }
     mark_first(entries, listing->count);
     error = share(entries, listing->count, kernels_of(listing));
-    w->answer->count = listing->count;
-    w->answer->name = (uint32_t)add_name((uint8_t *)(entries + listing->count), table);
-    *size = sizeof(*w->answer) + listing->count * sizeof(*entries) + w->answer->name;
-    return error;
+    if (error != 0)
+        return error;
+    *answer = (struct msg_file_copied){.count = listing->count};
+    answer->name = (uint32_t)add_name((uint8_t *)(entries + listing->count), table);
+    return (int)(sizeof(*answer) + listing->count * sizeof(*entries) + answer->name);
 }
 
-static void run_copy(struct work *work)
+static int room_for_copy(const struct remote_request *request)
 {
-    struct copy_work *w = container_of(work, struct copy_work, work);
-    struct file_table *table = w->group->files;
+    const struct msg_file_copy *asked = request->data;
+    uint32_t count = asked->count != UINT32_MAX ? asked->count : 0;
+
+    if (count > TABLE_MAX)
+        return -EMFILE;
+    if (request->length != sizeof(*asked) + count * sizeof(int32_t))
+        return -EPROTO;
+    return sizeof(struct msg_file_copied) + ENTRIES_MAX * sizeof(struct copied_entry) + PATH_MAX;
+}
+
+static int serve_copy(const struct remote_request *request, void *result)
+{
+    const struct msg_file_copy *asked = request->data;
+    const int32_t *fds = asked->count != UINT32_MAX ? (const int32_t *)(asked + 1) : NULL;
+    struct group *group = group_find(asked->group);
     struct listing *listing;
     uint32_t room;
-    size_t size = 0;
-    int error = list_table(table, w->count != UINT32_MAX ? w->fds : NULL, w->count, &listing, &room);
+    int length = -ESRCH;
 
-    if (error == 0) {
-        error = make_answer(w, listing, table, &size);
-        listing_free(listing, room);
-    }
-    group_put(w->group);
-    if (error != 0)
-        msg_kept_reply_error(&w->kept, error, copy_done);
-    else
-        msg_kept_reply_long(&w->kept, w->answer, (uint32_t)size, copy_done);
-}
-
-static void handle_copy(const struct msg *m)
-{
-    const struct msg_file_copy *asked = m->data;
-    struct group *group = group_find(asked->group);
-    struct copy_work *w = NULL;
-    int error = -ESRCH;
-
-    if (asked->count != UINT32_MAX &&
-        (asked->count > TABLE_MAX || m->length != sizeof(*asked) + asked->count * sizeof(int32_t))) {
-        error = asked->count > TABLE_MAX ? -EMFILE : -EPROTO;
-    } else if (group != NULL && group->home == instance.kernel && group->files != NULL) {
-        w = heap_alloc(sizeof(*w));
-        error = -ENOMEM;
-    }
-    if (w != NULL && asked->count != UINT32_MAX && asked->count > 0) {
-        w->fds = heap_alloc(asked->count * sizeof(int32_t));
-        if (w->fds != NULL) {
-            memcpy(w->fds, asked + 1, asked->count * sizeof(int32_t));
-        } else {
-            heap_free(w, sizeof(*w));
-            w = NULL;
+    if (group != NULL && group->home == instance.kernel && group->files != NULL) {
+        length = list_table(group->files, fds, asked->count, &listing, &room);
+        if (length == 0) {
+            length = make_answer(listing, group->files, result);
+            listing_free(listing, room);
         }
     }
-    if (w == NULL) {
-        if (group != NULL)
-            group_put(group);
-        msg_reply_error(&m->ticket, error);
-        return;
-    }
-    w->group = group;
-    w->count = asked->count;
-    w->work.run = run_copy;
-    msg_keep(m, &w->kept, NULL);
-    work_submit(&w->work);
+    if (group != NULL)
+        group_put(group);
+    return length;
 }
 
-static void handle_share(const struct msg *m)
+static int serve_share(const struct remote_request *request, void *result)
 {
-    uint32_t count = m->length / (uint32_t)sizeof(uint64_t);
-    bool all = m->length % sizeof(uint64_t) == 0;
+    const uint64_t *ids = request->data;
+    bool all = request->length % sizeof(*ids) == 0;
 
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t id;
-
-        memcpy(&id, (const uint8_t *)m->data + i * sizeof(id), sizeof(id));
-        all &= file_share(id) != NULL;
-    }
-    if (all)
-        msg_reply(&m->ticket, NULL, 0);
-    else
-        msg_reply_error(&m->ticket, -EPROTO); /* the asker says that it has them open: it does not */
+    (void)result;
+    for (uint32_t i = 0; i < request->length / sizeof(*ids); i++)
+        all &= file_share(ids[i]) != NULL;
+    return all ? 0 : -EPROTO; /* the asker says that it has them open: it does not */
 }
 
 int file_share_at(const struct file_place *place)
 {
-    int length;
+    const struct remote_how how = {.why = "a file to be shared", .key = place->id};
+    int error = remote_call(place->kernel, MSG_FILE_SHARE, &place->id, sizeof(place->id), NULL, 0, &how);
 
-    if (place->kernel == instance.kernel)
-        return file_share(place->id) != NULL ? 0 : -EBADF;
-    length = msg_call(place->kernel, MSG_FILE_SHARE, &place->id, sizeof(place->id), NULL, 0, "a file to be shared",
-                      place->id);
-    return length >= 0 ? 0 : length == -ENOMEM ? -ENOMEM : -EBADF;
+    return error >= 0 ? 0 : error == -ENOMEM ? -ENOMEM : -EBADF;
 }
 
 void copy_init(void)
 {
-    msg_register(MSG_FILE_TABLE_COPY, handle_copy, sizeof(struct msg_file_copy), sizeof(struct msg_file_copied));
-    msg_register(MSG_FILE_SHARE, handle_share, 0, 0);
+    REMOTE_SERVE(FILE_TABLE_COPY, serve_copy, room_for_copy, struct msg_file_copy, struct msg_file_copied);
+    REMOTE_SERVE(FILE_SHARE, serve_share, NULL, struct msg_none, struct msg_none);
 }
 
 /* --- the child's home --- */
@@ -457,6 +397,7 @@ static bool is_whole(const struct msg_file_copied *copied, int length)
 
 static int copy_from(uint32_t home, uint32_t group, const int32_t *fds, uint32_t count, struct file_table **out)
 {
+    const struct remote_how how = {.why = "copy of a descriptor table", .key = group};
     size_t room = sizeof(struct msg_file_copied) + ENTRIES_MAX * sizeof(struct copied_entry) + PATH_MAX;
     size_t size = sizeof(struct msg_file_copy) + (fds != NULL ? count * sizeof(int32_t) : 0);
     struct msg_file_copied *copied;
@@ -474,8 +415,7 @@ static int copy_from(uint32_t home, uint32_t group, const int32_t *fds, uint32_t
         *asked = (struct msg_file_copy){.group = group, .count = fds != NULL ? count : UINT32_MAX};
         if (fds != NULL)
             memcpy(asked + 1, fds, count * sizeof(int32_t));
-        result = msg_call(home, MSG_FILE_TABLE_COPY, asked, (uint32_t)size, copied, (uint32_t)room,
-                          "copy of a descriptor table", group);
+        result = remote_call(home, MSG_FILE_TABLE_COPY, asked, (uint32_t)size, copied, (uint32_t)room, &how);
         if (result >= 0)
             result = is_whole(copied, result) ? fill_table(table, copied, (const struct copied_entry *)(copied + 1))
                                               : -EPROTO;

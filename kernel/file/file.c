@@ -1,11 +1,12 @@
 /* Open files: their table and their counts. See the header. */
 #include "kernel/file/file.h"
 
+#include "kernel/file/wire.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/channel.h"
 #include "tasks/process/group.h"
+#include "tasks/remote/operation.h"
 #include "tasks/role/role.h"
 
 #define BUCKETS 256u
@@ -216,28 +217,22 @@ void file_close(struct file *file)
 
 void file_drop(uint32_t kernel, uint64_t id)
 {
-    struct file *file = kernel == instance.kernel ? file_find(id) : NULL;
+    const struct remote_how how = {.why = "drop of a file", .key = id, .sure = true};
 
-    if (kernel != instance.kernel) {
-        msg_call(kernel, MSG_FILE_DROP, &id, sizeof(id), NULL, 0, "drop of a file", id);
-    } else if (file != NULL) {
-        file_close(file);
-        file_unpin(file);
-    }
+    remote_call(kernel, MSG_FILE_DROP, &id, sizeof(id), NULL, 0, &how);
 }
 
-static void handle_drop(const struct msg *m)
+static int serve_drop(const struct remote_request *request, void *result)
 {
-    uint64_t id;
-    struct file *file;
+    const struct msg_file_drop *asked = request->data;
+    struct file *file = file_find(asked->id);
 
-    memcpy(&id, m->data, sizeof(id));
-    file = file_find(id);
+    (void)result;
     if (file != NULL) {
         file_close(file);
         file_unpin(file);
     }
-    msg_reply(&m->ticket, NULL, 0);
+    return 0;
 }
 
 static struct watch_source *find_source(uint64_t id, void **held)
@@ -260,5 +255,5 @@ void file_init(void)
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&files[i]);
     watch_register(WATCH_FILE, &lookup);
-    msg_register(MSG_FILE_DROP, handle_drop, sizeof(uint64_t), 0);
+    REMOTE_SERVE(FILE_DROP, serve_drop, NULL, struct msg_file_drop, struct msg_none);
 }

@@ -105,7 +105,7 @@ struct file_kind {
     bool socket;                                  /* SPECIAL_SOCKET is for it; for others that is -ENOTSOCK */
     bool zeros;                                   /* a mapping of it is memory without a file */
     bool of_node;                                 /* `state` is a struct node */
-    bool waits;    /* what it does may wait, `state` is a struct share_open: a task does it (later.h) */
+    bool waits;    /* what it does may wait, `state` is a struct share_open: a task does it (serve.c) */
     bool locks;    /* a process may have locks on it (FILE_LOCK), which go when it closes a descriptor of it */
     bool flushes;  /* FILE_LOCK by no task: a process closes a descriptor of it, or ends, and what it has of it goes */
     bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */

@@ -6,8 +6,8 @@
 #include "kernel/file/descriptor.h"
 #include "kernel/file/file.h"
 #include "kernel/file/known.h"
-#include "kernel/file/limit.h"
 #include "kernel/file/operation.h"
+#include "kernel/file/rule.h"
 #include "kernel/file/table.h"
 #include "kernel/file/table_share.h"
 #include "kernel/instance/instance.h"
@@ -35,12 +35,12 @@ static int64_t stand_in(uint64_t id, uint32_t kernel, struct file **out)
     return 0;
 }
 
-static int64_t install(struct file_table *table, uint64_t id, uint32_t kernel, uint32_t flags)
+static int64_t install(struct file_table *table, const struct file_request *request)
 {
     struct file *file;
-    int64_t error = stand_in(id, kernel, &file);
+    int64_t error = stand_in(request->install.id, request->install.kernel, &file);
 
-    return error != 0 ? error : table_add(table, file, 0, flags);
+    return error != 0 ? error : table_add(table, file, 0, request->install.flags & DESCRIPTOR_CLOEXEC);
 }
 
 static int64_t locate(struct file_table *table, const void *data, size_t size, void *result, size_t room)
@@ -79,11 +79,11 @@ static int64_t set_folder(struct file_table *table, const struct file_request *r
         file_open_again(file);
         file_unpin(file);
     } else {
-        error = stand_in((uint64_t)request->argument, request->extra, &file);
+        error = stand_in(request->install.id, request->install.kernel, &file);
         if (error != 0)
             return error;
     }
-    (request->operation == FILE_SET_ROOT ? file_table_set_root : file_table_set_folder)(table, file);
+    (request->operation == MSG_FILE_SET_ROOT ? file_table_set_root : file_table_set_folder)(table, file);
     return 0;
 }
 
@@ -91,37 +91,36 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
                             void *result, size_t room)
 {
     switch (request->operation) {
-    case FILE_CLOSE:
+    case MSG_FILE_CLOSE:
         return table_close(table, request->fd);
-    case FILE_DUPLICATE:
-        return table_duplicate(table, request->fd, request->argument, request->extra & DESCRIPTOR_CLOEXEC);
-    case FILE_GET_DESCRIPTOR:
+    case MSG_FILE_DUPLICATE:
+        return table_duplicate(table, request->fd, request->close.to, request->close.flags & DESCRIPTOR_CLOEXEC);
+    case MSG_FILE_GET_DESCRIPTOR:
         return table_get_flags(table, request->fd);
-    case FILE_SET_DESCRIPTOR:
-        return table_set_flags(table, request->fd, (uint32_t)request->argument & DESCRIPTOR_CLOEXEC);
-    case FILE_PIPE:
-        return anonymous_add(table, ANONYMOUS_PIPE, (uint32_t)request->argument, NULL, 0, result, room);
-    case FILE_INSTALL:
-        return install(table, (uint64_t)request->argument, request->extra, (uint32_t)request->fd & DESCRIPTOR_CLOEXEC);
-    case FILE_LOCATE:
+    case MSG_FILE_SET_DESCRIPTOR:
+        return table_set_flags(table, request->fd, request->flags & DESCRIPTOR_CLOEXEC);
+    case MSG_FILE_PIPE:
+        return anonymous_add(table, ANONYMOUS_PIPE, request->flags, NULL, 0, result, room);
+    case MSG_FILE_INSTALL:
+        return install(table, request);
+    case MSG_FILE_LOCATE:
         return locate(table, data, size, result, room);
-    case FILE_SET_FOLDER:
-    case FILE_SET_ROOT:
+    case MSG_FILE_SET_FOLDER:
+    case MSG_FILE_SET_ROOT:
         return set_folder(table, request);
-    case FILE_NOTE_UNDO:
-        if (request->extra == 1) {
-            table->process = (uint32_t)request->argument;
-            return 0;
-        }
-        __atomic_store_n(&table->undo, (uint32_t)request->argument, __ATOMIC_RELAXED);
+    case MSG_FILE_NOTE_UNDO:
+        __atomic_store_n(&table->undo, request->process, __ATOMIC_RELAXED);
         return 0;
-    case FILE_GET_PROGRAM:
+    case MSG_FILE_NOTE_OWNER:
+        table->process = request->process;
+        return 0;
+    case MSG_FILE_GET_PROGRAM:
         return room == 0 ? -EPROTO : file_table_program(table, result, room);
-    case FILE_LIST:
-        return (int64_t)(table_list(table, request->argument, result, (uint32_t)(room / sizeof(int32_t))) *
+    case MSG_FILE_LIST:
+        return (int64_t)(table_list(table, request->first, result, (uint32_t)(room / sizeof(int32_t))) *
                          sizeof(int32_t));
-    case FILE_NEW:
-        return anonymous_add(table, request->extra, (uint32_t)request->argument, data, size, result, room);
+    case MSG_FILE_NEW:
+        return anonymous_add(table, request->make.what, request->make.flags, data, size, result, room);
     default:
         return -EPROTO;
     }
@@ -136,7 +135,7 @@ static bool unlocks(struct file_table *table, int64_t fd, struct file_answer *an
 
     if (found)
         *answer = (struct file_answer){
-            .id = file->id, .kernel = file->kernel, .flags = FILE_UNLOCKS, .seen = (uint64_t)fd};
+            .id = file->id, .kernel = (uint16_t)file->kernel, .flags = FILE_UNLOCKS, .seen = (uint64_t)fd};
     if (file != NULL)
         file_unpin(file);
     return found;
@@ -145,11 +144,11 @@ static bool unlocks(struct file_table *table, int64_t fd, struct file_answer *an
 static void close_range_at_home(struct file_table *table, const struct file_request *request,
                                 struct file_answer *answer)
 {
-    int64_t gone = (request->argument >> 32) - 1, stopped;
+    int64_t gone = (int64_t)request->range.unlocked - 1, stopped;
 
     do
-        answer->value = table_close_range(table, (uint32_t)request->fd, (uint32_t)request->argument,
-                                          request->extra != 0, gone, &stopped);
+        answer->value = table_close_range(table, (uint32_t)request->fd, request->range.last, request->range.flags != 0,
+                                          gone, &stopped);
     while (stopped >= 0 && !unlocks(table, stopped, answer)); /* it has been closed meanwhile */
 }
 
@@ -160,20 +159,20 @@ static int64_t close_at_home(struct file_table *table, const struct file_request
 
     *answer = (struct file_answer){.flags = 0};
     switch (request->operation) {
-    case FILE_CLOSE_RANGE:
+    case MSG_FILE_CLOSE_RANGE:
         close_range_at_home(table, request, answer);
         break;
-    case FILE_DUPLICATE_TO:
+    case MSG_FILE_DUPLICATE_TO:
         from = table_find(table, request->fd);
-        if (from == NULL || request->fd == request->argument || (request->extra & DUPLICATE_UNLOCKED) != 0 ||
-            !table_may_have(table, request->argument) || !unlocks(table, request->argument, answer))
-            answer->value = table_duplicate_to(table, request->fd, request->argument,
-                                               request->extra & DESCRIPTOR_CLOEXEC);
+        if (from == NULL || request->fd == request->close.to || request->close.unlocked != 0 ||
+            !table_may_have(table, request->close.to) || !unlocks(table, request->close.to, answer))
+            answer->value = table_duplicate_to(table, request->fd, request->close.to,
+                                               request->close.flags & DESCRIPTOR_CLOEXEC);
         if (from != NULL)
             file_unpin(from);
         break;
     default:
-        if (request->extra != 0 || !unlocks(table, request->fd, answer))
+        if (request->close.unlocked != 0 || !unlocks(table, request->fd, answer))
             answer->value = table_close(table, request->fd);
     }
     return answer->value;
@@ -182,34 +181,32 @@ static int64_t close_at_home(struct file_table *table, const struct file_request
 int64_t home_do(struct file_table *table, const struct file_request *request, const void *data, size_t size,
                 void *result, size_t room, struct file_answer *answer)
 {
+    const struct file_rule *rule = file_rule(request->operation);
     uint64_t stamp = known_stamp(table->descriptors->count);
     bool limited = __atomic_load_n(&table->file_limit, __ATOMIC_ACQUIRE) != UINT64_MAX;
     bool lasts = !limited && !__atomic_load_n(&table->left, __ATOMIC_ACQUIRE); /* STAMP tells when that ends */
     struct file *file = NULL;
 
-    if (request->operation == FILE_CLOSE || request->operation == FILE_CLOSE_RANGE ||
-        request->operation == FILE_DUPLICATE_TO)
+    if (rule->closes)
         return close_at_home(table, request, answer);
-    if (__builtin_expect(limited, 0) && file_limit_holds(request->operation)) {
+    if (__builtin_expect(limited, 0) && rule->grows) {
         *answer = (struct file_answer){.flags = FILE_LIMITED_SIZE, .seen = table->file_limit};
         return 0;
     }
-    if (request->operation <= FILE_TABLE_LAST) {
-        answer->flags = 0;
-        answer->value = act_on_table(table, request, data, size, result, room);
+    if (file_is_for_table(request->operation)) {
+        *answer = (struct file_answer){.value = act_on_table(table, request, data, size, result, room)};
         return answer->value;
     }
-    if (request->fd != FILE_FOLDER || request->operation == FILE_PATH || request->operation == FILE_STAT)
+    if (request->fd != FILE_FOLDER || request->operation == MSG_FILE_PATH || request->operation == MSG_FILE_STAT)
         file = table_find(table, request->fd);
-    if (file != NULL && request->operation == FILE_LOCK && size == sizeof(struct file_lock))
+    if (file != NULL && request->operation == MSG_FILE_LOCK && size == sizeof(struct file_lock))
         table_note_lock(table, data);
     if (file == NULL) {
-        answer->flags = 0;
-        answer->value = -EBADF;
+        *answer = (struct file_answer){.value = -EBADF};
     } else if (file->kernel != instance.kernel || file->kind->waits) {
         *answer = (struct file_answer){.id = file->id,
                                        .seen = stamp,
-                                       .kernel = file->kernel,
+                                       .kernel = (uint16_t)file->kernel,
                                        .flags = FILE_ELSEWHERE | (lasts ? FILE_STAMPED : 0) |
                                                 (table->process != 0 ? FILE_NOTED : 0)};
         file_unpin(file);

@@ -7,6 +7,7 @@
 #include "kernel/file/known.h"
 
 #include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/file/rule.h"
 #include "kernel/instance/instance.h"
 #include "msg/channel.h"
 
@@ -66,11 +67,11 @@ bool known_find(uint32_t group, uint32_t home, const struct file_request *reques
     bool found;
 
     /* looked at once more under the lock: most often the home has the file, and nothing is known */
-    if (request->operation <= FILE_TABLE_LAST || __atomic_load_n(&k->group, __ATOMIC_RELAXED) != group)
+    if (file_is_for_table(request->operation) || __atomic_load_n(&k->group, __ATOMIC_RELAXED) != group)
         return false;
     spin_lock(&k->lock);
     found = k->group == group && k->fd == request->fd && k->home == home &&
-            (k->locks || request->operation != FILE_LOCK) && is_as_then(home, k->stamp);
+            (k->locks || request->operation != MSG_FILE_LOCK) && is_as_then(home, k->stamp);
     if (found)
         *out = (struct file_place){.id = k->id, .kernel = k->kernel};
     spin_unlock(&k->lock);

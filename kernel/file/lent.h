@@ -20,6 +20,7 @@ struct loan {
     uint64_t address; /* physical */
     void *memory;     /* heap: in place of what cannot be lent, as a stack; or NULL */
     bool sent;        /* the result came with the answer nevertheless */
+    bool sure;        /* the request is not to be lost for want of memory */
 };
 
 /* Lends SIZE bytes of DATA, or ROOM bytes at RESULT, for an operation that has the one or the other: when they would

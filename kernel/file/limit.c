@@ -3,18 +3,13 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/operation.h"
+#include "kernel/file/rule.h"
 #include "kernel/lib/string.h"
 #include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
-
-bool file_limit_holds(uint32_t operation)
-{
-    return operation == FILE_WRITE || operation == FILE_WRITE_AT || operation == FILE_RESIZE ||
-           operation == FILE_ALLOCATE;
-}
 
 /* Bytes of FILE, which has a node. */
 static uint64_t size_of(const struct file *file)
@@ -28,9 +23,9 @@ static uint64_t size_of(const struct file *file)
 /* Where a write of FILE begins. Asked before it, so of two that write at once both may be let. */
 static uint64_t begin_of(struct file *file, const struct file_request *request)
 {
-    if ((file->flags & OPEN_APPEND) != 0 || (request->extra & FILE_APPEND) != 0)
+    if ((file->flags & OPEN_APPEND) != 0 || (request->move.flags & FILE_APPEND) != 0)
         return size_of(file);
-    return request->operation == FILE_WRITE ? file->offset : (uint64_t)request->argument;
+    return request->operation == MSG_FILE_WRITE ? file->offset : (uint64_t)request->move.offset;
 }
 
 /* The bytes of DATA, SIZE, that REQUEST may write; 0: none; the same for what has no data: all or none. */
@@ -41,14 +36,14 @@ static bool allows(struct file *file, const struct file_limited *limited, const 
     uint64_t begin;
 
     switch (request->operation) {
-    case FILE_RESIZE:
-        return request->argument < 0 || (uint64_t)request->argument <= limited->limit ||
-               (uint64_t)request->argument <= size_of(file);
-    case FILE_ALLOCATE:
+    case MSG_FILE_RESIZE:
+        return request->space.offset < 0 || (uint64_t)request->space.offset <= limited->limit ||
+               (uint64_t)request->space.offset <= size_of(file);
+    case MSG_FILE_ALLOCATE:
         if (*size < sizeof(length))
             return true; /* it is refused for that */
         memcpy(&length, data, sizeof(length));
-        return __builtin_add_overflow(request->argument, length, &end) || (request->extra & 1u) != 0 ||
+        return __builtin_add_overflow(request->space.offset, length, &end) || (request->space.mode & 1u) != 0 ||
                (uint64_t)end <= limited->limit || (uint64_t)end <= size_of(file);
     default:
         begin = begin_of(file, request);
@@ -71,7 +66,7 @@ int64_t file_limit_do(struct file *file, const void *data, size_t size, struct f
         return -EPROTO;
     memcpy(&limited, data, sizeof(limited));
     size -= sizeof(limited);
-    if (!file_limit_holds(limited.request.operation))
+    if (!file_is_operation(limited.request.operation) || !file_rule(limited.request.operation)->grows)
         return -EPROTO;
     if (regular && (file->flags & OPEN_ACCESS) != 0 && (file->flags & OPEN_PATH) == 0 &&
         !allows(file, &limited, rest, &size)) {

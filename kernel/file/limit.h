@@ -4,15 +4,12 @@
 #ifndef KERNEL_FILE_LIMIT_H
 #define KERNEL_FILE_LIMIT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct file;
 struct file_answer;
 
-/* Does OPERATION (enum file_operation) make files longer? */
-bool file_limit_holds(uint32_t operation);
 /* FILE_LIMITED on FILE: SIZE bytes at DATA are a struct file_limited with the data of its request. A write is done up
  * to the limit; -EFBIG, and ANSWER has FILE_LIMITED_SIZE: nothing is left to be done. */
 int64_t file_limit_do(struct file *file, const void *data, size_t size, struct file_answer *answer);

@@ -2,12 +2,12 @@
 #include "kernel/file/lock.h"
 
 #include "kernel/file/operation.h"
-#include "kernel/file/remote.h"
 #include "kernel/file/wire.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
+#include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
 static struct file_lock nothing_of(uint32_t process)
@@ -34,7 +34,7 @@ static void unlocked(void *context, uint32_t kernel, const void *reply, int leng
 
 static void unlock_here(struct file *file, uint32_t process)
 {
-    struct file_request request = {.operation = FILE_LOCK, .extra = LOCK_SET};
+    struct file_request request = {.operation = MSG_FILE_LOCK, .lock = LOCK_SET};
     struct file_lock lock = nothing_of(process);
     struct file_answer answer;
 
@@ -55,8 +55,8 @@ void file_unlock_later(struct file *file, uint32_t process)
         return;
     }
     unlocking->lock = nothing_of(process);
-    unlocking->call = (struct msg_file_call){.id = file->id, .request = {.operation = FILE_LOCK, .extra = LOCK_SET}};
-    msg_ask(&unlocking->asking, file->kernel, MSG_FILE_CALL, &unlocking->call,
+    unlocking->call = (struct msg_file_call){.id = file->id, .request = {.operation = MSG_FILE_LOCK, .lock = LOCK_SET}};
+    msg_ask(&unlocking->asking, file->kernel, MSG_FILE_LOCK, &unlocking->call,
             sizeof(unlocking->call) + sizeof(unlocking->lock), unlocked, unlocking);
 }
 
@@ -65,7 +65,9 @@ void file_unlock(uint32_t kernel, uint64_t id, uint32_t process)
     struct {
         struct msg_file_call call;
         struct file_lock lock;
-    } ask = {.call = {.id = id, .request = {.operation = FILE_LOCK, .extra = LOCK_SET}}, .lock = nothing_of(process)};
+    } ask = {.call = {.id = id, .request = {.operation = MSG_FILE_LOCK, .lock = LOCK_SET}},
+             .lock = nothing_of(process)};
+    const struct remote_how how = {.why = "locks of a file", .key = id, .sure = true};
     struct file_answer answer;
     struct file *file = kernel == instance.kernel ? file_find(id) : NULL;
 
@@ -73,14 +75,14 @@ void file_unlock(uint32_t kernel, uint64_t id, uint32_t process)
         unlock_here(file, process);
         file_unpin(file);
     } else if (kernel != instance.kernel) {
-        msg_call(kernel, MSG_FILE_CALL, &ask, sizeof(ask), &answer, sizeof(answer), "locks of a file", id);
+        remote_call(kernel, MSG_FILE_LOCK, &ask, sizeof(ask), &answer, sizeof(answer), &how);
     }
 }
 
 void file_lock_over(void)
 {
-    struct file_request request = {.operation = FILE_LOCK_OVER, .argument = thread_current()->tid};
-    struct file_answer answer;
+    const struct msg_file_task over = {.task = thread_current()->tid};
+    const struct remote_how how = {.why = "end of a wait for a lock", .key = over.task, .sure = true};
 
-    file_call_zero(&request, NULL, 0, NULL, 0, &answer);
+    remote_call(0, MSG_FILE_LOCK_OVER, &over, sizeof(over), NULL, 0, &how);
 }

@@ -259,18 +259,18 @@ static int64_t map_file(const struct file *file, bool shared, bool write)
 }
 
 /* Of files that have no bytes of their own to be given or taken. */
-static int64_t change_bytes(const struct file *file, uint32_t operation, uint32_t extra)
+static int64_t change_bytes(const struct file *file, const struct file_request *request)
 {
     bool folder = file->kind->directory, pipe = (file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO;
 
     if ((file->flags & OPEN_PATH) != 0)
         return -EBADF;
-    switch (operation) {
-    case FILE_ALLOCATE:
+    switch (request->operation) {
+    case MSG_FILE_ALLOCATE:
         return (file->flags & OPEN_ACCESS) == 0 ? -EBADF : pipe ? -ESPIPE : folder ? -EISDIR : -ENODEV;
-    case FILE_ADVISE:
-        return extra != 0 ? (file->flags & OPEN_ACCESS) == 1 ? -EBADF : -EINVAL : pipe ? -ESPIPE : 0;
-    case FILE_SYNC:
+    case MSG_FILE_ADVISE:
+        return request->ahead != 0 ? (file->flags & OPEN_ACCESS) == 1 ? -EBADF : -EINVAL : pipe ? -ESPIPE : 0;
+    case MSG_FILE_SYNC:
         return folder || file->kind->seekable ? 0 : -EINVAL;
     default:
         return -EINVAL;
@@ -280,49 +280,47 @@ static int64_t change_bytes(const struct file *file, uint32_t operation, uint32_
 static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room)
 {
-    uint64_t asked = (uint64_t)request->argument;
-
     switch (request->operation) {
-    case FILE_READ:
-        return read_file(file, result, asked < room ? asked : room, -1);
-    case FILE_READ_AT:
-        return request->argument < 0 ? -EINVAL : read_file(file, result, room, request->argument);
-    case FILE_WRITE:
-        return write_file(file, data, size, request->extra, -1);
-    case FILE_WRITE_AT:
-        return request->argument < 0 ? -EINVAL : write_file(file, data, size, 0, request->argument);
-    case FILE_SEEK:
-        return seek(file, request->argument, request->extra);
-    case FILE_STAT:
+    case MSG_FILE_READ:
+        return read_file(file, result, room, -1);
+    case MSG_FILE_READ_AT:
+        return request->move.offset < 0 ? -EINVAL : read_file(file, result, room, request->move.offset);
+    case MSG_FILE_WRITE:
+        return write_file(file, data, size, request->move.flags, -1);
+    case MSG_FILE_WRITE_AT:
+        return request->move.offset < 0 ? -EINVAL : write_file(file, data, size, 0, request->move.offset);
+    case MSG_FILE_SEEK:
+        return seek(file, request->seek.offset, request->seek.whence);
+    case MSG_FILE_STAT:
         return give_facts(file, result, room);
-    case FILE_GET_FLAGS:
+    case MSG_FILE_GET_FLAGS:
         return file->flags & ~OPEN_ONLY;
-    case FILE_SET_FLAGS:
+    case MSG_FILE_SET_FLAGS:
         set_flags(file, OPEN_SETTABLE | ((file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO ? OPEN_DIRECT : 0),
-                  (uint32_t)asked);
+                  request->flags);
         return 0;
-    case FILE_ENTRIES:
-        return read_entries(file, result, asked < room ? asked : room);
-    case FILE_PATH:
-        return give_path(file, asked, result, room);
-    case FILE_MAP:
-        return map_file(file, asked != 0, asked == 2);
-    case FILE_CONTROL:
-        return control(file, request->extra, data, size, result, room);
-    case FILE_RESIZE:
-    case FILE_ALLOCATE:
-    case FILE_ADVISE:
-    case FILE_SYNC:
-    case FILE_SEALS:
-    case FILE_LOCK:
-        return change_bytes(file, request->operation, request->extra);
-    case FILE_CHANGE:
+    case MSG_FILE_ENTRIES:
+        return read_entries(file, result, room);
+    case MSG_FILE_PATH:
+        return give_path(file, request->root, result, room);
+    case MSG_FILE_MAP:
+        return map_file(file, request->map.shared != 0, request->map.writes != 0);
+    case MSG_FILE_CONTROL:
+        return control(file, request->control.command, data, size, result, room);
+    case MSG_FILE_RESIZE:
+    case MSG_FILE_ALLOCATE:
+    case MSG_FILE_ADVISE:
+    case MSG_FILE_SYNC:
+    case MSG_FILE_SEALS:
+    case MSG_FILE_LOCK:
+        return change_bytes(file, request);
+    case MSG_FILE_CHANGE:
         return change_facts(file, data, size);
-    case FILE_ATTRIBUTE:
+    case MSG_FILE_ATTRIBUTE:
         return node_hooks.attribute(file, request, data, size, result, room);
-    case FILE_SPACE:
+    case MSG_FILE_SPACE:
         return give_space(file, result, room);
-    case FILE_OPENED:
+    case MSG_FILE_OPENED:
         return file->kind->opened != NULL ? file->kind->opened(file) : 0;
     default:
         return -EPROTO;
@@ -334,60 +332,32 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
 {
     bool waits = file->kind->poll != NULL && (file->flags & OPEN_NONBLOCK) == 0;
 
-    if (request->operation == FILE_LIMITED)
+    if (request->operation == MSG_FILE_LIMITED)
         return file_limit_do(file, data, size, answer);
-    answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
     answer->id = file->id;
-    answer->kernel = instance.kernel;
+    answer->tenths = 0;
+    answer->kernel = (uint16_t)instance.kernel;
+    answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
     /* Before looking: what happens from now on is an event that has not been seen. */
     answer->seen = file->kind->poll != NULL ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
     answer->value = FILE_AS_ANY;
     if (file->kind->act != NULL)
         answer->value = file->kind->act(file, request, data, size, result, room, answer);
-    if (answer->value == FILE_AS_ANY && request->operation == FILE_OPERATE)
+    if (answer->value == FILE_AS_ANY && request->operation == MSG_FILE_OPERATE)
         answer->value = anonymous_operate(file, request, data, size, result, room, answer);
     else if (answer->value == FILE_AS_ANY)
         answer->value = act(file, request, data, size, result, room);
     if (answer->value == -EAGAIN && waits) {
         answer->flags |= FILE_MAY_WAIT;
-        if (file->kind->timeout != NULL && (request->operation == FILE_READ || request->operation == FILE_WRITE))
-            answer->flags |= FILE_TIMED | file_tenths(file->kind->timeout(file, request->operation == FILE_WRITE));
+        if (file->kind->timeout != NULL &&
+            (request->operation == MSG_FILE_READ || request->operation == MSG_FILE_WRITE)) {
+            answer->flags |= FILE_TIMED;
+            answer->tenths = file_tenths(file->kind->timeout(file, request->operation == MSG_FILE_WRITE));
+        }
     }
     if (answer->value == -EAGAIN && file->kind->signals != NULL) {
         answer->flags |= FILE_SIGNALS;
         answer->seen = file->kind->signals(file);
     }
     return answer->value;
-}
-
-size_t file_result_size(const struct file_request *request, const struct file_answer *answer, size_t room)
-{
-    if (answer->value < 0 || (answer->flags & FILE_ELSEWHERE) != 0)
-        return 0;
-    switch (request->operation) {
-    case FILE_PIPE:
-    case FILE_LOCATE:
-    case FILE_LIST:
-    case FILE_READ:
-    case FILE_READ_AT:
-    case FILE_STAT:
-    case FILE_SPACE:
-    case FILE_ENTRIES:
-    case FILE_NEW:
-    case FILE_OPERATE:
-        return (size_t)answer->value;
-    case FILE_IPC:
-        return (size_t)answer->seen;
-    case FILE_ATTRIBUTE:
-        return (size_t)answer->value <= room ? (size_t)answer->value : 0;
-    case FILE_GET_PROGRAM:
-    case FILE_PATH:
-        return (size_t)answer->value + 1;
-    case FILE_LOCK:
-        return room < sizeof(struct file_lock) ? 0 : sizeof(struct file_lock);
-    case FILE_CONTROL:
-        return FILE_CONTROL_MAX;
-    default:
-        return 0;
-    }
 }

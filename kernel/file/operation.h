@@ -1,4 +1,4 @@
-/* What can be done with one open file, on its own kernel: enum file_operation from FILE_READ on. The file's kind does
+/* What can be done with one open file, on its own kernel: from FILE_READ to FILE_SEALS of wire.h. The file's kind does
  * what is its own (struct file_kind), a node's room what is a node's (struct node_hooks), the rest is done here. */
 #ifndef KERNEL_FILE_OPERATION_H
 #define KERNEL_FILE_OPERATION_H
@@ -14,9 +14,6 @@
  * FILE_LOCK. */
 int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                 size_t room, struct file_answer *answer);
-
-/* Bytes of result data. */
-size_t file_result_size(const struct file_request *request, const struct file_answer *answer, size_t room);
 
 /* SIZE bytes at FILE's offset (or at AT, when that is not negative) of a kind that is seekable: sets *FROM to them, and
  * *OFFSET to where they are, and returns how many there are. */

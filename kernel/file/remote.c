@@ -8,50 +8,17 @@
 #include "kernel/file/known.h"
 #include "kernel/file/lent.h"
 #include "kernel/file/operation.h"
-#include "kernel/file/service.h"
+#include "kernel/file/rule.h"
 #include "kernel/file/table.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
+#include "tasks/remote/operation.h"
 
 #define SMALL 320u       /* bytes with the header: on the stack */
 #define RETRIES_MAX 1000 /* of a file that is closed between the home's answer and the call */
-
-/* What FILE_OPERATE with SPECIAL moves its data like. */
-static uint32_t operates_as(uint32_t special)
-{
-    switch (special) {
-    case SPECIAL_PIPE_TAKE:
-    case SPECIAL_PIPE_LOOK:
-        return FILE_READ;
-    case SPECIAL_PIPE_PUT:
-        return FILE_WRITE;
-    default:
-        return FILE_OPERATE;
-    }
-}
-
-/* Whether data, or result data, of REQUEST may stay in this kernel's memory: what is read there once, or only written.
- */
-static bool may_lend(const struct file_request *request)
-{
-    switch (request->operation == FILE_OPERATE ? operates_as(request->extra) : request->operation) {
-    case FILE_READ:
-    case FILE_READ_AT:
-    case FILE_WRITE:
-    case FILE_WRITE_AT:
-    case FILE_ENTRIES:
-    case FILE_STAT:
-    case FILE_SPACE:
-    case FILE_LOCK:
-        return true;
-    default:
-        return false;
-    }
-}
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -87,8 +54,14 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
     } else if (size > 0) {
         memcpy(call + 1, data, size);
     }
-    length = msg_call(kernel, MSG_FILE_CALL, call, (uint32_t)out, back, (uint32_t)in, "file operation",
-                      group != 0 ? (uint64_t)request->fd : id);
+    if (__builtin_expect(loan->sure, 0)) {
+        const struct remote_how how = {.why = "file operation", .key = id, .sure = true};
+
+        length = remote_call(kernel, request->operation, call, (uint32_t)out, back, (uint32_t)in, &how);
+    } else {
+        length = remote_ask(kernel, request->operation, call, (uint32_t)out, back, (uint32_t)in, "file operation",
+                            group != 0 ? (uint64_t)request->fd : id);
+    }
     if (length < 0) {
         *answer = (struct file_answer){.value = length};
     } else {
@@ -103,49 +76,64 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
     return value;
 }
 
-/* Asks KERNEL. */
-static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
-                       const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
+/* Asks KERNEL; LOAN is empty. */
+static inline int64_t call_lending(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
+                                   const void *data, size_t size, void *result, size_t room, struct loan *loan,
+                                   struct file_answer *answer)
 {
-    struct loan loan = {.how = 0};
     int64_t value;
 
-    if (may_lend(request))
-        loan_begin(&loan, data, size, result, room);
-    value = ask(kernel, group, id, request, data, size, result, room, &loan, answer);
-    if (loan.memory != NULL)
-        loan_end(&loan, result, loan.sent ? 0 : file_result_size(request, answer, room));
-    if (loan.how != 0 && value == 0 && (answer->flags & FILE_NOT_LENT) != 0) {
-        loan.how = 0;
-        value = ask(kernel, group, id, request, data, size, result, room, &loan, answer);
+    if (file_lends(request))
+        loan_begin(loan, data, size, result, room);
+    value = ask(kernel, group, id, request, data, size, result, room, loan, answer);
+    if (loan->memory != NULL)
+        loan_end(loan, result, loan->sent ? 0 : file_result_size(request, answer, room));
+    if (loan->how != 0 && value == 0 && (answer->flags & FILE_NOT_LENT) != 0) {
+        loan->how = 0;
+        value = ask(kernel, group, id, request, data, size, result, room, loan, answer);
     }
     return value;
 }
 
-int64_t file_call_zero(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                       struct file_answer *answer)
+static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
+                       const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
 {
-    if (instance.kernel != 0)
-        return call_at(0, 0, 0, request, data, size, result, room, answer);
-    service_do(request, data, size, result, room, answer);
-    return answer->value;
+    struct loan loan = {.how = 0};
+
+    return call_lending(kernel, group, id, request, data, size, result, room, &loan, answer);
 }
 
-int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
-                     void *result, size_t room, struct file_answer *answer)
+static int64_t call_here(uint64_t id, const struct file_request *request, const void *data, size_t size, void *result,
+                         size_t room, struct file_answer *answer)
 {
+    struct file *file = file_find(id);
     int64_t value = -ESRCH;
-    struct file *file;
 
-    if (place->kernel != instance.kernel)
-        return call_at(place->kernel, 0, place->id, request, data, size, result, room, answer);
     *answer = (struct file_answer){.value = -ESRCH};
-    file = file_find(place->id);
     if (file != NULL) {
         value = file_do(file, request, data, size, result, room, answer);
         file_unpin(file);
     }
     return value;
+}
+
+int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
+                     void *result, size_t room, struct file_answer *answer)
+{
+    if (place->kernel == instance.kernel)
+        return call_here(place->id, request, data, size, result, room, answer);
+    return call_at(place->kernel, 0, place->id, request, data, size, result, room, answer);
+}
+
+int64_t file_call_surely(const struct file_place *place, const struct file_request *request, const void *data,
+                         size_t size)
+{
+    struct loan loan = {.sure = true};
+    struct file_answer answer;
+
+    if (place->kernel == instance.kernel)
+        return call_here(place->id, request, data, size, NULL, 0, &answer);
+    return call_lending(place->kernel, 0, place->id, request, data, size, NULL, 0, &loan, &answer);
 }
 
 static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
@@ -155,7 +143,7 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
 static int64_t call_limited(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
                             size_t size, struct file_answer *answer)
 {
-    struct file_request outer = {.operation = FILE_LIMITED, .fd = request->fd};
+    struct file_request outer = {.operation = MSG_FILE_LIMITED, .fd = request->fd};
     struct file_limited *limited = heap_alloc_unset(sizeof(*limited) + size);
     int64_t value;
 
@@ -175,9 +163,8 @@ static int64_t call_limited(struct file_table *table, uint32_t id, const struct 
 static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
                             size_t size, void *result, size_t room, struct file_answer *answer)
 {
-    int64_t value = -EBADF;
-
     uint32_t home = table != NULL ? instance.kernel : process_home(id);
+    int64_t value = -EBADF;
 
     for (int turn = 0; turn < RETRIES_MAX; turn++) {
         struct file_place place;
@@ -239,7 +226,7 @@ int64_t file_call_process(uint32_t id, const struct file_request *request, const
     value = call_process(table, id, request, data, size, result, room, answer);
     if (table != NULL)
         file_table_free(table);
-    return value == -EAGAIN ? -ESRCH : value;
+    return value;
 }
 
 struct file *file_near(struct group *group, int64_t fd)

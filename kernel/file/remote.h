@@ -1,6 +1,6 @@
 /* Operations on descriptors, asked for on any kernel. What concerns the descriptor table is done at the group's home,
- * what concerns one file on the file's kernel: by a plain call when that is here, else by FILE_CALL (serve.h), whose
- * handler does it at once, as no operation waits. kernel/file/files.md has the protocol. */
+ * what concerns one file on the file's kernel: by a plain call when that is here, else by the operation's message
+ * (serve.h). kernel/file/files.md has the protocol. */
 #ifndef KERNEL_FILE_REMOTE_H
 #define KERNEL_FILE_REMOTE_H
 
@@ -25,9 +25,9 @@ int64_t file_call_process(uint32_t id, const struct file_request *request, const
 int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
                      void *result, size_t room, struct file_answer *answer);
 
-/* The same for an operation of no file (service.h), on kernel 0. */
-int64_t file_call_zero(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                       struct file_answer *answer);
+/* The same without result data, and not to be lost for want of memory: it needs none at the file. */
+int64_t file_call_surely(const struct file_place *place, const struct file_request *request, const void *data,
+                         size_t size);
 
 /* The file of FD, with a pin, when both the descriptor table of GROUP and the file are here; else NULL. */
 struct file *file_near(struct group *group, int64_t fd);

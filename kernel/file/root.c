@@ -47,7 +47,7 @@ int64_t root_look(void)
 {
     struct thread *self = thread_current();
     struct credentials *own = &self->context.credentials;
-    struct file_request request = {.operation = FILE_LOCATE};
+    struct file_request request = {.operation = MSG_FILE_LOCATE};
     struct file_place place = {.id = 0};
     struct file_answer answer;
     int32_t fd = FILE_ROOT;
@@ -69,13 +69,13 @@ int64_t root_look(void)
 
 int64_t root_to_folder(char *text, size_t room)
 {
-    struct file_request request = {.operation = FILE_PATH, .fd = FILE_FOLDER};
+    struct file_request request = {.operation = MSG_FILE_PATH, .fd = FILE_FOLDER};
     struct file_answer answer;
     int64_t result = -ESRCH;
 
     for (uint32_t turn = 0; turn < RETRIES_MAX && result == -ESRCH; turn++) {
         result = root_look();
-        request.argument = (int64_t)thread_current()->context.credentials.root;
+        request.root = thread_current()->context.credentials.root;
         if (result == 0)
             result = file_call(thread_current()->group, &request, NULL, 0, text, room, &answer);
     }

@@ -1,5 +1,6 @@
-/* Operations on files and names, and the payloads of the messages that ask other kernels for them: FILE_CALL,
- * FILE_NAME, FILE_MAKE, FILE_TABLE_COPY, FILE_SHARE, FILE_DROP, FILE_POLL and FILE_POLL_END. */
+/* Operations on files and names, and the payloads of the messages that ask other kernels for them. Each operation is a
+ * row of messages.def: on a descriptor table or an open file, from FILE_CLOSE to FILE_SEALS, all with msg_file_call and
+ * file_answer; on a name, from NAME_OPEN to NAME_WHERE. rule.h has what generic code asks about the first. */
 #ifndef KERNEL_FILE_WIRE_H
 #define KERNEL_FILE_WIRE_H
 
@@ -10,83 +11,78 @@
 
 #define FILE_CHUNK 61440u /* bytes of data that one message moves at most */
 
-/* What an operation is for; the first ones are for the descriptor table, the rest for one file. */
-enum file_operation {
-    FILE_CLOSE = 1,      /* fd, extra: 1: whatever the answer would have said of locks */
-    FILE_CLOSE_RANGE,    /* fd: first, argument: last, with a descriptor + 1 << 32 whose locks have gone, extra:
-                            CLOSE_RANGE_CLOEXEC or 0 */
-    FILE_DUPLICATE,      /* fd, argument: least new one, extra: flags of the descriptor */
-    FILE_DUPLICATE_TO,   /* fd, argument: new one, extra: flags of the descriptor, DUPLICATE_UNLOCKED */
-    FILE_GET_DESCRIPTOR, /* fd */
-    FILE_SET_DESCRIPTOR, /* fd, argument: flags of the descriptor */
-    FILE_PIPE,           /* argument: flags of open; result data: two int32_t */
-    FILE_INSTALL,        /* argument: id, extra: kernel, fd: flags of the descriptor; an open goes with it, also
-                            when this fails, but with -ENOSPC: no memory, and it is still the caller's */
-    FILE_LOCATE,         /* data: int32_t descriptors; result data: struct file_place each, id 0: bad */
-    FILE_SET_ROOT,       /* as FILE_SET_FOLDER with -1: the root */
-    FILE_SET_FOLDER,     /* fd, or -1 and, as in FILE_INSTALL, argument: id, extra: kernel: the working directory */
-    FILE_NOTE_UNDO,   /* argument: the process: at its end kernel 0 is to undo what it did to semaphores; extra 1: what
-                         it closes may have locks, or other things, of it */
-    FILE_GET_PROGRAM, /* result data: the program's name */
-    FILE_LIST,        /* argument: first descriptor; result data: int32_t descriptors that are open */
-    FILE_NEW,         /* argument: flags of open, extra: enum anonymous; data: what that takes; result data: two
-                         int32_t, the second -1 if it makes one only */
-    FILE_TABLE_LAST = FILE_NEW,
-    FILE_READ,        /* fd, argument: bytes; result data */
-    FILE_READ_AT,     /* fd, argument: offset; as many bytes as there is room for */
-    FILE_WRITE,       /* fd, data, extra: FILE_WHOLE or 0 */
-    FILE_WRITE_AT,    /* fd, argument: offset, data */
-    FILE_SEEK,        /* fd, argument: offset, extra: whence */
-    FILE_STAT,        /* fd; result data: struct file_facts */
-    FILE_GET_FLAGS,   /* fd */
-    FILE_SET_FLAGS,   /* fd, argument: flags of open */
-    FILE_ENTRIES,     /* fd, argument: bytes of room; result data: as getdents64 */
-    FILE_PATH,        /* fd, argument: a directory of this kernel from which on, 0: the root; result data: a directory's
-                         name. -ENOTDIR */
-    FILE_MAP,         /* fd, argument: 1 to share, 2 to share and write, else 0; extra: the space's home; the result is
-                         the object on the file's kernel, granted to that home (mm/file/hold.h), 0: no file, but zeros */
-    FILE_CONTROL,     /* fd, extra: command, data and result data: FILE_CONTROL_MAX bytes */
-    FILE_OPERATE,     /* fd, extra: enum file_special, argument; data; result data: as many bytes as the value says */
-    FILE_CHANGE,      /* fd, data: struct node_change, and struct file_user unless it is root */
-    FILE_SPACE,       /* fd; result data: struct file_space */
-    FILE_OPENED,      /* fd: an end of a FIFO. -EAGAIN until the other one has been opened */
-    FILE_RESIZE = 40, /* fd, argument: bytes. Its answer, as FILE_ALLOCATE's, may have FILE_SETTLES */
-    FILE_ALLOCATE,    /* fd, extra: mode as fallocate's, argument: offset; data: int64_t[2]: length, and of what follows
-                         with it */
-    FILE_ADVISE,      /* fd, extra: 1: it is to be read ahead */
-    FILE_SYNC,        /* fd */
-    FILE_LIMITED,   /* fd, data: struct file_limited, then the data of its request, one of those that make files longer;
-                       -EFBIG with FILE_LIMITED_SIZE */
-    FILE_ATTRIBUTE, /* fd, extra, argument, data and result data: kernel/fs/node/attribute.h; value: bytes, or how many
-                       there would be if there were room */
-    FILE_LOCK,      /* fd, extra: enum file_lock_how; data and result data: struct file_lock, whose range is absolute
-                       then */
-    FILE_SEALS,     /* fd, extra: 1: add those of argument; the result is what it had */
-    FILE_IPC,       /* kernel/ipc/call.h; SEEN: bytes of result data. This and what follows: of no group and no file,
-                       for kernel 0 (service.h) */
-    FILE_NAMELESS,  /* makes a file without a name; argument: NAMELESS_*, extra: user, fd: group; id: of the new one, an
-                       open of which is the caller's */
-    FILE_SESSION_ENDED,    /* argument: a session whose leader has ended */
-    FILE_SESSION_TERMINAL, /* argument: a session; the result is its terminal: device << 32 | process group in the
-                              foreground, 0: none */
-    FILE_LOCK_OVER,        /* argument: a task that waits for a lock no more */
-    FILE_SERVICE_FIRST = FILE_IPC,
-    FILE_SERVICE_LAST = FILE_LOCK_OVER
-};
-
 #define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */
 #define FILE_FOLDER INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
 
 #define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
-#define DUPLICATE_UNLOCKED 2u /* of FILE_DUPLICATE_TO: as FILE_CLOSE's extra */
 
+/* What is asked of a descriptor, or of a file, and its arguments: those of the operation, which the row of messages.def
+ * names. An operation that the union does not tell of has none. */
 struct file_request {
-    uint16_t operation; /* enum file_operation */
+    uint16_t operation; /* enum msg_type, from FILE_CLOSE to FILE_SEALS */
     uint16_t lent;      /* FILE_LENT_*; set on the way to another kernel */
-    uint32_t extra;
     int32_t fd;
-    uint32_t group; /* the caller's process group, for terminals: 0, or see TTY_* of kernel/tty/tty.h */
-    int64_t argument;
+    union {
+        struct {            /* FILE_READ, FILE_WRITE; FILE_READ_AT, FILE_WRITE_AT */
+            uint32_t flags; /* of a write: FILE_WHOLE, FILE_APPEND, FILE_STREAM; of a read: TTY_LATE */
+            uint32_t group; /* the caller's process group, for terminals; 0: see TTY_* of kernel/tty/tty.h */
+            int64_t offset; /* *_AT */
+        } move;
+        struct {               /* FILE_CLOSE, FILE_DUPLICATE_TO; FILE_DUPLICATE */
+            int32_t to;        /* the new descriptor; FILE_DUPLICATE: the least that it may be */
+            uint32_t flags;    /* of the new one */
+            uint32_t unlocked; /* 1: whatever the answer would have said of locks */
+        } close;
+        struct { /* FILE_CLOSE_RANGE */
+            uint32_t last;
+            uint32_t flags;    /* CLOSE_RANGE_CLOEXEC or 0 */
+            uint32_t unlocked; /* a descriptor + 1 whose locks have gone */
+        } range;
+        struct { /* FILE_INSTALL; FILE_SET_FOLDER and FILE_SET_ROOT, with fd -1 */
+            uint64_t id;
+            uint32_t kernel;
+            uint32_t flags; /* of the descriptor */
+        } install;
+        uint32_t flags;     /* FILE_SET_DESCRIPTOR: of the descriptor; FILE_SET_FLAGS, FILE_PIPE: of open */
+        uint32_t process;   /* FILE_NOTE_UNDO, FILE_NOTE_OWNER */
+        int64_t first;      /* FILE_LIST: a descriptor */
+        struct {            /* FILE_NEW */
+            uint32_t what;  /* enum anonymous */
+            uint32_t flags; /* of open */
+        } make;
+        struct { /* FILE_CONTROL */
+            uint32_t command;
+            uint32_t group; /* as above */
+        } control;
+        struct { /* FILE_SEEK */
+            int64_t offset;
+            uint32_t whence;
+        } seek;
+        uint64_t root;     /* FILE_PATH: a directory of this kernel from which on, 0: the root */
+        struct {           /* FILE_MAP */
+            uint32_t home; /* the space's */
+            uint16_t shared, writes;
+        } map;
+        struct {           /* FILE_OPERATE */
+            uint32_t what; /* enum file_special */
+            uint64_t argument;
+        } special;
+        struct { /* FILE_RESIZE: offset is all; FILE_ALLOCATE */
+            int64_t offset;
+            uint32_t mode; /* as fallocate's */
+        } space;
+        uint32_t ahead;       /* FILE_ADVISE: 1: it is to be read ahead */
+        struct {              /* FILE_ATTRIBUTE */
+            uint32_t what;    /* enum attribute_operation */
+            uint32_t flags;   /* ATTRIBUTE_* */
+            uint32_t trusted; /* 1: a list has those of root, too */
+        } attribute;
+        uint32_t lock;     /* FILE_LOCK: enum file_lock_how */
+        struct {           /* FILE_SEALS */
+            uint32_t adds; /* 1: those of SEALS */
+            uint32_t seals;
+        } seals;
+    };
 };
 
 #define FILE_LENT_RESULT                                                                                               \
@@ -111,13 +107,14 @@ struct file_lock {
     int64_t start, length; /* as struct flock's */
 };
 
-struct msg_file_call { /* FILE_CALL; data follows */
+struct msg_file_call { /* every operation; data follows */
     uint32_t group;    /* whose descriptor it is, at its home; 0: file ID */
     uint32_t room;     /* bytes of result data that the caller takes */
     uint64_t id;
     struct file_request request;
 };
 
+/* Flags of an answer. */
 #define FILE_ELSEWHERE 1u   /* nothing was done: ask KERNEL for file ID; with FILE_STAMPED: until SEEN changes */
 #define FILE_MAY_WAIT 2u    /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
 #define FILE_READ_ON 4u     /* more reads may be made for the same call */
@@ -127,49 +124,43 @@ struct msg_file_call { /* FILE_CALL; data follows */
     32u /* of what closes: descriptor SEEN was not closed: the process may have locks on file ID of KERNEL, which go   \
            first; close_range has closed those before */
 #define FILE_SIGNALS 64u /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
+#define FILE_TIMED 128u  /* with FILE_MAY_WAIT: the end of TENTHS is -EAGAIN, not the end of the file */
 #define FILE_LIMITED_SIZE 256u /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
 #define FILE_NOT_LENT 512u     /* nothing was done: send the data, or take them, for the file's kernel waits */
 #define FILE_YOURS                                                                                                     \
     1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does it, to process SEEN, and only      \
              while it runs the program that began at ID (kernel/fs/proc/live.h) */
-#define FILE_STAMPED 2048u   /* with FILE_ELSEWHERE: SEEN is known_stamp of the descriptor (known.h) */
-#define FILE_NOTED 4096u     /* with FILE_STAMPED: the home knows that the process asks for locks */
-#define FILE_WHO 601         /* as an error of a write: nothing was done: say who writes (kernel/ipc/socket/write.h) */
-#define FILE_TIMED 128u      /* with FILE_MAY_WAIT: the end of that time is -EAGAIN, not the end of the file */
-#define FILE_SECONDS_SHIFT 9 /* with FILE_MAY_WAIT: tenths of a second that the wait lasts at most, 0: any */
+#define FILE_STAMPED 2048u /* with FILE_ELSEWHERE: SEEN is known_stamp of the descriptor (known.h) */
+#define FILE_NOTED 4096u   /* with FILE_STAMPED: the home knows that the process asks for locks */
 
-/* A time limit in the flags of an answer. */
-static inline uint32_t file_tenths(uint64_t nanoseconds)
-{
-    return (uint32_t)((nanoseconds + 99999999u) / 100000000u) << FILE_SECONDS_SHIFT;
-}
+_Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ FILE_MAP_WRITES ^ FILE_UNLOCKS ^
+                FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_LENT ^ FILE_YOURS ^ FILE_STAMPED ^
+                FILE_NOTED) == (1u << 13) - 1,
+               "thirteen flags, each a bit of its own");
 
-struct file_answer { /* of FILE_CALL; result data follows */
+#define FILE_WHO 601 /* as an error of a write: nothing was done: say who writes (kernel/ipc/socket/write.h) */
+
+struct file_answer { /* of every operation; result data follows */
     int64_t value;
     uint64_t id;
     uint64_t seen;
-    uint32_t kernel;
-    uint32_t flags;
+    uint32_t tenths; /* of a second that the wait lasts at most, with FILE_MAY_WAIT; 0: any */
+    uint16_t kernel;
+    uint16_t flags; /* FILE_* */
 };
+
+/* A time limit for an answer. */
+static inline uint32_t file_tenths(uint64_t nanoseconds)
+{
+    uint64_t tenths = nanoseconds / 100000000u + (nanoseconds % 100000000u != 0);
+
+    return tenths < UINT32_MAX ? (uint32_t)tenths : UINT32_MAX;
+}
 
 struct file_place {
     uint64_t id;
     uint32_t kernel;
     uint32_t pad;
-};
-
-enum name_operation {
-    NAME_OPEN = 1, /* flags: as open's, mode: permissions of what is made */
-    NAME_STAT,     /* struct file_facts follow */
-    NAME_CREATE,   /* mode: with the type, number: st_rdev; of a link the second name is what it says */
-    NAME_UNLINK,
-    NAME_REMOVE_DIRECTORY,
-    NAME_LINK,      /* the first name gets the second */
-    NAME_RENAME,    /* flags: NAME_NO_REPLACE, NAME_EXCHANGE */
-    NAME_READ_LINK, /* what it says follows, with a NUL */
-    NAME_CHANGE,    /* change */
-    NAME_MAPPED,    /* number: an object; its name follows, with a NUL, behind struct file_facts */
-    NAME_WHERE      /* nothing, but whether the directory of the last part is in the tree, or where the name leads */
 };
 
 #define NAME_NO_FOLLOW 1u /* in flags, but of NAME_OPEN and NAME_RENAME: a link as the last part is not followed */
@@ -203,9 +194,7 @@ struct file_user { /* for whom something is done that is not root in the root of
     uint32_t groups[FILE_USER_GROUPS];
 };
 
-#define NAME_FOR_USER 0x80000000u /* in operation: struct file_user follows, before the names */
-
-/* FILE_NAME, to kernel 0. What is asked, SIZE bytes, lies FILE_NAME_AT bytes behind ADDRESS in memory of the asker, who
+/* NAME_*, to kernel 0. What is asked, SIZE bytes, lies FILE_NAME_AT bytes behind ADDRESS in memory of the asker, who
  * lends ROOM bytes there: the answer's facts and text come to where they would be if they followed it at ADDRESS,
  * unless they are sent. */
 struct msg_file_name_lent {
@@ -214,8 +203,9 @@ struct msg_file_name_lent {
 };
 
 struct msg_file_name {      /* what is asked; two names follow, the second perhaps empty, each with its NUL */
-    uint32_t operation;     /* enum name_operation, and NAME_FOR_USER */
-    uint32_t flags;         /* NAME_*, or as said there */
+    uint16_t operation;     /* enum msg_type, from NAME_OPEN to NAME_WHERE */
+    uint16_t as_user;       /* 1: struct file_user follows, before the names */
+    uint32_t flags;         /* NAME_*, or as the row of messages.def says */
     uint64_t start, second; /* files of kernel 0 where names begin that are not absolute; 0: the root */
     uint64_t number;
     uint32_t mode;
@@ -293,6 +283,26 @@ struct msg_file_drop { /* FILE_DROP */
     uint64_t id;
 };
 
+struct msg_file_nameless { /* FILE_NAMELESS, answered with msg_file_made */
+    uint32_t flags;        /* NAMELESS_* */
+    uint32_t uid, gid;
+    uint32_t pad;
+};
+
+struct msg_file_task { /* FILE_LOCK_OVER */
+    uint32_t task;
+    uint32_t pad;
+};
+
+struct msg_session { /* SESSION_ENDED, SESSION_TERMINAL */
+    uint32_t session;
+    uint32_t pad;
+};
+
+struct msg_session_terminal {
+    int64_t terminal; /* device << 32 | process group in the foreground; 0: none */
+};
+
 struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a struct poll_state for each */
     uint64_t token;    /* of the asker's wait (tasks/remote/notify.h) */
     uint32_t count;
@@ -320,6 +330,7 @@ struct msg_file_poll_end { /* FILE_POLL_END */
 };
 
 _Static_assert(sizeof(struct msg_file_call) == 40, "a byte or two fit into the slot");
+_Static_assert(sizeof(struct file_request) == 24, "wire format");
 _Static_assert(sizeof(struct file_answer) == 32, "wire format");
 _Static_assert(sizeof(struct copied_entry) == 24, "wire format");
 _Static_assert(sizeof(struct msg_file_named) == 40, "one slot");

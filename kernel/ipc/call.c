@@ -2,24 +2,40 @@
 #include "kernel/ipc/call.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/remote.h"
-#include "msg/call.h"
-#include "tasks/sched/sched.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "tasks/remote/operation.h"
 
-int64_t ipc_ask(const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
+/* What comes back: an answer, and behind it result data. */
+static int64_t take(int length, const struct file_answer *told, struct file_answer *answer)
 {
-    struct file_request request = {.operation = FILE_IPC};
+    *answer = length >= 0 ? *told : (struct file_answer){.value = length};
+    return answer->value;
+}
 
-    return file_call_zero(&request, data, size, result, room, answer);
+int64_t ipc_ask(struct ipc_call *call, size_t size, void *result, size_t room, struct file_answer *answer)
+{
+    const struct remote_how how = {.why = "IPC", .key = (uint64_t)call->id};
+    struct file_answer *told = heap_alloc_unset(sizeof(*told) + room);
+    int64_t value;
+    int length;
+
+    if (told == NULL)
+        return take(-ENOMEM, NULL, answer);
+    call->room = (uint32_t)room;
+    length = remote_call(0, MSG_IPC, call, (uint32_t)size, told, (uint32_t)(sizeof(*told) + room), &how);
+    if (length > (int)sizeof(*told))
+        memcpy(result, told + 1, (size_t)length - sizeof(*told));
+    value = take(length, told, answer);
+    heap_free(told, sizeof(*told) + room);
+    return value;
 }
 
 void ipc_undo(uint32_t process)
 {
-    struct ipc_call call = {.operation = IPC_SEM_UNDO, .pid = process};
+    const struct remote_how how = {.why = "semaphores to be undone", .key = process, .sure = true};
+    const struct ipc_call call = {.operation = IPC_SEM_UNDO, .pid = process};
     struct file_answer answer;
 
-    while (ipc_ask(&call, sizeof(call), NULL, 0, &answer) == -ENOMEM) { /* an answer gives some back */
-        msg_poll();
-        sched_yield();
-    }
+    remote_call(0, MSG_IPC, &call, sizeof(call), &answer, sizeof(answer), &how);
 }

@@ -1,4 +1,4 @@
-/* System V IPC and the names of message queues, as any kernel asks kernel 0 for them, which has all (FILE_IPC):
+/* System V IPC and the names of message queues, as any kernel asks kernel 0 for them, which has all (IPC):
  * kernel/ipc/sysv does what is asked, kernel/ipc/mqueue what is of POSIX message queues. */
 #ifndef KERNEL_IPC_CALL_H
 #define KERNEL_IPC_CALL_H
@@ -26,19 +26,21 @@ enum ipc_operation {
                          data: struct shm_answer */
 };
 
-struct ipc_call { /* FILE_IPC of kernel 0; data follows */
+struct ipc_call { /* IPC; data follows */
     uint32_t operation;
     uint32_t flags;
     int32_t id, key;
     int64_t a, b;
     uint32_t pid;
-    uint32_t task;         /* IPC_SEM_OPERATE: who waits, if that is to be */
+    uint32_t task; /* IPC_SEM_OPERATE: who waits, if that is to be */
+    uint32_t room; /* bytes of result data that the asker takes; set by ipc_ask */
+    uint32_t pad;
     struct file_user user; /* effective ids */
 };
 
-/* Asks kernel 0: SIZE bytes at DATA are a struct ipc_call and data. ANSWER->seen is how many bytes of result data there
- * are if the value is not negative. Tasks only; waits for the answer, and for nothing else. */
-int64_t ipc_ask(const void *data, size_t size, void *result, size_t room, struct file_answer *answer);
+/* Asks kernel 0: SIZE bytes at CALL are that and data. ANSWER->seen is how many bytes of result data there are if the
+ * value is not negative. Tasks only; waits for the answer, and for nothing else. */
+int64_t ipc_ask(struct ipc_call *call, size_t size, void *result, size_t room, struct file_answer *answer);
 /* PROCESS has ended: what it did to semaphores, and asked to be undone, is. Tasks only; waits. */
 void ipc_undo(uint32_t process);
 

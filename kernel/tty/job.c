@@ -7,11 +7,11 @@
 #include "kernel/file/remote.h"
 #include "kernel/lib/string.h"
 #include "kernel/tty/tty.h"
-#include "msg/call.h"
 #include "tasks/family/session.h"
 #include "tasks/family/set.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
+#include "tasks/remote/operation.h"
 #include "tasks/signal/action.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
@@ -42,22 +42,22 @@ static bool refuses(uint32_t signal)
            (process_action(thread->group, signal, NULL, &action) == 0 && action.handler == SIG_IGN);
 }
 
-int64_t job_check(struct file_request *request, const struct file_answer *answer, uint32_t signal)
+int64_t job_check(uint32_t *asked, const struct file_answer *answer, uint32_t signal)
 {
     uint32_t group = ask_home(MSG_PROCESS_GET_GROUP), session = ask_home(MSG_PROCESS_GET_SESSION);
     struct signal_info info = {.signal = signal, .code = SI_KERNEL};
     struct msg_process_group_found found;
 
     if (session != (uint32_t)answer->seen) {
-        request->group = TTY_ANYBODY;
+        *asked = TTY_ANYBODY;
         return 0;
     }
-    if (request->group != group) {
-        request->group = group;
+    if (*asked != group) {
+        *asked = group;
         return 0;
     }
     if (refuses(signal)) {
-        request->group = TTY_ANYBODY;
+        *asked = TTY_ANYBODY;
         return signal == SIGTTIN ? -EIO : 0;
     }
     if (session_is_orphaned(group, session))
@@ -97,7 +97,7 @@ int64_t job_open(uint64_t number, uint32_t flags, struct file_place *place)
 
 void job_opened(const struct file_place *place, uint32_t session, uint32_t flags)
 {
-    struct file_request request = {.operation = FILE_CONTROL, .fd = -1, .extra = TIOC_ADOPT};
+    struct file_request request = {.operation = MSG_FILE_CONTROL, .fd = -1, .control.command = TIOC_ADOPT};
     uint64_t data[FILE_CONTROL_MAX / 8] = {0}, result[FILE_CONTROL_MAX / 8];
     struct tty_identity who = {.argument = 0};
     struct file_answer answer;
@@ -111,21 +111,23 @@ void job_opened(const struct file_place *place, uint32_t session, uint32_t flags
     file_call_at(place, &request, data, sizeof(data), result, sizeof(result), &answer); /* refused: it stays as it is */
 }
 
-/* OPERATION about SESSION. */
-static int64_t ask_terminals(uint32_t operation, uint32_t session)
+/* TYPE about SESSION: the terminal, if that is what it asks for. */
+static int64_t ask_terminals(enum msg_type type, uint32_t session)
 {
-    struct file_request request = {.operation = (uint16_t)operation, .fd = -1, .argument = session};
-    struct file_answer answer;
+    const struct remote_how how = {.why = "terminal of a session", .key = session, .sure = true};
+    const struct msg_session asked = {.session = session};
+    struct msg_session_terminal found = {.terminal = 0};
+    int length = remote_call(0, type, &asked, sizeof(asked), &found, sizeof(found), &how);
 
-    return file_call_zero(&request, NULL, 0, NULL, 0, &answer);
+    return length < 0 ? length : found.terminal;
 }
 
 void job_session_ended(uint32_t session)
 {
-    ask_terminals(FILE_SESSION_ENDED, session);
+    ask_terminals(MSG_SESSION_ENDED, session);
 }
 
 int64_t job_terminal(uint32_t session)
 {
-    return ask_terminals(FILE_SESSION_TERMINAL, session);
+    return ask_terminals(MSG_SESSION_TERMINAL, session);
 }

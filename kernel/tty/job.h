@@ -5,11 +5,12 @@
 
 #include "kernel/file/wire.h"
 
-/* The current process's group as far as this kernel knows it: for `group` of a request. */
+/* The current process's group as far as this kernel knows it: for a request. */
 uint32_t job_group(void);
-/* REQUEST was answered -TTY_WHO by ANSWER. 0: to be sent again, it has changed. -EIO; -ERESTARTSYS: the caller's
- * process group was sent SIGNAL, SIGTTIN or SIGTTOU. Waits for the home, and for all kernels before a signal. */
-int64_t job_check(struct file_request *request, const struct file_answer *answer, uint32_t signal);
+/* A request for process group *ASKED was answered -TTY_WHO by ANSWER. 0: to be sent again, with *ASKED as it is now.
+ * -EIO; -ERESTARTSYS: the caller's process group was sent SIGNAL, SIGTTIN or SIGTTOU. Waits for the home, and for all
+ * kernels before a signal. */
+int64_t job_check(uint32_t *asked, const struct file_answer *answer, uint32_t signal);
 /* Who the caller is, for commands about sessions; FOREGROUND: a process group to be looked for in all kernels, or 0. */
 struct tty_identity;
 void job_identity(struct tty_identity *who, uint32_t foreground);

@@ -214,7 +214,7 @@ static uint32_t master_poll(struct file *file)
 /* Those of the slave's name, if it is there still: whoever has it open finds it by them, as ttyname(3) does. */
 static void find_facts(const struct pty *pty, struct file_facts *facts)
 {
-    const struct msg_file_name asked = {.operation = NAME_STAT, .flags = NAME_NO_FOLLOW};
+    const struct msg_file_name asked = {.operation = MSG_NAME_STAT, .flags = NAME_NO_FOLLOW};
     char name[NAME_SIZE] = "/";
     struct tree_result result;
 

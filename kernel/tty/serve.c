@@ -3,7 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
-#include "kernel/file/service.h"
+#include "kernel/file/wire.h"
 #include "kernel/fs/device/device.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/printf.h"
@@ -11,6 +11,7 @@
 #include "kernel/tty/pty.h"
 #include "kernel/tty/terminal.h"
 #include "kernel/tty/tty.h"
+#include "tasks/remote/operation.h"
 
 /* --- devices --- */
 
@@ -60,25 +61,21 @@ static int make_own(uint32_t flags, const void *data, size_t size, struct file *
 
 /* --- operations about sessions --- */
 
-static void end_session(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                        struct file_answer *answer)
+static int end_session(const struct remote_request *request, void *result)
 {
-    (void)data;
-    (void)size;
+    const struct msg_session *asked = request->data;
+
     (void)result;
-    (void)room;
-    (void)answer;
-    tty_session_ended((uint32_t)request->argument);
+    tty_session_ended(asked->session);
+    return 0;
 }
 
-static void find_terminal(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                          struct file_answer *answer)
+static int find_terminal(const struct remote_request *request, void *result)
 {
-    (void)data;
-    (void)size;
-    (void)result;
-    (void)room;
-    answer->value = tty_of_session((uint32_t)request->argument);
+    const struct msg_session *asked = request->data;
+
+    *(struct msg_session_terminal *)result = (struct msg_session_terminal){tty_of_session(asked->session)};
+    return sizeof(struct msg_session_terminal);
 }
 
 void tty_serve_init(void)
@@ -87,6 +84,6 @@ void tty_serve_init(void)
         .names = names, .count = sizeof(names) / sizeof(names[0]), .has = has, .open = tty_open, .path = put_path};
     anonymous_register(ANONYMOUS_PTY, make_master);
     anonymous_register(ANONYMOUS_TERMINAL, make_own);
-    service_register(FILE_SESSION_ENDED, end_session);
-    service_register(FILE_SESSION_TERMINAL, find_terminal);
+    REMOTE_SERVE(SESSION_ENDED, end_session, NULL, struct msg_session, struct msg_none);
+    REMOTE_SERVE(SESSION_TERMINAL, find_terminal, NULL, struct msg_session, struct msg_session_terminal);
 }

@@ -1,5 +1,5 @@
 /* What terminals are to other rooms: devices with names (kernel/fs/device/device.h), files without a name
- * (kernel/file/anonymous.h), and operations about sessions (kernel/file/service.h). */
+ * (kernel/file/anonymous.h), and operations about sessions. */
 #ifndef KERNEL_TTY_SERVE_H
 #define KERNEL_TTY_SERVE_H
 

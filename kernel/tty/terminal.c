@@ -77,7 +77,7 @@ static void interrupt(void)
 
 struct file *terminal_open(uint32_t flags)
 {
-    const struct msg_file_name asked = {.operation = NAME_OPEN, .flags = flags};
+    const struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = flags};
     struct tree_result result;
     struct file *file;
 

@@ -264,7 +264,9 @@ int64_t tty_control(struct file *file, uint32_t command, void *data)
 
 bool tty_background_locked(const struct tty *tty, const struct file_request *request)
 {
-    return tty->session != 0 && !tty->hung && request->group != TTY_ANYBODY && request->group != tty->foreground;
+    uint32_t group = request->operation == MSG_FILE_CONTROL ? request->control.group : request->move.group;
+
+    return tty->session != 0 && !tty->hung && group != TTY_ANYBODY && group != tty->foreground;
 }
 
 /* Commands that a job in the background must not do (tty_check_change of Linux). */
@@ -289,12 +291,12 @@ static bool is_for_foreground(uint32_t command)
 static bool is_checked_locked(const struct tty *tty, uint32_t access, const struct file_request *request)
 {
     switch (request->operation) {
-    case FILE_READ:
+    case MSG_FILE_READ:
         return access != 1; /* else it is no read */
-    case FILE_WRITE:
+    case MSG_FILE_WRITE:
         return access != 0 && (tty->line.modes.local & LINE_TOSTOP) != 0;
-    case FILE_CONTROL:
-        return is_for_foreground(request->extra);
+    case MSG_FILE_CONTROL:
+        return is_for_foreground(request->control.command);
     default:
         return false;
     }
@@ -304,7 +306,6 @@ int64_t tty_act(struct file *file, const struct file_request *request, const voi
                 size_t room, struct file_answer *answer)
 {
     struct tty *tty = file->state;
-    size_t asked = (size_t)request->argument < room ? (size_t)request->argument : room;
     uint32_t tenths = 0;
     bool background;
     int64_t value;
@@ -320,11 +321,11 @@ int64_t tty_act(struct file *file, const struct file_request *request, const voi
     spin_unlock(&tty->lock);
     if (background)
         return -TTY_WHO;
-    if (request->operation != FILE_READ || (file->flags & OPEN_ACCESS) == 1 || asked == 0)
+    if (request->operation != MSG_FILE_READ || (file->flags & OPEN_ACCESS) == 1 || room == 0)
         return FILE_AS_ANY;
-    value = read(file, result, asked, (request->extra & TTY_LATE) != 0, &tenths);
+    value = read(file, result, room, (request->move.flags & TTY_LATE) != 0, &tenths);
     if (value == -EAGAIN)
-        answer->flags |= tenths << FILE_SECONDS_SHIFT;
+        answer->tenths = tenths;
     return value;
 }
 

@@ -104,7 +104,7 @@ struct tty {
 #define TTY_ANYBODY 0u       /* job control is not for it */
 #define TTY_ASK UINT32_MAX   /* the process group is not known where the caller is */
 #define TTY_WHO 600          /* as an error: the caller is in the background, or not known; `seen` is the session */
-#define TTY_LATE 0x80000000u /* in `extra` of a FILE_READ: its time is over */
+#define TTY_LATE 0x80000000u /* in the flags of a FILE_READ: its time is over */
 
 /* The argument of commands that are about sessions. */
 struct tty_identity {

@@ -23,6 +23,7 @@ static struct service {
     remote_run run; /* NULL: nobody serves this type */
     remote_room room;
     uint32_t result_size;
+    bool careful; /* the handler may not be to do it: a task does it, or only kernel 0 may ask */
 } services[MSG_TYPES];
 
 /* An operation whose result does not fit into one slot, or that a task does. */
@@ -34,19 +35,39 @@ struct job {
     uint64_t payload[]; /* the request's data, if a task does it */
 };
 
+/* [k] rx_lock: of the handler that runs; NULL: the request's own data */
+static struct instead {
+    const void *data;
+    uint32_t length, room;
+} instead;
+
+int remote_task_with(const void *data, uint32_t length, uint32_t room)
+{
+    instead = (struct instead){data, length, room};
+    return REMOTE_TASK;
+}
+
 static uint32_t words(uint32_t bytes)
 {
     return (bytes + 7) / 8 * 8;
 }
 
-/* What REQUEST's result may take, or a negative errno: it is refused. */
-static int room_for(const struct remote_request *request)
+/* In place of the function of an operation that only kernel 0 does, on others. */
+static int refuse(const struct remote_request *request, void *result)
 {
-    const struct msg_kind *kind = &msg_kinds[request->type];
-    const struct service *service = &services[request->type];
+    (void)request;
+    (void)result;
+    return -EPROTO;
+}
 
-    if ((kind->asks == MSG_ASKS_FIRST && request->kernel != 0) || (kind->asks == MSG_TO_FIRST && instance.kernel != 0))
-        return -EPROTO;
+static bool is_refused(const struct remote_request *request)
+{
+    return msg_kinds[request->type].asks == MSG_ASKS_FIRST && request->kernel != 0;
+}
+
+/* What REQUEST's result may take, or a negative errno: it is refused. */
+static inline int room_for(const struct service *service, const struct remote_request *request)
+{
     return service->room != NULL ? service->room(request) : (int)service->result_size;
 }
 
@@ -79,8 +100,16 @@ static struct job *keep(const struct msg *m, const struct remote_request *reques
 static __attribute__((noinline)) void serve_by_task(const struct msg *m, const struct remote_request *request,
                                                     uint32_t room)
 {
-    struct job *job = keep(m, request, room);
+    struct remote_request own = *request;
+    struct job *job;
 
+    if (instead.data != NULL) {
+        own.data = instead.data;
+        own.length = instead.length;
+        room = instead.room;
+        instead.data = NULL;
+    }
+    job = keep(m, &own, room);
     if (job == NULL)
         return;
     job->request.task = true;
@@ -113,35 +142,57 @@ static __attribute__((noinline)) void serve_long(const struct msg *m, const stru
     long_answer_free(answer);
 }
 
+static __attribute__((noinline)) bool is_for_handler(const struct remote_request *request)
+{
+    return msg_kinds[request->type].runs < MSG_RUNS_TASK && !is_refused(request);
+}
+
+/* All but the handler's fast path. LENGTH: what the function has said, REMOTE_TASK or an error; 0: it was not called.
+ */
+static __attribute__((noinline)) void handle_slowly(const struct msg *m, const struct remote_request *request,
+                                                    int length)
+{
+    const struct service *service = &services[request->type];
+    int room = length < 0 ? length : is_refused(request) ? -EPROTO : room_for(service, request);
+
+    if (room < 0)
+        msg_reply_error(&m->ticket, room);
+    else if (length == REMOTE_TASK || msg_kinds[request->type].runs >= MSG_RUNS_TASK)
+        serve_by_task(m, request, (uint32_t)room);
+    else
+        serve_long(m, request, (uint32_t)room);
+}
+
 static void handle(const struct msg *m)
 {
     const struct remote_request request = {
         .type = m->ticket.type, .kernel = m->ticket.kernel, .length = m->length, .data = m->data};
+    const struct service *service = &services[request.type];
     uint64_t result[MSG_SHORT / 8];
-    int room = room_for(&request), length = room;
+    int length = 0;
 
-    if (room >= 0 && msg_kinds[request.type].runs >= MSG_RUNS_TASK) {
-        serve_by_task(m, &request, (uint32_t)room);
-        return;
+    if ((!service->careful || is_for_handler(&request)) && (uint32_t)room_for(service, &request) <= MSG_SHORT) {
+        length = service->run(&request, result);
+        if ((uint32_t)length <= MSG_SHORT) {
+            msg_reply(&m->ticket, result, (uint32_t)length);
+            return;
+        }
     }
-    if (room > (int)MSG_SHORT) {
-        serve_long(m, &request, (uint32_t)room);
-        return;
-    }
-    if (room >= 0)
-        length = services[request.type].run(&request, result);
-    if (length == REMOTE_TASK)
-        serve_by_task(m, &request, (uint32_t)room);
-    else if (length < 0)
-        msg_reply_error(&m->ticket, length);
-    else
-        msg_reply(&m->ticket, result, (uint32_t)length);
+    handle_slowly(m, &request, length);
 }
 
 void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size)
 {
-    assert(msg_kinds[type].runs != MSG_RUNS_OTHER && services[type].run == NULL);
-    services[type] = (struct service){.run = run, .room = room, .result_size = result_size};
+    const struct msg_kind *kind = &msg_kinds[type];
+
+    assert(kind->runs != MSG_RUNS_OTHER && services[type].run == NULL);
+    if (kind->asks == MSG_TO_FIRST && instance.kernel != 0)
+        services[type] = (struct service){.run = refuse};
+    else
+        services[type] = (struct service){.run = run,
+                                          .room = room,
+                                          .result_size = result_size,
+                                          .careful = kind->runs >= MSG_RUNS_TASK || kind->asks == MSG_ASKS_FIRST};
     msg_register(type, handle, size, result_size);
 }
 
@@ -150,7 +201,7 @@ static int run_here(enum msg_type type, const void *data, uint32_t length, void 
 {
     const struct remote_request request = {
         .type = type, .kernel = instance.kernel, .task = true, .length = length, .data = data};
-    int needed = room_for(&request);
+    int needed = is_refused(&request) ? -EPROTO : room_for(&services[type], &request);
 
     if (needed < 0)
         return needed;
@@ -165,6 +216,13 @@ static bool pause(const struct remote_how *how, uint32_t kernel)
     msg_poll(); /* an answer gives some back */
     sched_block(NULL, &reason, how->end, clock_now() + REMOTE_PAUSE);
     return !wait_ops.ended(how->end);
+}
+
+int remote_lost(uint32_t kernel, enum msg_type type, int error)
+{
+    if ((error == -EAGAIN || error == -EINVAL) && !msg_peer_reachable(kernel))
+        return -(int)msg_kinds[type].lost;
+    return error;
 }
 
 int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
@@ -182,7 +240,5 @@ int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t 
         else
             answer = msg_call_within(&policy, kernel, type, data, length, result, room, how->why, how->key);
     } while (answer == -ENOMEM && how->sure && ++tries < REMOTE_TRIES && pause(how, kernel));
-    if ((answer == -EAGAIN || answer == -EINVAL) && kernel != instance.kernel && !msg_peer_reachable(kernel))
-        return -(int)msg_kinds[type].lost;
-    return answer;
+    return answer >= 0 || kernel == instance.kernel ? answer : remote_lost(kernel, type, answer);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "kernel/wait/completion.h"
+#include "msg/call.h"
 #include "msg/message.h"
 
 /* What is asked, as the function that does it sees it. It stays until that returns. */
@@ -27,6 +28,9 @@ struct remote_request {
  * go either way may return REMOTE_TASK: nothing was done, and a task does it, with the same request. */
 #define REMOTE_TASK INT32_MAX
 typedef int (*remote_run)(const struct remote_request *request, void *result);
+/* Returns REMOTE_TASK, and the task gets LENGTH bytes at DATA in place of the request's, with ROOM for its result: for
+ * what the request only refers to. DATA stays until the handler ends. Handlers only, of which one runs at a time. */
+int remote_task_with(const void *data, uint32_t length, uint32_t room);
 /* How much room the result of REQUEST takes at most, or a negative errno: it is refused, and nothing has been done. In
  * a handler: must not wait. */
 typedef int (*remote_room)(const struct remote_request *request);
@@ -47,6 +51,9 @@ struct remote_how {
     bool sure;         /* it is not to be lost for want of memory: see remote_call */
 };
 
+/* What the asker gets when KERNEL, another one, has answered ERROR, or could not be asked. */
+int remote_lost(uint32_t kernel, enum msg_type type, int error);
+
 /* Has KERNEL, perhaps this one, do operation TYPE, and waits for the result: its length, at most ROOM bytes of which
  * are at RESULT; or a negative errno: what the operation says, or the row's LOST: KERNEL does not run, or does not
  * exist; -EINTR: HOW->end ended the wait; -ETIMEDOUT; then it may have been done all the same; -ENOMEM: there was none,
@@ -54,6 +61,15 @@ struct remote_how {
  * until HOW->end ends that. Tasks only. */
 int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
                 const struct remote_how *how);
+
+/* The same of another kernel, by the short way: nothing ends the wait but the answer, and -ENOMEM is told. */
+static inline int remote_ask(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result,
+                             uint32_t room, const char *why, uint64_t key)
+{
+    int answer = msg_call(kernel, type, data, length, result, room, why, key);
+
+    return __builtin_expect(answer >= 0, 1) ? answer : remote_lost(kernel, type, answer);
+}
 
 #define REMOTE_TRIES 10000u  /* then there is no hope of memory */
 #define REMOTE_PAUSE 1000000 /* ns between two tries */

@@ -3,7 +3,7 @@
  * event, and read one byte where they were told of some; a WRITER puts one byte into a file.
  *
  * An atomic step is a critical section of epoll->scan, or of a part of it that others see; of poll_lock, of a file's own
- * lock, or one access without a lock. What a waiter of a third kernel does is done at kernel 0 for it, by FILE_CALL, a
+ * lock, or one access without a lock. What a waiter of a third kernel does is done at kernel 0 for it, by FILE_OPERATE, a
  * worker (EPOLL_WAIT) and a kept request (WATCH): its messages only take time, as each step here may. Messages from
  * kernel 0 to kernel 1 arrive in order; the notice (NOTIFY) goes on its own. That an arm's memory stays until it has
  * gone is left out: poll.pml has it.

@@ -4,7 +4,7 @@
  * SERVER of a third accepts as many as it likes, reads or shuts down, and closes; it may close the listener at any time.
  *
  * An atomic step is a critical section of socket_lock, or counts an event. What is done for a caller of another kernel,
- * by FILE_CALL and WATCH, is done as for one of kernel 0: its messages only take time, as each step here may. A count of
+ * by FILE_OPERATE and WATCH, is done as for one of kernel 0: its messages only take time, as each step here may. A count of
  * events that is compared is a flag: there was one since.
  *
  * Asserted: all come to an end; who reads to the end has got all that was sent; a peer is mutual, and memory that has gone

@@ -32,10 +32,10 @@ static const struct handled {
     uint16_t type;
     uint32_t size, reply_size;
 } handled[] = {
-    {MSG_READY, 8, 0},         {MSG_TELL, 48, 0},      {MSG_TELL_URGENT, 48, 0},  {MSG_TELL_BYTES, 0, 0},
-    {MSG_SPACE_UNLOCK, 16, 0}, {MSG_ASK, 48, 48},      {MSG_ASK_URGENT, 48, 48},  {MSG_ECHO, 0, 0},
-    {MSG_SURVEY, 32, 0},       {MSG_FILE_CALL, 16, 8}, {MSG_SURVEY_BYTES, 0, 0},  {MSG_SPACE_UNMAP, 32, 16},
-    {MSG_GROUP_KILL, 8, 0},    {MSG_MIGRATE, 64, 0},   {MSG_SPACE_FETCH, 16, 40},
+    {MSG_READY, 8, 0},         {MSG_TELL, 48, 0},    {MSG_TELL_URGENT, 48, 0},  {MSG_TELL_BYTES, 0, 0},
+    {MSG_SPACE_UNLOCK, 16, 0}, {MSG_ASK, 48, 48},    {MSG_ASK_URGENT, 48, 48},  {MSG_ECHO, 0, 0},
+    {MSG_SURVEY, 32, 0},       {MSG_HOST, 16, 8},    {MSG_SURVEY_BYTES, 0, 0},  {MSG_SPACE_UNMAP, 32, 16},
+    {MSG_GROUP_KILL, 8, 0},    {MSG_MIGRATE, 64, 0}, {MSG_SPACE_FETCH, 16, 40},
 };
 
 #define HANDLED (sizeof(handled) / sizeof(handled[0]))

@@ -210,9 +210,9 @@ static void check_all_bad(void)
         if (length != 0)
             check_bad(peers_header(PEER, MSG_ASK, 0, length) | PEERS_REPLY | PEERS_KEPT, &msg_stats.bad_length);
         if (length < 16)
-            check_bad(peers_header(PEER, MSG_FILE_CALL, 0, length), &msg_stats.bad_length);
+            check_bad(peers_header(PEER, MSG_HOST, 0, length), &msg_stats.bad_length);
         if (length < 8)
-            check_bad(peers_header(PEER, MSG_FILE_CALL, 0, length) | PEERS_REPLY, &msg_stats.bad_length);
+            check_bad(peers_header(PEER, MSG_HOST, 0, length) | PEERS_REPLY, &msg_stats.bad_length);
     }
     check_bad(peers_header(PEER, MSG_ECHO, 0, MSG_MAX + 1), &msg_stats.bad_length);
     check_bad(peers_header(PEER, MSG_ECHO, 0, 0x1ffff), &msg_stats.bad_length);

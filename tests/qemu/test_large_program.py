@@ -54,8 +54,8 @@ static int copy(const char *from, const char *to)
     return count != 0 ? -1 : close(out);
 }
 
-/* Calls to other kernels' files that KERNEL has sent. */
-static long calls_sent(unsigned kernel)
+/* Reads of other kernels' files that KERNEL has sent. */
+static long reads_sent(unsigned kernel)
 {
     FILE *file = fopen("/proc/kettle/messages", "r");
     char line[512];
@@ -63,7 +63,7 @@ static long calls_sent(unsigned kernel)
     unsigned of;
 
     while (fgets(line, sizeof(line), file) != NULL)
-        if (sscanf(line, "kernel %u FILE_CALL sent %ld", &of, &sent) == 2 && of == kernel)
+        if (sscanf(line, "kernel %u FILE_READ_AT sent %ld", &of, &sent) == 2 && of == kernel)
             count = sent;
     fclose(file);
     return count;
@@ -104,10 +104,10 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "again") == 0) {
         copy("/run/large", "/copy");
         for (int i = 0; i < 3; i++) {
-            long before = calls_sent(1);
+            long before = reads_sent(1);
             int status = run("/copy", 1);
 
-            printf("run %d: %d, %ld calls\n", i, status, calls_sent(1) - before);
+            printf("run %d: %d, %ld calls\n", i, status, reads_sent(1) - before);
         }
         return 0;
     }

@@ -479,8 +479,8 @@ static long sent(const char *type)
 
 static long sent_of_files(void)
 {
-    return sent("FILE_CALL") + sent("FILE_POLL") + sent("WATCH") + sent("NOTIFY") + sent("FILE_POLL_END") +
-           sent("EPOLL_WAIT");
+    return sent("FILE_OPERATE") + sent("FILE_READ") + sent("FILE_LOCATE") + sent("FILE_POLL") + sent("WATCH") +
+           sent("NOTIFY") + sent("FILE_POLL_END") + sent("EPOLL_WAIT");
 }
 
 static atomic_int waits, go;
@@ -580,7 +580,7 @@ static void test_messages(void)
     go = 1;
     EXPECT(thread_wait(&waits, 2), "it waits");
     EXPECT(message_counts_read(&after), "%s", strerror(errno));
-    EXPECT(sent("FILE_CALL") == WAITS && sent_of_files() == WAITS, "%ld calls, %ld messages", sent("FILE_CALL"),
+    EXPECT(sent("FILE_OPERATE") == WAITS && sent_of_files() == WAITS, "%ld calls, %ld messages", sent("FILE_OPERATE"),
            sent_of_files());
     go = 2;
     EXPECT(thread_join(&other) && other.result == 0, "%ld", atomic_load(&other.result));

@@ -11,25 +11,26 @@
 
 #define TENTH 100000000ull /* ns */
 
-int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra)
+int64_t files_get_flags(int64_t fd)
 {
-    struct file_request request = {.operation = operation, .fd = (int32_t)fd, .argument = argument, .extra = extra};
-    struct file_answer answer;
+    return files_do((struct file_request){.operation = MSG_FILE_GET_FLAGS, .fd = (int32_t)fd});
+}
 
-    return file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
+void files_close(int64_t fd)
+{
+    files_do((struct file_request){.operation = MSG_FILE_CLOSE, .fd = (int32_t)fd, .close.unlocked = 1});
 }
 
 int64_t files_error(int64_t fd, int64_t error)
 {
-    int64_t flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
+    int64_t flags = files_get_flags(fd);
 
     return flags < 0 ? flags : error;
 }
 
 int64_t files_wait(const struct file_answer *answer, const char *why)
 {
-    uint64_t tenths = answer->flags >> FILE_SECONDS_SHIFT;
-    uint64_t deadline = tenths != 0 ? clock_now() + tenths * TENTH : 0;
+    uint64_t deadline = answer->tenths != 0 ? clock_now() + answer->tenths * TENTH : 0;
     int64_t result = watch_wait_at(answer->kernel, WATCH_FILE, answer->id, answer->seen, why, deadline);
 
     return result == -ETIMEDOUT ? 1 : result;
@@ -53,9 +54,10 @@ void files_signal_broken_pipe(void)
     spin_unlock(&thread->group->lock);
 }
 
-int64_t files_install(const struct file_place *place, uint32_t flags)
+int64_t files_give(enum msg_type operation, const struct file_place *place, uint32_t flags)
 {
-    int64_t result = files_simple(FILE_INSTALL, flags, (int64_t)place->id, place->kernel);
+    int64_t result = files_do((struct file_request){
+        .operation = operation, .fd = -1, .install = {.id = place->id, .kernel = place->kernel, .flags = flags}});
 
     if (result != -ENOSPC)
         return result;
@@ -71,7 +73,7 @@ void files_settle(const struct file_answer *answer)
 
 bool files_same(int64_t one, int64_t other)
 {
-    struct file_request request = {.operation = FILE_STAT};
+    struct file_request request = {.operation = MSG_FILE_STAT};
     int64_t fds[2] = {one, other};
     struct file_facts facts[2];
     struct file_answer answer;

@@ -11,7 +11,21 @@
 #include "tasks/thread/thread.h"
 
 /* An operation of the current process without data. */
-int64_t files_simple(uint32_t operation, int64_t fd, int64_t argument, uint32_t extra);
+static inline int64_t files_do(struct file_request request)
+{
+    struct file_answer answer;
+
+    return file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
+}
+
+/* Flags of open of FD, as F_GETFL; its offset, as lseek; the end of a descriptor that nobody has used. */
+int64_t files_get_flags(int64_t fd);
+static inline int64_t files_seek(int64_t fd, int64_t offset, uint32_t whence)
+{
+    return files_do((struct file_request){
+        .operation = MSG_FILE_SEEK, .fd = (int32_t)fd, .seek = {.offset = offset, .whence = whence}});
+}
+void files_close(int64_t fd);
 /* ERROR, unless FD is no descriptor: that comes first, as in Linux. */
 int64_t files_error(int64_t fd, int64_t error);
 /* Waits until the file of ANSWER, which was -EAGAIN with FILE_MAY_WAIT, may be ready. 0; 1: the time that the file
@@ -34,9 +48,9 @@ static inline int64_t files_write(const struct file_request *request, const void
 
 /* SIGPIPE for the current thread. */
 void files_signal_broken_pipe(void);
-/* A descriptor with FLAGS (DESCRIPTOR_CLOEXEC) for the open file at PLACE, whose open is the caller's, and is gone then
- * in any case. */
-int64_t files_install(const struct file_place *place, uint32_t flags);
+/* OPERATION, FILE_INSTALL, FILE_SET_FOLDER or FILE_SET_ROOT, with the open file at PLACE, whose open is the caller's,
+ * and is gone then in any case. FLAGS: DESCRIPTOR_CLOEXEC. */
+int64_t files_give(enum msg_type operation, const struct file_place *place, uint32_t flags);
 #define F_GETLK 5u
 #define F_SETLK 6u
 #define F_SETLKW 7u

@@ -37,7 +37,7 @@ int64_t call_epoll_create1(struct call *c)
 /* Whether epoll takes the file at PLACE: 0, -EPERM, -EBADF. */
 static int64_t check_watchable(const struct file_place *place)
 {
-    struct file_request request = {.operation = FILE_OPERATE, .extra = SPECIAL_WATCHABLE};
+    struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_WATCHABLE};
     struct file_answer answer;
     int64_t result = file_call_at(place, &request, NULL, 0, NULL, 0, &answer);
 
@@ -46,7 +46,7 @@ static int64_t check_watchable(const struct file_place *place)
 
 int64_t call_epoll_ctl(struct call *c)
 {
-    struct file_request request = {.operation = FILE_OPERATE, .extra = SPECIAL_EPOLL_CTL};
+    struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_EPOLL_CTL};
     int32_t fds[2] = {(int32_t)c->a[0], (int32_t)c->a[2]};
     struct epoll_change change = {.operation = (uint32_t)c->a[1], .fd = fds[1]};
     struct file_place places[2];

@@ -23,7 +23,8 @@ static int64_t make(uint32_t flags)
     if ((flags & ~(OPEN_NONBLOCK | OPEN_CLOEXEC)) != 0)
         return -EINVAL;
     error = anonymous_make_at(0, ANONYMOUS_WATCH, flags & OPEN_NONBLOCK, NULL, 0, &place);
-    return error != 0 ? error : files_install(&place, (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
+    return error != 0 ? error
+                      : files_give(MSG_FILE_INSTALL, &place, (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
 }
 
 int64_t call_inotify_init(struct call *c)
@@ -50,7 +51,7 @@ static int64_t change(int64_t fd, const struct watch_change *change)
 /* Watching needs permission to read. */
 static int64_t check_read(const struct file_place *place)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
     struct file_facts facts = {0};
     struct file_answer answer;
     struct file_user user;
@@ -65,7 +66,7 @@ static int64_t check_read(const struct file_place *place)
 int64_t call_inotify_add_watch(struct call *c)
 {
     uint32_t mask = (uint32_t)c->a[2];
-    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = OPEN_PATH};
+    struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = OPEN_PATH};
     struct watch_change wanted = {.id = 0};
     struct name_result opened;
     int64_t error;

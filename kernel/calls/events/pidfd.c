@@ -38,7 +38,7 @@ int64_t call_pidfd_open(struct call *c)
     error = anonymous_make_at(process_home(id), ANONYMOUS_PROCESS, flags, &id, sizeof(id), &place);
     if (error != 0)
         return error == -EAGAIN ? -ESRCH : error; /* a kernel that does not run has no processes */
-    return files_install(&place, DESCRIPTOR_CLOEXEC);
+    return files_give(MSG_FILE_INSTALL, &place, DESCRIPTOR_CLOEXEC);
 }
 
 int64_t call_pidfd_send_signal(struct call *c)
@@ -88,7 +88,7 @@ int64_t call_pidfd_getfd(struct call *c)
     if (result != sizeof(place))
         return result == -ENXIO ? -ESRCH : result < 0 ? result : -EBADF;
     result = file_share_at(&place);
-    return result != 0 ? result : files_install(&place, DESCRIPTOR_CLOEXEC);
+    return result != 0 ? result : files_give(MSG_FILE_INSTALL, &place, DESCRIPTOR_CLOEXEC);
 }
 
 int pidfd_open_child(struct group *child, uint64_t address)
@@ -101,12 +101,12 @@ int pidfd_open_child(struct group *child, uint64_t address)
     if (file == NULL)
         return -ENOMEM;
     place.id = file->id;
-    fd = files_install(&place, DESCRIPTOR_CLOEXEC);
+    fd = files_give(MSG_FILE_INSTALL, &place, DESCRIPTOR_CLOEXEC);
     if (fd < 0)
         return (int)fd;
     number = (int32_t)fd;
     if (user_write(address, &number, sizeof(number)) == 0)
         return 0;
-    files_simple(FILE_CLOSE, fd, 0, 1);
+    files_close(fd);
     return -EFAULT;
 }

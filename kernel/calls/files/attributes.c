@@ -21,7 +21,7 @@ static int64_t change_fd(int64_t fd, const struct node_change *change)
 /* FLAGS: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */
 static int64_t change_at(int64_t directory, uint64_t path, uint32_t flags, const struct node_change *change)
 {
-    struct msg_file_name asked = {.operation = NAME_CHANGE, .flags = files_flags(flags), .change = *change};
+    struct msg_file_name asked = {.operation = MSG_NAME_CHANGE, .flags = files_flags(flags), .change = *change};
     struct name_result result;
     int64_t error;
 

@@ -35,22 +35,23 @@ static int64_t change_file(const struct file_request *request, const void *data,
 
 int64_t call_ftruncate(struct call *c)
 {
-    struct file_request request = {.operation = FILE_RESIZE, .fd = (int32_t)c->a[0], .argument = (int64_t)c->a[1]};
+    struct file_request request = {
+        .operation = MSG_FILE_RESIZE, .fd = (int32_t)c->a[0], .space.offset = (int64_t)c->a[1]};
 
-    return request.argument < 0 ? -EINVAL : change_file(&request, NULL, 0);
+    return request.space.offset < 0 ? -EINVAL : change_file(&request, NULL, 0);
 }
 
 /* A part at a time, so that no message keeps the file's kernel busy for long; the size changes with the last. */
 static int64_t allocate(struct file_request request, int64_t length)
 {
     int64_t sizes[2] = {length, length}, result = 0;
-    uint32_t mode = request.extra;
+    uint32_t mode = request.space.mode;
 
     while (sizes[1] > 0 && result == 0) {
         sizes[0] = sizes[1] < ALLOCATE_PART ? sizes[1] : ALLOCATE_PART;
-        request.extra = sizes[0] < sizes[1] ? mode | ALLOCATE_KEEP_SIZE : mode;
+        request.space.mode = sizes[0] < sizes[1] ? mode | ALLOCATE_KEEP_SIZE : mode;
         result = change_file(&request, sizes, sizeof(sizes));
-        request.argument += sizes[0];
+        request.space.offset += sizes[0];
         sizes[1] -= sizes[0];
     }
     return result;
@@ -58,22 +59,23 @@ static int64_t allocate(struct file_request request, int64_t length)
 
 int64_t call_fallocate(struct call *c)
 {
-    struct file_request request = {
-        .operation = FILE_ALLOCATE, .fd = (int32_t)c->a[0], .extra = (uint32_t)c->a[1], .argument = (int64_t)c->a[2]};
+    struct file_request request = {.operation = MSG_FILE_ALLOCATE,
+                                   .fd = (int32_t)c->a[0],
+                                   .space = {.offset = (int64_t)c->a[2], .mode = (uint32_t)c->a[1]}};
     int64_t length = (int64_t)c->a[3], sizes[2] = {length, length};
 
-    if (request.argument < 0 || length <= 0)
+    if (request.space.offset < 0 || length <= 0)
         return files_error(request.fd, -EINVAL);
-    if ((request.extra & ~ALLOCATE_KNOWN) != 0 || request.extra == ALLOCATE_PUNCH)
+    if ((request.space.mode & ~ALLOCATE_KNOWN) != 0 || request.space.mode == ALLOCATE_PUNCH)
         return files_error(request.fd, -EOPNOTSUPP);
-    if ((request.extra & ALLOCATE_PUNCH) != 0)
+    if ((request.space.mode & ALLOCATE_PUNCH) != 0)
         return change_file(&request, sizes, sizeof(sizes));
     return allocate(request, length);
 }
 
 int64_t call_fsync(struct call *c)
 {
-    return files_simple(FILE_SYNC, (int32_t)c->a[0], 0, 0);
+    return files_do((struct file_request){.operation = MSG_FILE_SYNC, .fd = (int32_t)c->a[0]});
 }
 
 int64_t call_fdatasync(struct call *c)
@@ -84,9 +86,8 @@ int64_t call_fdatasync(struct call *c)
 /* All of it is in memory. */
 int64_t call_sync_file_range(struct call *c)
 {
-    int64_t offset = (int64_t)c->a[1], count = (int64_t)c->a[2],
-            flags = files_simple(FILE_GET_FLAGS, (int32_t)c->a[0], 0, 0), end;
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)c->a[0]};
+    int64_t offset = (int64_t)c->a[1], count = (int64_t)c->a[2], flags = files_get_flags((int32_t)c->a[0]), end;
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)c->a[0]};
     struct file_facts facts = {0};
     struct file_answer answer;
     uint32_t type;
@@ -103,12 +104,12 @@ int64_t call_sync_file_range(struct call *c)
 
 int64_t call_readahead(struct call *c)
 {
-    return files_simple(FILE_ADVISE, (int32_t)c->a[0], 0, 1);
+    return files_do((struct file_request){.operation = MSG_FILE_ADVISE, .fd = (int32_t)c->a[0], .ahead = 1});
 }
 
 int64_t call_fadvise64(struct call *c)
 {
-    int64_t error = files_simple(FILE_ADVISE, (int32_t)c->a[0], 0, 0);
+    int64_t error = files_do((struct file_request){.operation = MSG_FILE_ADVISE, .fd = (int32_t)c->a[0]});
 
     if (error != 0)
         return error;
@@ -128,9 +129,9 @@ int64_t call_memfd_create(struct call *c)
     if (result < 0)
         return result == -ENAMETOOLONG ? -EINVAL : result;
     result = nameless_create((flags & MFD_ALLOW_SEALING) != 0 ? NAMELESS_SEALS : 0, &id);
-    return result != 0
-               ? result
-               : files_install(&(struct file_place){.id = id}, (flags & MFD_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
+    return result != 0 ? result
+                       : files_give(MSG_FILE_INSTALL, &(struct file_place){.id = id},
+                                    (flags & MFD_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
 }
 
 /* --- from one file to another --- */
@@ -146,7 +147,7 @@ struct end {
 static int64_t end_begin(struct end *end)
 {
     if (end->address == 0) {
-        end->at = files_simple(FILE_SEEK, end->fd, 0, 1);
+        end->at = files_seek(end->fd, 0, 1);
         return end->at < 0 ? end->at : 0;
     }
     if (user_read(&end->at, end->address, sizeof(end->at)) != 0)
@@ -162,14 +163,15 @@ static int64_t end_finish(const struct end *end, int64_t done)
     if (end->address != 0)
         return user_write(end->address, &at, sizeof(at)) != 0 ? -EFAULT : done;
     if (done > 0)
-        files_simple(FILE_SEEK, end->fd, at, 0);
+        files_seek(end->fd, at, 0);
     return done;
 }
 
 /* SIZE bytes to FD, at AT unless that is negative. Waits until some can be written, when WAITS. */
 static int64_t write_part(int64_t fd, const uint8_t *bytes, size_t size, int64_t at, bool waits)
 {
-    struct file_request request = {.operation = at < 0 ? FILE_WRITE : FILE_WRITE_AT, .fd = (int32_t)fd, .argument = at};
+    struct file_request request = {
+        .operation = at < 0 ? MSG_FILE_WRITE : MSG_FILE_WRITE_AT, .fd = (int32_t)fd, .move.offset = at};
     struct file_answer answer;
     int64_t result;
 
@@ -194,7 +196,8 @@ static int64_t copy(const struct end *in, const struct end *out, uint64_t size)
     if (buffer == NULL)
         return -ENOMEM;
     while ((uint64_t)done < size && error == 0) {
-        struct file_request request = {.operation = FILE_READ_AT, .fd = (int32_t)in->fd, .argument = in->at + done};
+        struct file_request request = {
+            .operation = MSG_FILE_READ_AT, .fd = (int32_t)in->fd, .move.offset = in->at + done};
         struct file_answer answer;
         size_t part = size - (uint64_t)done < room ? size - (uint64_t)done : room;
         int64_t count = file_call(thread_current()->group, &request, NULL, 0, buffer, part, &answer), written = 0;
@@ -224,12 +227,12 @@ static int64_t copy(const struct end *in, const struct end *out, uint64_t size)
 /* The flags of FD as F_GETFL's; what is not a regular file is refused with ERROR, a directory with -EISDIR. */
 static int64_t check_regular(int64_t fd, int64_t error, int64_t *flags)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)fd};
     struct file_answer answer;
     struct file_facts facts;
     int64_t result;
 
-    *flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
+    *flags = files_get_flags(fd);
     if (*flags < 0 || (*flags & OPEN_PATH) != 0)
         return -EBADF;
     result = file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts), &answer);
@@ -248,14 +251,14 @@ static int64_t send_file(const struct call *c)
 
     if (in.address != 0 && user_read(&in.at, in.address, sizeof(in.at)) != 0)
         return -EFAULT;
-    flags = files_simple(FILE_GET_FLAGS, in.fd, 0, 0);
+    flags = files_get_flags(in.fd);
     if (flags < 0 || (flags & OPEN_PATH) != 0 || (flags & OPEN_ACCESS) == 1)
         return -EBADF;
-    if (in.address != 0 && files_simple(FILE_SEEK, in.fd, 0, 1) < 0)
+    if (in.address != 0 && files_seek(in.fd, 0, 1) < 0)
         return -ESPIPE;
     if (in.address != 0 && in.at < 0)
         return -EINVAL;
-    flags = files_simple(FILE_GET_FLAGS, out.fd, 0, 0);
+    flags = files_get_flags(out.fd);
     if (flags < 0 || (flags & OPEN_PATH) != 0 || (flags & OPEN_ACCESS) == 0)
         return -EBADF;
     if ((flags & OPEN_APPEND) != 0 || check_regular(in.fd, -EINVAL, &flags) != 0)
@@ -273,7 +276,7 @@ static int64_t copy_range(const struct call *c)
     uint64_t size = c->a[4] < TRANSFER_MAX ? c->a[4] : TRANSFER_MAX;
     int64_t in_flags, out_flags, result;
 
-    if (files_simple(FILE_GET_FLAGS, in.fd, 0, 0) < 0 || files_simple(FILE_GET_FLAGS, out.fd, 0, 0) < 0)
+    if (files_get_flags(in.fd) < 0 || files_get_flags(out.fd) < 0)
         return -EBADF;
     result = end_begin(&in);
     if (result == 0)

@@ -50,18 +50,18 @@ static int64_t close_unlocked(struct file_request request)
             return result;
         file_unlock(answer.kernel, answer.id, group->id);
         before = answer;
-        if (request.operation == FILE_CLOSE_RANGE) {
+        if (request.operation == MSG_FILE_CLOSE_RANGE) {
             request.fd = (int32_t)answer.seen;
-            request.argument = (uint32_t)request.argument | (int64_t)(answer.seen + 1) << 32;
+            request.range.unlocked = (uint32_t)answer.seen + 1;
         } else {
-            request.extra |= request.operation == FILE_CLOSE ? 1 : DUPLICATE_UNLOCKED;
+            request.close.unlocked = 1;
         }
     }
 }
 
 int64_t call_close(struct call *c)
 {
-    return close_unlocked((struct file_request){.operation = FILE_CLOSE, .fd = (int32_t)c->a[0]});
+    return close_unlocked((struct file_request){.operation = MSG_FILE_CLOSE, .fd = (int32_t)c->a[0]});
 }
 
 /* The process gets descriptors of its own, as exec gives it: at home, where this call begins again. -EINVAL: it has
@@ -96,22 +96,29 @@ int64_t call_close_range(struct call *c)
         if (result != 0)
             return result;
     }
-    result = close_unlocked((struct file_request){
-        .operation = FILE_CLOSE_RANGE, .fd = (int32_t)first, .argument = last, .extra = flags & CLOSE_RANGE_CLOEXEC});
+    result = close_unlocked((struct file_request){.operation = MSG_FILE_CLOSE_RANGE,
+                                                  .fd = (int32_t)first,
+                                                  .range = {.last = last, .flags = flags & CLOSE_RANGE_CLOEXEC}});
     if ((flags & CLOSE_RANGE_UNSHARE) != 0)
         clone_go_back();
     return result;
 }
 
+static int64_t duplicate(int64_t fd, int32_t least, uint32_t flags)
+{
+    return files_do((struct file_request){
+        .operation = MSG_FILE_DUPLICATE, .fd = (int32_t)fd, .close = {.to = least, .flags = flags}});
+}
+
 int64_t call_dup(struct call *c)
 {
-    return files_simple(FILE_DUPLICATE, (int32_t)c->a[0], 0, 0);
+    return duplicate((int32_t)c->a[0], 0, 0);
 }
 
 static int64_t duplicate_to(uint64_t fd, uint64_t to, uint32_t flags)
 {
     return close_unlocked((struct file_request){
-        .operation = FILE_DUPLICATE_TO, .fd = (int32_t)fd, .argument = (int32_t)to, .extra = flags});
+        .operation = MSG_FILE_DUPLICATE_TO, .fd = (int32_t)fd, .close = {.to = (int32_t)to, .flags = flags}});
 }
 
 int64_t call_dup2(struct call *c)
@@ -131,7 +138,7 @@ int64_t call_dup3(struct call *c)
 /* F_SETPIPE_SZ, F_GETPIPE_SZ */
 static int64_t pipe_size(int64_t fd, uint32_t command, uint64_t size)
 {
-    struct file_request request = {.operation = FILE_CONTROL, .fd = (int32_t)fd, .extra = command};
+    struct file_request request = {.operation = MSG_FILE_CONTROL, .fd = (int32_t)fd, .control.command = command};
     union {
         struct pipe_size size;
         uint8_t bytes[FILE_CONTROL_MAX];
@@ -145,6 +152,11 @@ static int64_t pipe_size(int64_t fd, uint32_t command, uint64_t size)
     return error == -ENOTTY ? -EBADF : error != 0 ? error : (int64_t)result.size.size;
 }
 
+static int64_t set_descriptor(int64_t fd, uint32_t flags)
+{
+    return files_do((struct file_request){.operation = MSG_FILE_SET_DESCRIPTOR, .fd = (int32_t)fd, .flags = flags});
+}
+
 int64_t call_fcntl(struct call *c)
 {
     int64_t fd = (int32_t)c->a[0];
@@ -152,19 +164,21 @@ int64_t call_fcntl(struct call *c)
     switch ((uint32_t)c->a[1]) {
     case F_DUPFD:
     case F_DUPFD_CLOEXEC:
-        return files_simple(FILE_DUPLICATE, fd, (int32_t)c->a[2],
-                            (uint32_t)c->a[1] == F_DUPFD_CLOEXEC ? DESCRIPTOR_CLOEXEC : 0);
+        return duplicate(fd, (int32_t)c->a[2], (uint32_t)c->a[1] == F_DUPFD_CLOEXEC ? DESCRIPTOR_CLOEXEC : 0);
     case F_GETFD:
-        return files_simple(FILE_GET_DESCRIPTOR, fd, 0, 0);
+        return files_do((struct file_request){.operation = MSG_FILE_GET_DESCRIPTOR, .fd = (int32_t)fd});
     case F_SETFD:
-        return files_simple(FILE_SET_DESCRIPTOR, fd, (int64_t)(c->a[2] & DESCRIPTOR_CLOEXEC), 0);
+        return set_descriptor(fd, c->a[2] & DESCRIPTOR_CLOEXEC);
     case F_GETFL:
-        return files_simple(FILE_GET_FLAGS, fd, 0, 0);
+        return files_get_flags(fd);
     case F_SETFL:
-        return files_simple(FILE_SET_FLAGS, fd, (int64_t)(c->a[2] & (OPEN_SETTABLE | OPEN_DIRECT)), 0);
+        return files_do((struct file_request){
+            .operation = MSG_FILE_SET_FLAGS, .fd = (int32_t)fd, .flags = c->a[2] & (OPEN_SETTABLE | OPEN_DIRECT)});
     case F_ADD_SEALS:
     case F_GET_SEALS:
-        return files_simple(FILE_SEALS, fd, (uint32_t)c->a[2], (uint32_t)c->a[1] == F_ADD_SEALS);
+        return files_do((struct file_request){.operation = MSG_FILE_SEALS,
+                                              .fd = (int32_t)fd,
+                                              .seals = {(uint32_t)c->a[1] == F_ADD_SEALS, (uint32_t)c->a[2]}});
     case PIPE_SET_SIZE:
     case PIPE_GET_SIZE:
         return pipe_size(fd, (uint32_t)c->a[1], c->a[2]);
@@ -182,7 +196,7 @@ int64_t call_fcntl(struct call *c)
 
 static int64_t make_pipe(uint64_t address, uint64_t flags)
 {
-    struct file_request request = {.operation = FILE_PIPE, .argument = (int64_t)flags};
+    struct file_request request = {.operation = MSG_FILE_PIPE, .flags = (uint32_t)flags};
     struct file_answer answer;
     int32_t fds[2];
     int64_t result;
@@ -195,8 +209,8 @@ static int64_t make_pipe(uint64_t address, uint64_t flags)
     if (result < 0)
         return result;
     if (user_write(address, fds, sizeof(fds)) != 0) {
-        files_simple(FILE_CLOSE, fds[0], 0, 0);
-        files_simple(FILE_CLOSE, fds[1], 0, 0);
+        files_close(fds[0]);
+        files_close(fds[1]);
         return -EFAULT;
     }
     return 0;
@@ -214,15 +228,16 @@ int64_t call_pipe2(struct call *c)
 
 int64_t call_ioctl(struct call *c)
 {
-    struct file_request request = {.operation = FILE_CONTROL, .fd = (int32_t)c->a[0], .extra = (uint32_t)c->a[1]};
+    struct file_request request = {
+        .operation = MSG_FILE_CONTROL, .fd = (int32_t)c->a[0], .control.command = (uint32_t)c->a[1]};
     uint64_t data[FILE_CONTROL_MAX / 8] = {0}, result[FILE_CONTROL_MAX / 8];
     struct file_answer answer;
     int64_t error;
 
-    switch (request.extra) {
+    switch (request.control.command) {
     case FIOCLEX:
     case FIONCLEX:
-        return files_simple(FILE_SET_DESCRIPTOR, request.fd, request.extra == FIOCLEX ? DESCRIPTOR_CLOEXEC : 0, 0);
+        return set_descriptor(request.fd, request.control.command == FIOCLEX ? DESCRIPTOR_CLOEXEC : 0);
     case FIONBIO:
         if (user_read(data, c->a[2], sizeof(int32_t)) != 0)
             return files_error(request.fd, -EFAULT);
@@ -230,12 +245,12 @@ int64_t call_ioctl(struct call *c)
     case FIONREAD:
         break;
     default:
-        if (terminal_ioctl(request.fd, request.extra, c->a[2], &error))
+        if (terminal_ioctl(request.fd, request.control.command, c->a[2], &error))
             return error;
         return files_error(request.fd, -ENOTTY);
     }
     error = file_call(thread_current()->group, &request, data, sizeof(data), result, sizeof(result), &answer);
-    if (error == 0 && request.extra == FIONREAD)
+    if (error == 0 && request.control.command == FIONREAD)
         return user_write(c->a[2], result, sizeof(int32_t));
     return error;
 }

@@ -53,7 +53,7 @@ static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *resu
 static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
 {
     struct file_request request = {
-        .operation = at < 0 ? FILE_READ : FILE_READ_AT, .fd = (int32_t)fd, .group = job_group()};
+        .operation = at < 0 ? MSG_FILE_READ : MSG_FILE_READ_AT, .fd = (int32_t)fd, .move.group = job_group()};
     struct group *group = thread_current()->group;
     struct file_answer answer;
     uint64_t done = 0;
@@ -63,15 +63,15 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
         uint64_t part = spans->total - done < size ? spans->total - done : size;
         uint64_t good = spans_reach(spans, part); /* before bytes are taken that nobody would get */
 
-        request.argument = at < 0 ? (int64_t)part : at + (int64_t)done;
+        request.move.offset = at < 0 ? 0 : at + (int64_t)done;
         if (__builtin_expect(good == part, 1))
             count = file_call(group, &request, NULL, 0, buffer, part, &answer);
         else
             count = partly_read(&request, &part, good, buffer, done == 0, &answer);
         if (live_is(count, &answer))
-            count = live_memory(fd, &answer, at < 0 ? -1 : request.argument, buffer, part, false);
+            count = live_memory(fd, &answer, at < 0 ? -1 : request.move.offset, buffer, part, false);
         if (count == -TTY_WHO) {
-            count = job_check(&request, &answer, SIGTTIN);
+            count = job_check(&request.move.group, &answer, SIGTTIN);
             if (count == 0)
                 continue;
         }
@@ -80,13 +80,13 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
         if (count == -EAGAIN && (answer.flags & (FILE_MAY_WAIT | FILE_SIGNALS)) == FILE_MAY_WAIT && done == 0) {
             count = files_wait(&answer, "input of a file");
             if (count == 0) {
-                request.extra = 0; /* a time that was over was that of bytes which are gone */
+                request.move.flags = 0; /* a time that was over was that of bytes which are gone */
                 continue;
             }
             if (count == 1 && (answer.flags & FILE_TIMED) != 0)
                 return -EAGAIN;
             if (count == 1) { /* a terminal gives what there is then */
-                request.extra = TTY_LATE;
+                request.move.flags = TTY_LATE;
                 continue;
             }
             return count;
@@ -106,7 +106,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
 
 static bool is_socket(int64_t fd)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)fd};
     struct file_facts facts;
     struct file_answer answer;
 
@@ -116,10 +116,10 @@ static bool is_socket(int64_t fd)
 
 static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *buffer, uint64_t size)
 {
-    struct file_request request = {.operation = at < 0 ? FILE_WRITE : FILE_WRITE_AT,
-                                   .fd = (int32_t)fd,
-                                   .group = job_group(),
-                                   .extra = (spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0) | spans->extra};
+    struct file_request request = {
+        .operation = at < 0 ? MSG_FILE_WRITE : MSG_FILE_WRITE_AT,
+        .fd = (int32_t)fd,
+        .move = {.flags = (spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0) | spans->extra, .group = job_group()}};
     uint64_t done = 0, begin = 0, end = 0; /* of the whole: moved; what is in the buffer, to what is not */
     struct file_answer answer;
     int64_t count;
@@ -140,15 +140,15 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
             begin = 0;
             end = (uint64_t)count;
         }
-        request.argument = at < 0 ? 0 : at + (int64_t)done;
+        request.move.offset = at < 0 ? 0 : at + (int64_t)done;
         count = files_write(&request, buffer + begin, end - begin, &answer);
         if (live_is(count, &answer)) {
-            count = live_memory(fd, &answer, at < 0 ? -1 : request.argument, buffer + begin, end - begin, true);
+            count = live_memory(fd, &answer, at < 0 ? -1 : request.move.offset, buffer + begin, end - begin, true);
             if (count == 0) /* there is no such memory any more, and will be none */
                 return (int64_t)done;
         }
         if (count == -TTY_WHO) {
-            count = job_check(&request, &answer, SIGTTOU);
+            count = job_check(&request.move.group, &answer, SIGTTOU);
             if (count == 0)
                 continue;
         }
@@ -362,14 +362,14 @@ int64_t call_pwritev2(struct call *c)
 
 int64_t call_lseek(struct call *c)
 {
-    return files_simple(FILE_SEEK, (int32_t)c->a[0], (int64_t)c->a[1], (uint32_t)c->a[2]);
+    return files_seek((int32_t)c->a[0], (int64_t)c->a[1], (uint32_t)c->a[2]);
 }
 
 int64_t call_getdents64(struct call *c)
 {
     int64_t fd = (int32_t)c->a[0];
     uint64_t size = (uint32_t)c->a[2] < FILE_CHUNK ? (uint32_t)c->a[2] : FILE_CHUNK;
-    struct file_request request = {.operation = FILE_ENTRIES, .fd = (int32_t)fd, .argument = (int64_t)size};
+    struct file_request request = {.operation = MSG_FILE_ENTRIES, .fd = (int32_t)fd};
     struct file_answer answer;
     uint8_t *buffer;
     int64_t result;

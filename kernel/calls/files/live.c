@@ -29,7 +29,7 @@ int64_t live_memory(int64_t fd, const struct file_answer *answer, int64_t at, ui
                     bool write)
 {
     struct msg_reach part = {.target = {.process = (uint32_t)answer->seen, .program = answer->id}};
-    int64_t place = at >= 0 ? at : files_simple(FILE_SEEK, fd, 0, 1), done = 0, count = 0;
+    int64_t place = at >= 0 ? at : files_seek(fd, 0, 1), done = 0, count = 0;
 
     if (place < 0 || size == 0)
         return place < 0 ? place : 0;
@@ -44,7 +44,7 @@ int64_t live_memory(int64_t fd, const struct file_answer *answer, int64_t at, ui
     if (done == 0)
         return count == -ESRCH ? 0 : count == -ENOMEM ? -ENOMEM : -EIO;
     if (at < 0)
-        files_simple(FILE_SEEK, fd, done, 1);
+        files_seek(fd, done, 1);
     return done;
 }
 
@@ -70,7 +70,7 @@ static void put(struct listing *listing, const char *name, uint64_t inode, uint3
 
 static int64_t put_descriptors(struct listing *listing, uint32_t process)
 {
-    struct file_request request = {.operation = FILE_LIST, .argument = listing->place - FIRST};
+    struct file_request request = {.operation = MSG_FILE_LIST, .first = listing->place - FIRST};
     int32_t *fds = heap_alloc(DESCRIPTORS * sizeof(*fds));
     struct file_answer answer;
     int64_t length;
@@ -84,7 +84,7 @@ static int64_t put_descriptors(struct listing *listing, uint32_t process)
 
             snprintf(name, sizeof(name), "%u", (uint32_t)fds[i]);
             put(listing, name, PROC_FD_INODE(process, fds[i]), FILE_LINK, fds[i] + FIRST + 1);
-            request.argument = fds[i] + 1;
+            request.first = fds[i] + 1;
         }
     } while (length == (int64_t)(DESCRIPTORS * sizeof(*fds)) && !listing->full);
     heap_free(fds, DESCRIPTORS * sizeof(*fds));
@@ -93,14 +93,14 @@ static int64_t put_descriptors(struct listing *listing, uint32_t process)
 
 int64_t live_entries(int64_t fd, const struct file_answer *answer, uint8_t *buffer, size_t room)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)fd};
     struct listing listing = {.buffer = buffer, .room = room};
     struct process_facts process;
     struct file_answer ignored;
     struct file_facts facts;
     int64_t error = file_call(thread_current()->group, &request, NULL, 0, &facts, sizeof(facts), &ignored);
 
-    listing.place = files_simple(FILE_SEEK, fd, 0, 1);
+    listing.place = files_seek(fd, 0, 1);
     if (error < 0 || listing.place < 0)
         return error < 0 ? error : listing.place;
     if (listing.place == 0)
@@ -112,6 +112,6 @@ int64_t live_entries(int64_t fd, const struct file_answer *answer, uint8_t *buff
         return -ENOENT;
     if (listing.done == 0)
         return listing.full ? -EINVAL : error == -ESRCH ? -ENOENT : error;
-    files_simple(FILE_SEEK, fd, listing.place, 0);
+    files_seek(fd, listing.place, 0);
     return (int64_t)listing.done;
 }

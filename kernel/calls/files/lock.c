@@ -43,7 +43,8 @@ bool files_alone(void)
  * early to take the lock away. */
 static int64_t keep(int64_t fd, const struct file_lock *lock, const struct file_answer *answer)
 {
-    struct file_request locate = {.operation = FILE_LOCATE}, unlock = {.operation = FILE_LOCK, .extra = LOCK_SET};
+    struct file_request locate = {.operation = MSG_FILE_LOCATE},
+                        unlock = {.operation = MSG_FILE_LOCK, .lock = LOCK_SET};
     struct file_place place = {.id = 0}, of_lock = {.id = answer->id, .kernel = answer->kernel};
     struct file_lock none = *lock;
     int32_t descriptor = (int32_t)fd;
@@ -61,7 +62,7 @@ static int64_t keep(int64_t fd, const struct file_lock *lock, const struct file_
 /* Asks, and waits if HOW says so; LOCK is the answer. */
 static int64_t ask(int64_t fd, uint32_t how, struct file_lock *lock)
 {
-    struct file_request request = {.operation = FILE_LOCK, .fd = (int32_t)fd, .extra = how};
+    struct file_request request = {.operation = MSG_FILE_LOCK, .fd = (int32_t)fd, .lock = how};
     struct thread *thread = thread_current();
     bool test = how == LOCK_TEST, waited = false;
     bool keeps = !test && lock->type != LOCK_NONE && lock->kind == LOCK_PROCESS && !files_alone();

@@ -40,7 +40,7 @@ static int64_t with_two(const struct msg_file_name *asked, int64_t directory, ui
 
 static int64_t make_directory(int64_t directory, uint64_t path, uint32_t mode)
 {
-    struct msg_file_name asked = {.operation = NAME_CREATE, .mode = FILE_DIRECTORY | files_mode(mode & 01777)};
+    struct msg_file_name asked = {.operation = MSG_NAME_CREATE, .mode = FILE_DIRECTORY | files_mode(mode & 01777)};
 
     return with_one(&asked, directory, path);
 }
@@ -57,7 +57,7 @@ int64_t call_mkdirat(struct call *c)
 
 static int64_t make_node(int64_t directory, uint64_t path, uint32_t mode, uint64_t device)
 {
-    struct msg_file_name asked = {.operation = NAME_CREATE};
+    struct msg_file_name asked = {.operation = MSG_NAME_CREATE};
 
     switch (mode & FILE_TYPE_MASK) {
     case 0:
@@ -92,7 +92,7 @@ int64_t call_mknodat(struct call *c)
 
 static int64_t make_link(uint64_t target, int64_t directory, uint64_t path)
 {
-    struct msg_file_name asked = {.operation = NAME_CREATE, .mode = FILE_LINK | 0777};
+    struct msg_file_name asked = {.operation = MSG_NAME_CREATE, .mode = FILE_LINK | 0777};
 
     if (files_empty(target))
         return -ENOENT;
@@ -118,24 +118,25 @@ static int64_t remove_name(int64_t directory, uint64_t path, uint32_t operation)
 
 int64_t call_unlink(struct call *c)
 {
-    return remove_name(NAME_FOLDER, c->a[0], NAME_UNLINK);
+    return remove_name(NAME_FOLDER, c->a[0], MSG_NAME_UNLINK);
 }
 
 int64_t call_rmdir(struct call *c)
 {
-    return remove_name(NAME_FOLDER, c->a[0], NAME_REMOVE_DIRECTORY);
+    return remove_name(NAME_FOLDER, c->a[0], MSG_NAME_REMOVE_DIRECTORY);
 }
 
 int64_t call_unlinkat(struct call *c)
 {
     if ((c->a[2] & ~(uint64_t)AT_REMOVEDIR & UINT32_MAX) != 0)
         return -EINVAL;
-    return remove_name((int32_t)c->a[0], c->a[1], (c->a[2] & AT_REMOVEDIR) != 0 ? NAME_REMOVE_DIRECTORY : NAME_UNLINK);
+    return remove_name((int32_t)c->a[0], c->a[1],
+                       (c->a[2] & AT_REMOVEDIR) != 0 ? MSG_NAME_REMOVE_DIRECTORY : MSG_NAME_UNLINK);
 }
 
 static int64_t rename_at(int64_t directory, uint64_t path, int64_t to_directory, uint64_t to, uint32_t flags)
 {
-    struct msg_file_name asked = {.operation = NAME_RENAME, .flags = flags};
+    struct msg_file_name asked = {.operation = MSG_NAME_RENAME, .flags = flags};
 
     if ((flags & ~(NAME_NO_REPLACE | NAME_EXCHANGE)) != 0 || flags == (NAME_NO_REPLACE | NAME_EXCHANGE))
         return -EINVAL;
@@ -159,7 +160,7 @@ int64_t call_renameat2(struct call *c)
 
 static int64_t link_at(int64_t directory, uint64_t path, int64_t to_directory, uint64_t to, uint32_t flags)
 {
-    struct msg_file_name asked = {.operation = NAME_LINK};
+    struct msg_file_name asked = {.operation = MSG_NAME_LINK};
 
     if ((flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
         return -EINVAL;
@@ -184,19 +185,19 @@ int64_t call_linkat(struct call *c)
 int64_t call_truncate(struct call *c)
 {
     /* With a FIFO there is nothing to wait for: it cannot be truncated. */
-    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = 1 | OPEN_NONBLOCK | OPEN_LARGE | OPEN_QUIET};
-    struct file_request request = {.operation = FILE_RESIZE, .fd = -1, .argument = (int64_t)c->a[1]};
+    struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = 1 | OPEN_NONBLOCK | OPEN_LARGE | OPEN_QUIET};
+    struct file_request request = {.operation = MSG_FILE_RESIZE, .fd = -1, .space.offset = (int64_t)c->a[1]};
     struct name_result opened;
     struct file_answer answer;
     int64_t error;
 
-    if (request.argument < 0)
+    if (request.space.offset < 0)
         return -EINVAL;
     error = files_name(&asked, NAME_FOLDER, c->a[0], &opened);
     name_result_free(&opened);
     if (error != 0)
         return error == -ENXIO ? -EINVAL : error;
-    error = file_limit_check((uint64_t)request.argument);
+    error = file_limit_check((uint64_t)request.space.offset);
     if (error == 0)
         error = file_call_at(&opened.place, &request, NULL, 0, NULL, 0, &answer);
     if (error >= 0)

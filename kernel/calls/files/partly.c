@@ -22,7 +22,7 @@
 
 static int64_t facts_of(int64_t fd, struct file_facts *facts)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)fd};
     struct file_answer answer;
 
     *facts = (struct file_facts){.mode = 0};
@@ -32,13 +32,13 @@ static int64_t facts_of(int64_t fd, struct file_facts *facts)
 /* There is no room at all: the end of the file, an error, or -EFAULT. */
 static int64_t read_nothing(const struct file_request *request, struct file_answer *answer)
 {
-    struct file_request one = {.operation = FILE_READ_AT, .fd = request->fd, .argument = request->argument};
+    struct file_request one = {.operation = MSG_FILE_READ_AT, .fd = request->fd, .move.offset = request->move.offset};
     uint64_t byte;
     int64_t result;
 
-    if (request->operation == FILE_READ)
-        one.argument = files_simple(FILE_SEEK, request->fd, 0, 1);
-    if (one.argument < 0)
+    if (request->operation == MSG_FILE_READ)
+        one.move.offset = files_seek(request->fd, 0, 1);
+    if (one.move.offset < 0)
         return -EFAULT;
     result = file_call(thread_current()->group, &one, NULL, 0, &byte, 1, answer);
     return result > 0 || live_is(result, answer) ? -EFAULT : result;
@@ -48,7 +48,7 @@ static int64_t read_pipe(const struct file_request *request, uint64_t part, uint
                          struct file_answer *answer)
 {
     struct file_request fit = {
-        .operation = FILE_OPERATE, .fd = request->fd, .extra = SPECIAL_PIPE_FIT, .argument = (int64_t)part};
+        .operation = MSG_FILE_OPERATE, .fd = request->fd, .special = {.what = SPECIAL_PIPE_FIT, .argument = part}};
 
     return file_call(thread_current()->group, &fit, NULL, 0, buffer, good, answer);
 }
@@ -66,6 +66,7 @@ static int64_t read_socket(int64_t fd, uint64_t part, uint64_t good, uint8_t *bu
         return -ENOMEM;
     count = socket_do(fd, &call, sizeof(call), result, room, !waits, "input of a socket", answer);
     answer->flags = 0; /* it has been waited for */
+    answer->tenths = 0;
     if (count == 0) {
         count = result->size;
         memcpy(buffer, result + 1, result->size);
@@ -77,10 +78,9 @@ static int64_t read_socket(int64_t fd, uint64_t part, uint64_t good, uint8_t *bu
 int64_t partly_read(const struct file_request *request, uint64_t *part, uint64_t good, uint8_t *buffer, bool waits,
                     struct file_answer *answer)
 {
-    struct file_request whole = *request;
     struct file_facts facts;
     int64_t result = facts_of(request->fd, &facts);
-    bool moves = request->operation == FILE_READ;
+    bool moves = request->operation == MSG_FILE_READ;
 
     *answer = (struct file_answer){.flags = 0};
     if (result < 0)
@@ -90,8 +90,6 @@ int64_t partly_read(const struct file_request *request, uint64_t *part, uint64_t
         if (good == 0)
             return read_nothing(request, answer);
         *part = good;
-        if (moves)
-            whole.argument = (int64_t)good;
         break;
     case FILE_FIFO:
         if (moves)
@@ -104,7 +102,7 @@ int64_t partly_read(const struct file_request *request, uint64_t *part, uint64_t
     default:
         break;
     }
-    result = file_call(thread_current()->group, &whole, NULL, 0, buffer, *part, answer);
+    result = file_call(thread_current()->group, request, NULL, 0, buffer, *part, answer);
     if (result > 0 && (uint64_t)result > good && (facts.mode & FILE_TYPE_MASK) == 0)
         result = -EFAULT; /* what an eventfd or its like has given is gone, as on Linux */
     return result;
@@ -131,7 +129,7 @@ static uint64_t taken_of(const struct file_facts *facts, uint64_t part, uint64_t
 int64_t partly_write(int64_t fd, int64_t at, uint8_t *buffer, uint64_t part, uint64_t count)
 {
     struct file_facts facts;
-    int64_t result = facts_of(fd, &facts), flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
+    int64_t result = facts_of(fd, &facts), flags = files_get_flags(fd);
     uint32_t type = facts.mode & FILE_TYPE_MASK;
 
     if (result < 0 || flags < 0)

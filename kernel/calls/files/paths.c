@@ -38,13 +38,7 @@ static int64_t open_at(int64_t directory, uint64_t path, uint32_t flags, uint32_
     heap_free(text, PATH_MAX);
     if (result != 0)
         return result;
-    result = files_simple(FILE_INSTALL, (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0, (int64_t)opened.place.id,
-                          opened.place.kernel);
-    if (result == -ENOSPC) {
-        file_drop(opened.place.kernel, opened.place.id);
-        result = -ENOMEM;
-    }
-    return result;
+    return files_give(MSG_FILE_INSTALL, &opened.place, (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
 }
 
 int64_t call_open(struct call *c)
@@ -74,7 +68,7 @@ static int64_t check_facts(const struct file_facts *facts, uint32_t may)
 /* MODE is as MAY_*. Asks for the real user and group, but with AT_EACCESS. */
 static int64_t access_at(int64_t directory, uint64_t path, uint32_t mode, uint32_t flags)
 {
-    struct msg_file_name asked = {.operation = NAME_STAT, .flags = files_flags(flags)};
+    struct msg_file_name asked = {.operation = MSG_NAME_STAT, .flags = files_flags(flags)};
     struct credentials *credentials = &thread_current()->context.credentials;
     uint32_t fsuid = credentials->fsuid, fsgid = credentials->fsgid;
     struct name_result result;
@@ -114,7 +108,7 @@ int64_t call_faccessat2(struct call *c)
 /* May the current thread look for names in the directory that is open as PLACE? Root may. */
 static int64_t may_enter(const struct file_place *place)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
     struct file_facts facts = {0};
     struct file_answer answer;
     int64_t error;
@@ -128,7 +122,7 @@ static int64_t may_enter(const struct file_place *place)
 /* Can names begin at the directory that is open as PLACE? */
 static bool is_of_tree(const struct file_place *place)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
     struct file_facts facts = {0};
     struct file_answer answer;
 
@@ -170,13 +164,8 @@ int64_t call_chroot(struct call *c)
     if (error == 0 && !is_of_tree(&place))
         error = -EINVAL; /* below /proc, or in a shared folder */
     if (error == 0)
-        error = files_simple(FILE_SET_ROOT, -1, (int64_t)place.id, place.kernel);
-    else
-        file_drop(place.kernel, place.id);
-    if (error == -ENOSPC) {
-        file_drop(place.kernel, place.id);
-        error = -ENOMEM;
-    }
+        return files_give(MSG_FILE_SET_ROOT, &place, 0);
+    file_drop(place.kernel, place.id);
     return error;
 }
 
@@ -185,24 +174,18 @@ int64_t call_chdir(struct call *c)
     struct file_place place;
     int64_t error = open_folder(c->a[0], &place);
 
-    if (error == 0) {
-        error = may_enter(&place);
-        if (error != 0)
-            file_drop(place.kernel, place.id);
-    }
     if (error != 0)
         return error;
-    error = files_simple(FILE_SET_FOLDER, -1, (int64_t)place.id, place.kernel);
-    if (error == -ENOSPC) {
-        file_drop(place.kernel, place.id);
-        error = -ENOMEM;
-    }
+    error = may_enter(&place);
+    if (error == 0)
+        return files_give(MSG_FILE_SET_FOLDER, &place, 0);
+    file_drop(place.kernel, place.id);
     return error;
 }
 
 int64_t call_fchdir(struct call *c)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)c->a[0]};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)c->a[0]};
     struct file_facts facts = {0};
     struct file_answer answer;
     int64_t error;
@@ -215,7 +198,7 @@ int64_t call_fchdir(struct call *c)
     if ((facts.mode & FILE_TYPE_MASK) != FILE_DIRECTORY)
         return -ENOTDIR;
     error = check_facts(&facts, MAY_EXECUTE);
-    return error != 0 ? error : files_simple(FILE_SET_FOLDER, request.fd, 0, 0);
+    return error != 0 ? error : files_do((struct file_request){.operation = MSG_FILE_SET_FOLDER, .fd = request.fd});
 }
 
 int64_t call_getcwd(struct call *c)
@@ -240,7 +223,7 @@ int64_t call_getcwd(struct call *c)
 
 static int64_t read_link(int64_t directory, uint64_t path, uint64_t address, int32_t size)
 {
-    struct msg_file_name asked = {.operation = NAME_READ_LINK, .flags = NAME_NO_FOLLOW | NAME_EMPTY};
+    struct msg_file_name asked = {.operation = MSG_NAME_READ_LINK, .flags = NAME_NO_FOLLOW | NAME_EMPTY};
     struct name_result result;
     int64_t length;
 

@@ -60,7 +60,7 @@ static int64_t pipe_call(int64_t fd, enum file_special what, uint64_t count, voi
                          struct file_answer *answer)
 {
     struct file_request request = {
-        .operation = FILE_OPERATE, .fd = (int32_t)fd, .extra = what, .argument = (int64_t)count};
+        .operation = MSG_FILE_OPERATE, .fd = (int32_t)fd, .special = {.what = what, .argument = count}};
     int64_t value;
 
     do
@@ -73,15 +73,10 @@ static int64_t pipe_call(int64_t fd, enum file_special what, uint64_t count, voi
 static void pipe_let_go(const struct file_answer *answer, enum file_special what, uint64_t count, const void *bytes)
 {
     struct file_request request = {
-        .operation = FILE_OPERATE, .fd = -1, .extra = what, .argument = bytes == NULL ? (int64_t)count : 0};
+        .operation = MSG_FILE_OPERATE, .fd = -1, .special = {.what = what, .argument = bytes == NULL ? count : 0}};
     const struct file_place place = {.id = answer->id, .kernel = answer->kernel};
-    struct file_answer done;
 
-    /* Bytes that are on neither side now: an answer gives some memory back. */
-    while (file_call_at(&place, &request, bytes, bytes != NULL ? count : 0, NULL, 0, &done) == -ENOMEM) {
-        msg_poll();
-        sched_yield();
-    }
+    file_call_surely(&place, &request, bytes, bytes != NULL ? count : 0); /* bytes that are on neither side now */
 }
 
 /* Waits for the pipe of ANSWER, which was -EAGAIN. 0: to be looked at again; or the result of the call. */
@@ -108,7 +103,7 @@ static int64_t write_some(struct moving *m, struct file_request *request, size_t
 {
     int64_t value;
 
-    request->argument = m->out.at < 0 ? 0 : m->out.at + (int64_t)m->done;
+    request->move.offset = m->out.at < 0 ? 0 : m->out.at + (int64_t)m->done;
     value = files_write(request, m->buffer, count, answer);
     if (live_is(value, answer))
         return -EINVAL;
@@ -124,7 +119,7 @@ static int64_t after_write(const struct moving *m, struct file_request *request,
                            int64_t value)
 {
     if (value == -TTY_WHO)
-        return job_check(request, answer, SIGTTOU);
+        return job_check(&request->move.group, answer, SIGTTOU);
     if (live_is(value, answer))
         return -EINVAL;
     if (value != -EAGAIN)
@@ -190,10 +185,9 @@ static int64_t turn_out(struct moving *m, struct file_request *request, bool *ag
 
 static int64_t move_out(struct moving *m)
 {
-    struct file_request request = {.operation = m->out.at < 0 ? FILE_WRITE : FILE_WRITE_AT,
+    struct file_request request = {.operation = m->out.at < 0 ? MSG_FILE_WRITE : MSG_FILE_WRITE_AT,
                                    .fd = (int32_t)m->out.fd,
-                                   .group = job_group(),
-                                   .extra = FILE_STREAM};
+                                   .move = {.flags = FILE_STREAM, .group = job_group()}};
     int64_t count = 0;
     bool again;
 
@@ -223,7 +217,7 @@ static int64_t after_read(const struct moving *m, struct file_request *request, 
     bool socket = (m->in.facts.mode & FILE_TYPE_MASK) == FILE_SOCKET;
 
     if (value == -TTY_WHO)
-        return job_check(request, answer, SIGTTIN);
+        return job_check(&request->move.group, answer, SIGTTIN);
     if (live_is(value, answer))
         return -EINVAL;
     if (value != -EAGAIN)
@@ -233,7 +227,7 @@ static int64_t after_read(const struct moving *m, struct file_request *request, 
     value = files_wait(answer, "input of a file");
     if (value == 1 && (answer->flags & FILE_TIMED) != 0)
         return -EAGAIN;
-    request->extra = value == 1 ? TTY_LATE : 0;
+    request->move.flags = value == 1 ? TTY_LATE : 0;
     return value == 1 ? 0 : value;
 }
 
@@ -254,7 +248,7 @@ static int64_t turn_in(struct moving *m, struct file_request *request, bool *aga
         files_signal_broken_pipe();
     if (room <= 0)
         return room;
-    request->argument = m->in.at < 0 ? room : m->in.at + (int64_t)m->done;
+    request->move.offset = m->in.at < 0 ? 0 : m->in.at + (int64_t)m->done;
     count = file_call(thread_current()->group, request, NULL, 0, m->buffer, (size_t)room, &from);
     pipe_let_go(&to, SPECIAL_PIPE_PUT, count > 0 ? (uint64_t)count : 0, m->buffer);
     *last = count < room || (from.flags & FILE_READ_ON) == 0;
@@ -269,8 +263,9 @@ static int64_t turn_in(struct moving *m, struct file_request *request, bool *aga
 
 static int64_t move_in(struct moving *m)
 {
-    struct file_request request = {
-        .operation = m->in.at < 0 ? FILE_READ : FILE_READ_AT, .fd = (int32_t)m->in.fd, .group = job_group()};
+    struct file_request request = {.operation = m->in.at < 0 ? MSG_FILE_READ : MSG_FILE_READ_AT,
+                                   .fd = (int32_t)m->in.fd,
+                                   .move.group = job_group()};
     bool again, last = false;
     int64_t count = 0;
 
@@ -293,12 +288,12 @@ static int64_t move_in(struct moving *m)
 
 static int64_t side_find(struct side *side, int64_t fd)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)fd};
     struct file_answer answer;
     int64_t result;
 
     *side = (struct side){.fd = fd, .at = -1};
-    side->flags = files_simple(FILE_GET_FLAGS, fd, 0, 0);
+    side->flags = files_get_flags(fd);
     if (side->flags < 0 || (side->flags & OPEN_PATH) != 0)
         return -EBADF;
     result = file_call(thread_current()->group, &request, NULL, 0, &side->facts, sizeof(side->facts), &answer);
@@ -348,7 +343,7 @@ static int64_t side_check(const struct moving *m, const struct side *side)
 
     if (size > INT64_MAX)
         return -EINVAL;
-    if (side->address != 0 && files_simple(FILE_SEEK, side->fd, 0, 1) == -ESPIPE)
+    if (side->address != 0 && files_seek(side->fd, 0, 1) == -ESPIPE)
         return -EINVAL;
     if (side == &m->out && (side->flags & OPEN_APPEND) != 0)
         return -EINVAL;
@@ -450,7 +445,7 @@ int64_t call_tee(struct call *c)
 /* From SPANS, of the program, into the pipe OUT. */
 static int64_t give(struct moving *m, struct spans *spans)
 {
-    struct file_request request = {.operation = FILE_WRITE, .fd = (int32_t)m->out.fd, .extra = FILE_STREAM};
+    struct file_request request = {.operation = MSG_FILE_WRITE, .fd = (int32_t)m->out.fd, .move.flags = FILE_STREAM};
     size_t begin = 0, end = 0; /* of the buffer: what has not been written */
     struct file_answer answer;
     int64_t count = 0;

@@ -91,7 +91,7 @@ static int64_t give_stat(int64_t error, struct file_facts *facts, uint64_t addre
 
 static int64_t facts_of(int64_t fd, struct file_facts *facts)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)fd};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)fd};
     struct file_answer answer;
 
     if (fd < 0)
@@ -102,7 +102,7 @@ static int64_t facts_of(int64_t fd, struct file_facts *facts)
 /* FLAGS as of fstatat. */
 static int64_t facts_at(int64_t directory, uint64_t path, uint32_t flags, struct file_facts *facts)
 {
-    struct msg_file_name asked = {.operation = NAME_STAT, .flags = files_flags(flags)};
+    struct msg_file_name asked = {.operation = MSG_NAME_STAT, .flags = files_flags(flags)};
     struct name_result result;
     int64_t error;
 
@@ -199,7 +199,7 @@ static int64_t give_space(int64_t error, const struct file_space *space, uint64_
 
 int64_t call_fstatfs(struct call *c)
 {
-    struct file_request request = {.operation = FILE_SPACE, .fd = (int32_t)c->a[0]};
+    struct file_request request = {.operation = MSG_FILE_SPACE, .fd = (int32_t)c->a[0]};
     struct file_space space = {0};
     struct file_answer answer;
     int64_t error;
@@ -212,8 +212,8 @@ int64_t call_fstatfs(struct call *c)
 
 int64_t call_statfs(struct call *c)
 {
-    struct file_request request = {.operation = FILE_SPACE, .fd = -1};
-    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = OPEN_PATH};
+    struct file_request request = {.operation = MSG_FILE_SPACE, .fd = -1};
+    struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = OPEN_PATH};
     struct file_space space = {0};
     struct name_result opened;
     struct file_answer answer;

@@ -99,14 +99,15 @@ static int64_t install_peer(uint64_t id, uint32_t kernel, uint64_t flags)
     if ((flags & OPEN_NO_TERMINAL) == 0)
         session = 0;
     job_opened(&place, session, (uint32_t)flags);
-    return files_install(&place, (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
+    return files_give(MSG_FILE_INSTALL, &place, (flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0);
 }
 
 bool terminal_ioctl(int64_t fd, uint32_t number, uint64_t argument, int64_t *result)
 {
     const struct command *command = find_command(number);
-    struct file_request request = {
-        .operation = FILE_CONTROL, .fd = (int32_t)fd, .extra = number, .group = command != NULL ? job_group() : 0};
+    struct file_request request = {.operation = MSG_FILE_CONTROL,
+                                   .fd = (int32_t)fd,
+                                   .control = {.command = number, .group = command != NULL ? job_group() : 0}};
     uint64_t data[FILE_CONTROL_MAX / 8] = {0}, out[FILE_CONTROL_MAX / 8];
     struct file_answer answer;
 
@@ -120,7 +121,7 @@ bool terminal_ioctl(int64_t fd, uint32_t number, uint64_t argument, int64_t *res
         *result = file_call(thread_current()->group, &request, data, sizeof(data), out, sizeof(out), &answer);
         if (*result != -TTY_WHO)
             break;
-        *result = job_check(&request, &answer, SIGTTOU);
+        *result = job_check(&request.control.group, &answer, SIGTTOU);
     } while (*result == 0);
     if (*result == -EIO && number == TIOCSPGRP)
         *result = -ENOTTY;

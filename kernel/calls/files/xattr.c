@@ -22,7 +22,7 @@ struct target {
 
 static int64_t find_path(struct call *c, bool follow, struct target *target)
 {
-    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = OPEN_PATH | (follow ? 0 : OPEN_NO_FOLLOW)};
+    struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = OPEN_PATH | (follow ? 0 : OPEN_NO_FOLLOW)};
     struct name_result opened;
     int64_t error = files_name(&asked, NAME_FOLDER, c->a[0], &opened);
 
@@ -33,7 +33,7 @@ static int64_t find_path(struct call *c, bool follow, struct target *target)
 
 static int64_t find_fd(struct call *c, struct target *target)
 {
-    int64_t flags = files_simple(FILE_GET_FLAGS, (int32_t)c->a[0], 0, 0);
+    int64_t flags = files_get_flags((int32_t)c->a[0]);
 
     *target = (struct target){.fd = (int32_t)c->a[0]};
     return flags < 0 || (flags & OPEN_PATH) != 0 ? -EBADF : 0;
@@ -45,13 +45,12 @@ static void drop(const struct target *target)
         file_drop(target->place.kernel, target->place.id);
 }
 
-static int64_t ask(const struct target *target, enum attribute_operation what, uint32_t flags, int64_t argument,
+static int64_t ask(const struct target *target, enum attribute_operation what, uint32_t flags, bool trusted,
                    const void *data, size_t size, void *result, size_t room)
 {
-    struct file_request request = {.operation = FILE_ATTRIBUTE,
+    struct file_request request = {.operation = MSG_FILE_ATTRIBUTE,
                                    .fd = target->place.id != 0 ? -1 : (int32_t)target->fd,
-                                   .extra = what | flags << 8,
-                                   .argument = argument};
+                                   .attribute = {.what = what, .flags = flags, .trusted = trusted}};
     struct file_answer answer;
 
     return target->place.id != 0 ? file_call_at(&target->place, &request, data, size, result, room, &answer)
@@ -121,13 +120,13 @@ static int64_t set(struct call *c, const struct target *target)
     if (error == 0 && size > ATTRIBUTE_MESSAGE_MAX)
         error = -ENOSPC;
     if (error == 0)
-        error = ask(target, ATTRIBUTE_SET, flags, 0, data, name_size + size, NULL, 0);
+        error = ask(target, ATTRIBUTE_SET, flags, false, data, name_size + size, NULL, 0);
     heap_free(data, name_size + size);
     return error;
 }
 
 /* What ASK gives goes to user address AT, which has SIZE bytes. */
-static int64_t give(const struct target *target, enum attribute_operation what, int64_t argument, const char *name,
+static int64_t give(const struct target *target, enum attribute_operation what, bool trusted, const char *name,
                     uint64_t at, uint64_t size)
 {
     size_t room = size < FILE_CHUNK ? size : FILE_CHUNK;
@@ -136,7 +135,7 @@ static int64_t give(const struct target *target, enum attribute_operation what, 
 
     if (room > 0 && result == NULL)
         return -ENOMEM;
-    value = ask(target, what, 0, argument, name, name != NULL ? strlen(name) + 1 : 0, result, room);
+    value = ask(target, what, 0, trusted, name, name != NULL ? strlen(name) + 1 : 0, result, room);
     if (room > 0 && value > (int64_t)room)
         value = -EPROTO;
     if (value > 0 && room > 0 && user_write(at, result, (uint64_t)value) != 0)
@@ -152,14 +151,14 @@ static int64_t get(struct call *c, const struct target *target)
 
     if (error == 0)
         error = check_name(name, false);
-    return error != 0 ? error : give(target, ATTRIBUTE_GET, 0, name, c->a[2], c->a[3]);
+    return error != 0 ? error : give(target, ATTRIBUTE_GET, false, name, c->a[2], c->a[3]);
 }
 
 static int64_t list(struct call *c, const struct target *target)
 {
     bool root = thread_current()->context.credentials.euid == 0;
 
-    return give(target, ATTRIBUTE_LIST, root ? 1 : 0, NULL, c->a[1], c->a[2] < LIST_MAX ? c->a[2] : LIST_MAX);
+    return give(target, ATTRIBUTE_LIST, root, NULL, c->a[1], c->a[2] < LIST_MAX ? c->a[2] : LIST_MAX);
 }
 
 static int64_t take(struct call *c, const struct target *target)
@@ -169,7 +168,7 @@ static int64_t take(struct call *c, const struct target *target)
 
     if (error == 0)
         error = check_name(name, true);
-    return error != 0 ? error : ask(target, ATTRIBUTE_TAKE, 0, 0, name, strlen(name) + 1, NULL, 0);
+    return error != 0 ? error : ask(target, ATTRIBUTE_TAKE, 0, false, name, strlen(name) + 1, NULL, 0);
 }
 
 typedef int64_t (*operation)(struct call *c, const struct target *target);

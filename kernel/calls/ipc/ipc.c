@@ -60,7 +60,7 @@ static void give_up(const struct ipc_call *call)
 static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *result, size_t room, uint64_t deadline)
 {
     size_t length = sizeof(*call) + size;
-    uint8_t *memory = heap_alloc_unset(length);
+    struct ipc_call *memory = heap_alloc_unset(length);
     struct file_answer answer;
     bool waited = false;
     int64_t value;
@@ -68,9 +68,9 @@ static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *r
     if (memory == NULL)
         return -ENOMEM;
     if (size > 0)
-        memcpy(memory + sizeof(*call), data, size);
+        memcpy(memory + 1, data, size);
     for (;;) {
-        memcpy(memory, call, sizeof(*call));
+        *memory = *call;
         value = ipc_ask(memory, length, result, room, &answer);
         if (value != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
             break;
@@ -114,7 +114,8 @@ static int64_t note_undo(const struct ipc_step *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if ((steps[i].flags & SEM_UNDO) != 0)
-            return files_simple(FILE_NOTE_UNDO, 0, thread_current()->group->id, 0);
+            return files_do(
+                (struct file_request){.operation = MSG_FILE_NOTE_UNDO, .process = thread_current()->group->id});
     }
     return 0;
 }

@@ -34,7 +34,8 @@ struct linux_event { /* struct sigevent */
 static int64_t by_name(enum ipc_operation operation, struct ipc_call *call, uint64_t address,
                        struct file_answer *answer)
 {
-    char *text, *memory;
+    struct ipc_call *memory;
+    char *text;
     int64_t error;
     size_t length;
 
@@ -47,8 +48,8 @@ static int64_t by_name(enum ipc_operation operation, struct ipc_call *call, uint
     length = strlen(text) + 1;
     memory = heap_alloc(sizeof(*call) + length);
     if (memory != NULL) {
-        memcpy(memory, call, sizeof(*call));
-        memcpy(memory + sizeof(*call), text, length);
+        *memory = *call;
+        memcpy(memory + 1, text, length);
         error = ipc_ask(memory, sizeof(*call) + length, NULL, 0, answer);
     } else {
         error = -ENOMEM;
@@ -78,7 +79,8 @@ int64_t call_mq_open(struct call *c)
     error = by_name(IPC_QUEUE_OPEN, &call, c->a[0], &answer);
     if (error != 0)
         return error;
-    return files_install(&(struct file_place){.id = answer.id}, DESCRIPTOR_CLOEXEC); /* whatever the flags say */
+    return files_give(MSG_FILE_INSTALL, &(struct file_place){.id = answer.id},
+                      DESCRIPTOR_CLOEXEC); /* whatever the flags say */
 }
 
 int64_t call_mq_unlink(struct call *c)
@@ -196,7 +198,8 @@ int64_t call_mq_notify(struct call *c)
         call.size = 1;
         call.signal = event.notify == (int32_t)NOTIFY_SIGNAL ? (uint32_t)event.signal : 0;
         call.value = event.value;
-        result = files_simple(FILE_NOTE_UNDO, 0, call.process, 1); /* its end, or a close, ends that */
+        result = files_do((struct file_request){.operation = MSG_FILE_NOTE_OWNER,
+                                                .process = call.process}); /* its end, or a close, ends that */
         if (result != 0)
             return result;
     }
@@ -220,7 +223,8 @@ int64_t call_mq_getsetattr(struct call *c)
     if (result < 0)
         return result;
     if (c->a[1] != 0)
-        files_simple(FILE_SET_FLAGS, (int32_t)c->a[0], new.flags, 0);
+        files_do((struct file_request){
+            .operation = MSG_FILE_SET_FLAGS, .fd = (int32_t)c->a[0], .flags = (uint32_t) new.flags});
     attr.flags = state.flags;
     attr.count_max = state.count_max;
     attr.size_max = state.size_max;

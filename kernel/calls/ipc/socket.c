@@ -7,11 +7,12 @@
 #include "kernel/calls/common/files.h"
 #include "kernel/calls/common/path.h"
 #include "kernel/calls/common/socket.h"
+#include "kernel/calls/files/files.h"
+#include "kernel/file/copy.h"
 #include "kernel/fs/name/name.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/user/user_copy.h"
-#include "msg/call.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -58,7 +59,7 @@ int64_t socket_read_name(uint64_t address, uint32_t size, struct socket_call *ca
 
 int64_t socket_find_node(struct socket_call *call, bool make)
 {
-    struct msg_file_name asked = {.operation = NAME_CREATE};
+    struct msg_file_name asked = {.operation = MSG_NAME_CREATE};
     struct group *group = thread_current()->group;
     char path[SOCKET_NAME_MAX + 1];
     struct name name = {NAME_FOLDER, path};
@@ -88,7 +89,7 @@ int64_t socket_find_node(struct socket_call *call, bool make)
 /* The name that was made for a socket that cannot have it. */
 static void remove_name(const struct socket_call *call)
 {
-    struct msg_file_name asked = {.operation = NAME_UNLINK};
+    struct msg_file_name asked = {.operation = MSG_NAME_UNLINK};
     char path[SOCKET_NAME_MAX + 1];
     struct name name = {NAME_FOLDER, path};
     struct name_result result;
@@ -125,14 +126,7 @@ int64_t socket_share(const int32_t *fds, uint32_t count, struct file_place *plac
     int64_t error = anonymous_locate(fds, count, places);
 
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        bool there = false;
-
-        if (places[i].id != 0 && places[i].kernel == instance.kernel)
-            there = file_share(places[i].id) != NULL;
-        else if (places[i].id != 0)
-            there = msg_call(places[i].kernel, MSG_FILE_SHARE, &places[i].id, sizeof(places[i].id), NULL, 0,
-                             "a file to be sent", places[i].id) >= 0;
-        if (there)
+        if (places[i].id != 0 && file_share_at(&places[i]) == 0)
             continue;
         socket_drop(places, i);
         error = -EBADF;
@@ -149,11 +143,11 @@ uint32_t socket_install(const struct file_place *places, uint32_t count, uint32_
         int64_t fd = *error;
 
         if (fd == 0)
-            fd = files_simple(FILE_INSTALL, flags, (int64_t)places[i].id, places[i].kernel);
-        if (fd == -ENOSPC || *error != 0)
+            fd = files_give(MSG_FILE_INSTALL, &places[i], flags);
+        else
             socket_drop(&places[i], 1);
         if (fd < 0)
-            *error = fd == -ENOSPC ? -ENOMEM : fd;
+            *error = fd;
         else
             fds[done++] = (int32_t)fd;
     }
@@ -213,8 +207,8 @@ int64_t call_socketpair(struct call *c)
     if (error < 0)
         return error;
     if (user_write(c->a[3], fds, sizeof(fds)) != 0) {
-        files_simple(FILE_CLOSE, fds[0], 0, 0);
-        files_simple(FILE_CLOSE, fds[1], 0, 0);
+        files_close(fds[0]);
+        files_close(fds[1]);
         return -EFAULT;
     }
     return 0;

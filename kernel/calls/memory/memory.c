@@ -55,8 +55,9 @@ static uint32_t map_how(uint32_t flags)
 /* What the file behind descriptor FD has for a mapping, or nothing for zeros: *BACKING. */
 static int64_t find_backing(int64_t fd, bool shared, bool write, uint64_t offset, uint64_t *backing)
 {
-    struct file_request request = {
-        .operation = FILE_MAP, .fd = (int32_t)fd, .argument = shared ? 1 + write : 0, .extra = own_space()->home};
+    struct file_request request = {.operation = MSG_FILE_MAP,
+                                   .fd = (int32_t)fd,
+                                   .map = {.home = own_space()->home, .shared = shared, .writes = shared && write}};
     struct file_answer answer;
     int64_t object = file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
 
@@ -74,7 +75,7 @@ static int64_t find_backing(int64_t fd, bool shared, bool write, uint64_t offset
 /* That there is such a descriptor at all is what mmap says first. */
 static int64_t check_descriptor(int64_t fd)
 {
-    struct file_request request = {.operation = FILE_GET_DESCRIPTOR, .fd = (int32_t)fd};
+    struct file_request request = {.operation = MSG_FILE_GET_DESCRIPTOR, .fd = (int32_t)fd};
     struct file_answer answer;
     int64_t flags = file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
 

@@ -371,7 +371,7 @@ static int64_t epoll_operate(struct file *file, const struct file_request *reque
     struct epoll_look asked;
 
     (void)answer;
-    switch (request->extra) {
+    switch (request->special.what) {
     case SPECIAL_EPOLL_CTL:
         if (size != sizeof(change))
             return -EPROTO;

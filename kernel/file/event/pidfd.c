@@ -93,19 +93,19 @@ static int64_t pidfd_operate(struct file *file, const struct file_request *reque
     struct signal_info info;
 
     (void)answer;
-    if (request->extra == SPECIAL_PROCESS_SIGNAL) {
+    if (request->special.what == SPECIAL_PROCESS_SIGNAL) {
         if (size != sizeof(info))
             return -EPROTO;
         memcpy(&info, data, sizeof(info));
         return send(pidfd->group, &info);
     }
-    if (request->extra == SPECIAL_PROCESS_FILE) {
+    if (request->special.what == SPECIAL_PROCESS_FILE) {
         if (size != sizeof(asker) || room < sizeof(struct file_place))
             return -EPROTO;
         memcpy(&asker, data, sizeof(asker));
         return asker.fd >= 0 ? find_file(pidfd->group, &asker, result) : -EBADF;
     }
-    if (request->extra != SPECIAL_PROCESS)
+    if (request->special.what != SPECIAL_PROCESS)
         return -EINVAL;
     if (room < sizeof(facts))
         return -EPROTO;

@@ -56,7 +56,7 @@ static bool space_make(struct poll_space *space, uint32_t count)
 static int64_t locate(struct group *group, const struct poll_request *requests, uint32_t count,
                       struct poll_space *space)
 {
-    struct file_request request = {.operation = FILE_LOCATE};
+    struct file_request request = {.operation = MSG_FILE_LOCATE};
     struct file_answer answer;
     int64_t result;
 

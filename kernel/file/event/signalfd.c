@@ -39,7 +39,7 @@ static int64_t signalfd_operate(struct file *file, const struct file_request *re
     (void)result;
     (void)room;
     (void)answer;
-    if (request->extra != SPECIAL_SIGNAL_SET)
+    if (request->special.what != SPECIAL_SIGNAL_SET)
         return -EINVAL;
     if (size != sizeof(set))
         return -EPROTO;

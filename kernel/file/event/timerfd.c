@@ -159,17 +159,17 @@ static void set(struct timerfd *t, uint32_t flags, const struct timer_setting *s
 static int64_t timerfd_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                                void *result, size_t room, struct file_answer *answer)
 {
-    bool sets = request->extra == SPECIAL_TIMER_SET;
+    bool sets = request->special.what == SPECIAL_TIMER_SET;
     struct timer_setting setting, old;
 
     (void)answer;
-    if (!sets && request->extra != SPECIAL_TIMER_GET)
+    if (!sets && request->special.what != SPECIAL_TIMER_GET)
         return -EINVAL;
     if (room < sizeof(old) || (sets && size != sizeof(setting)))
         return -EPROTO;
     if (sets)
         memcpy(&setting, data, sizeof(setting));
-    set(file->state, (uint32_t)request->argument, sets ? &setting : NULL, &old);
+    set(file->state, (uint32_t)request->special.argument, sets ? &setting : NULL, &old);
     memcpy(result, &old, sizeof(old));
     return sizeof(old);
 }

@@ -325,7 +325,7 @@ static int64_t operate(struct file *file, const struct file_request *request, co
     int64_t value;
 
     (void)answer;
-    if (request->extra != SPECIAL_WATCH)
+    if (request->special.what != SPECIAL_WATCH)
         return -EINVAL;
     if (size != sizeof(change))
         return -EPROTO;

@@ -2,6 +2,7 @@
 #include "kernel/fs/name/name.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/copy.h"
 #include "kernel/file/operation.h"
 #include "kernel/file/path.h"
 #include "kernel/file/permission.h"
@@ -15,7 +16,6 @@
 #include "kernel/lib/string.h"
 #include "kernel/tty/job.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -34,7 +34,7 @@ struct way {
 /* Where a name begins that is not absolute: the file of its directory. */
 static int64_t find_start(struct group *group, const struct name *name, struct way *way)
 {
-    struct file_request request = {.operation = FILE_LOCATE};
+    struct file_request request = {.operation = MSG_FILE_LOCATE};
     int32_t fd = name->directory == NAME_FOLDER ? FILE_FOLDER : (int32_t)name->directory;
     struct file_place place = {.id = 0};
     struct file_answer answer;
@@ -52,7 +52,7 @@ static int64_t find_start(struct group *group, const struct name *name, struct w
         way->start = place.id;
         return 0;
     }
-    request.operation = FILE_PATH; /* the tree is on kernel 0 only: this is of /proc, or no directory */
+    request.operation = MSG_FILE_PATH; /* the tree is on kernel 0 only: this is of /proc, or no directory */
     request.fd = -1;
     result = file_call_at(&place, &request, NULL, 0, way->text, PATH_MAX, &answer);
     if (result < 0)
@@ -100,12 +100,12 @@ static int64_t begin_way(struct group *group, const struct name *name, struct wa
 static bool follows(const struct msg_file_name *asked)
 {
     switch (asked->operation) {
-    case NAME_OPEN:
+    case MSG_NAME_OPEN:
         return (asked->flags & OPEN_NO_FOLLOW) == 0 &&
                (asked->flags & (OPEN_CREATE | OPEN_EXCLUSIVE)) != (OPEN_CREATE | OPEN_EXCLUSIVE);
-    case NAME_STAT:
-    case NAME_CHANGE:
-    case NAME_LINK:
+    case MSG_NAME_STAT:
+    case MSG_NAME_CHANGE:
+    case MSG_NAME_LINK:
         return (asked->flags & NAME_NO_FOLLOW) == 0;
     default:
         return false;
@@ -115,7 +115,7 @@ static bool follows(const struct msg_file_name *asked)
 /* May it be executed? */
 static int64_t check_run(const struct file_place *place, struct name_result *result)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
     const struct file_facts *facts = &result->facts;
     struct file_answer answer;
     struct file_user user;
@@ -147,7 +147,7 @@ static size_t change_by_user(const struct node_change *change, struct user_chang
 
 int64_t name_change(struct group *group, int32_t fd, const struct node_change *change)
 {
-    struct file_request request = {.operation = FILE_CHANGE, .fd = fd};
+    struct file_request request = {.operation = MSG_FILE_CHANGE, .fd = fd};
     struct file_answer answer;
     struct user_change data;
     size_t size = change_by_user(change, &data);
@@ -157,7 +157,7 @@ int64_t name_change(struct group *group, int32_t fd, const struct node_change *c
 
 static int64_t change_at(const struct file_place *place, const struct node_change *change)
 {
-    struct file_request request = {.operation = FILE_CHANGE, .fd = -1};
+    struct file_request request = {.operation = MSG_FILE_CHANGE, .fd = -1};
     struct file_answer answer;
     struct user_change data;
     size_t size = change_by_user(change, &data);
@@ -168,28 +168,24 @@ static int64_t change_at(const struct file_place *place, const struct node_chang
 /* What is open as PLACE, and has no name, is opened once more, or asked. */
 static int64_t do_magic(const struct msg_file_name *asked, const struct file_place *place, struct name_result *result)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = -1};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
     struct file_answer answer;
     int64_t error = 0;
 
     switch (asked->operation) {
-    case NAME_STAT:
+    case MSG_NAME_STAT:
         error = file_call_at(place, &request, NULL, 0, &result->facts, sizeof(result->facts), &answer);
         return error < 0 ? error : 0;
-    case NAME_CHANGE:
+    case MSG_NAME_CHANGE:
         return change_at(place, &asked->change);
-    case NAME_OPEN:
+    case MSG_NAME_OPEN:
         if ((asked->flags & OPEN_RUN) != 0)
             error = check_run(place, result);
         if (error < 0)
             return error;
-        if (place->kernel != instance.kernel)
-            error = msg_call(place->kernel, MSG_FILE_SHARE, &place->id, sizeof(place->id), NULL, 0, "file to be shared",
-                             place->id);
-        else if (file_share(place->id) == NULL)
-            error = -ENOENT;
+        error = file_share_at(place);
         result->place = *place;
-        return error == -EPROTO ? -ENOENT : error;
+        return error == -EBADF ? -ENOENT : error;
     default:
         return -EXDEV;
     }
@@ -205,7 +201,7 @@ static int64_t do_inside(const struct msg_file_name *asked, const struct way *wa
     if (text == NULL)
         return -ENOMEM;
     error = name_do_proc(asked, &way->walk, second, &result->facts, text, &file);
-    if (error == 0 && asked->operation == NAME_READ_LINK) {
+    if (error == 0 && asked->operation == MSG_NAME_READ_LINK) {
         result->text = text;
         return 0;
     }
@@ -218,7 +214,7 @@ static int64_t do_inside(const struct msg_file_name *asked, const struct way *wa
 /* What kernel 0 has said becomes the caller's. */
 static int64_t take_result(const struct msg_file_name *asked, struct tree_result *tree, struct name_result *result)
 {
-    struct file_request request = {.operation = FILE_OPENED, .fd = -1};
+    struct file_request request = {.operation = MSG_FILE_OPENED, .fd = -1};
     struct file_answer answer;
     struct file *file;
     int64_t error = 0;
@@ -320,8 +316,8 @@ int64_t name_do(struct group *group, const struct msg_file_name *asked, const st
                 const struct name *second, struct name_result *result)
 {
     static const struct name none = {NAME_FOLDER, ""};
-    bool two = asked->operation == NAME_LINK || asked->operation == NAME_RENAME;
-    bool may_be_empty = (asked->flags & NAME_EMPTY) != 0 && asked->operation != NAME_OPEN;
+    bool two = asked->operation == MSG_NAME_LINK || asked->operation == MSG_NAME_RENAME;
+    bool may_be_empty = (asked->flags & NAME_EMPTY) != 0 && asked->operation != MSG_NAME_OPEN;
     struct msg_file_name own = *asked;
     int64_t error = -ESRCH;
 
@@ -344,7 +340,7 @@ void name_result_free(struct name_result *result)
 int64_t name_open(struct group *group, const struct name *name, uint32_t flags, uint32_t mode,
                   struct name_result *result)
 {
-    struct msg_file_name asked = {.operation = NAME_OPEN, .flags = flags, .mode = mode};
+    struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = flags, .mode = mode};
 
     *result = (struct name_result){.text = NULL};
     if ((flags & OPEN_PATH) != 0)
@@ -358,7 +354,7 @@ int64_t name_open(struct group *group, const struct name *name, uint32_t flags, 
 
 int64_t name_stat(struct group *group, const struct name *name, uint32_t flags, struct file_facts *facts)
 {
-    struct msg_file_name asked = {.operation = NAME_STAT, .flags = flags};
+    struct msg_file_name asked = {.operation = MSG_NAME_STAT, .flags = flags};
     struct name_result result;
     int64_t error = name_do(group, &asked, name, NULL, &result);
 

@@ -69,7 +69,7 @@ static bool take_number(const char **at, uint32_t *number)
 /* NAME is a process's descriptor that is open: where its file is. 1; 0: it is none; -EACCES. */
 static int64_t find_open(const char *name, struct file_place *place)
 {
-    struct file_request request = {.operation = FILE_LOCATE};
+    struct file_request request = {.operation = MSG_FILE_LOCATE};
     struct file_answer answer;
     uint32_t process, fd;
 
@@ -241,35 +241,35 @@ int64_t name_do_proc(const struct msg_file_name *asked, const struct proc_walk *
     bool folder;
     int64_t error = proc_stat(walk->text, facts);
 
-    if (asked->operation == NAME_RENAME) /* before it is known whether it is there, as in Linux */
+    if (asked->operation == MSG_NAME_RENAME) /* before it is known whether it is there, as in Linux */
         return top ? -EBUSY : -EXDEV;
     if (error == -ENOENT && !top && strncmp(walk->text, "sys/", 4) == 0 &&
-        (asked->operation == NAME_CREATE || (second && asked->operation == NAME_LINK)))
+        (asked->operation == MSG_NAME_CREATE || (second && asked->operation == MSG_NAME_LINK)))
         return may_hold(walk->text); /* Linux's /sys would look for the name, and has no way to make one */
     if (error != 0)
         return error;
     folder = (facts->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;
-    if (asked->operation == NAME_CREATE || (second && asked->operation == NAME_LINK))
+    if (asked->operation == MSG_NAME_CREATE || (second && asked->operation == MSG_NAME_LINK))
         return -EEXIST;
     if (walk->folder && !folder)
         return -ENOTDIR;
     switch (asked->operation) {
-    case NAME_OPEN:
+    case MSG_NAME_OPEN:
         return open_proc(asked, walk, facts, out);
-    case NAME_STAT:
+    case MSG_NAME_STAT:
         return 0;
-    case NAME_READ_LINK:
+    case MSG_NAME_READ_LINK:
         error = proc_link(walk->text, result_text, PATH_MAX - 1);
         if (error >= 0)
             result_text[error] = '\0';
         return error < 0 ? error : 0;
-    case NAME_UNLINK:
+    case MSG_NAME_UNLINK:
         return folder ? -EISDIR : -EPERM;
-    case NAME_REMOVE_DIRECTORY:
+    case MSG_NAME_REMOVE_DIRECTORY:
         return top ? -EBUSY : folder ? -EPERM : -ENOTDIR;
-    case NAME_LINK:
+    case MSG_NAME_LINK:
         return -EXDEV;
-    case NAME_CHANGE:
+    case MSG_NAME_CHANGE:
         return -EPERM;
     default:
         return -EPROTO;

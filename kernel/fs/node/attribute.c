@@ -129,11 +129,11 @@ int64_t attribute_do(const struct file *file, const struct file_request *request
 {
     struct node *node = file_node(file);
     const char *name = data;
-    uint32_t what = request->extra & 0xff, flags = request->extra >> 8;
+    uint32_t what = request->attribute.what;
     size_t length;
 
     if (what == ATTRIBUTE_LIST)
-        return node != NULL ? list(node, request->argument != 0, result, room) : 0;
+        return node != NULL ? list(node, request->attribute.trusted != 0, result, room) : 0;
     length = strnlen(name, size);
     if (length == size || length == 0 || length > ATTRIBUTE_NAME_MAX)
         return -EPROTO;
@@ -143,7 +143,7 @@ int64_t attribute_do(const struct file *file, const struct file_request *request
     case ATTRIBUTE_GET:
         return get(node, name, result, room);
     case ATTRIBUTE_SET:
-        return set(node, name, name + length + 1, size - length - 1, flags);
+        return set(node, name, name + length + 1, size - length - 1, request->attribute.flags);
     case ATTRIBUTE_TAKE:
         return replace(node, name, NULL, ATTRIBUTE_REPLACE);
     default:

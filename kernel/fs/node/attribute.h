@@ -18,11 +18,11 @@ struct node;
 #define ATTRIBUTE_CREATE 1u                                         /* as XATTR_CREATE: it must not be there */
 #define ATTRIBUTE_REPLACE 2u                                        /* as XATTR_REPLACE: it must be there */
 
-/* What FILE_ATTRIBUTE does: the lower byte of extra; above are the flags. */
+/* What FILE_ATTRIBUTE does. */
 enum attribute_operation {
     ATTRIBUTE_GET = 1, /* data: name; result data: the value, if there is room: else -ERANGE; with no room its size */
     ATTRIBUTE_SET,     /* data: name with its NUL, value */
-    ATTRIBUTE_LIST,    /* argument: 1: those of root, too; result data: names with their NULs, as GET */
+    ATTRIBUTE_LIST,    /* result data: names with their NULs, as GET */
     ATTRIBUTE_TAKE     /* data: name */
 };
 

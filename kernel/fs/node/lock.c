@@ -5,13 +5,13 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/lock.h"
-#include "kernel/file/service.h"
 #include "kernel/fs/node/range_lock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
+#include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
 #define CHAIN_MAX 10u /* as Linux: processes that are looked at for a deadlock */
@@ -273,18 +273,16 @@ void node_lock_release(struct file *file, struct node *node)
 
 /* --- FILE_LOCK_OVER --- */
 
-static void over(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                 struct file_answer *answer)
+static int serve_over(const struct remote_request *request, void *result)
 {
-    (void)data;
-    (void)size;
+    const struct msg_file_task *asked = request->data;
+
     (void)result;
-    (void)room;
-    (void)answer;
-    wait_over((uint32_t)request->argument);
+    wait_over(asked->task);
+    return 0;
 }
 
 void node_lock_init(void)
 {
-    service_register(FILE_LOCK_OVER, over);
+    REMOTE_SERVE(FILE_LOCK_OVER, serve_over, NULL, struct msg_file_task, struct msg_none);
 }

@@ -16,7 +16,7 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
                   struct file_answer *answer);
 /* FILE, of NODE, is closed for good. */
 void node_lock_release(struct file *file, struct node *node);
-/* Registers FILE_LOCK_OVER (kernel/file/service.h). Once. */
+/* Registers FILE_LOCK_OVER. Once. */
 void node_lock_init(void);
 
 #endif

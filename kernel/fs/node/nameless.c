@@ -2,22 +2,22 @@
 #include "kernel/fs/node/nameless.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/remote.h"
-#include "kernel/file/service.h"
+#include "kernel/file/wire.h"
 #include "kernel/fs/node/regular.h"
+#include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
-/* A new file of UID and GID without a name, for reading and writing: *ID, of which an open is the caller's. -ENOMEM. */
-static int64_t create_nameless(uint32_t flags, uint32_t uid, uint32_t gid, uint64_t *id)
+/* A new file without a name, for reading and writing: *ID, of which an open is the caller's. -ENOMEM. */
+static int create_nameless(const struct msg_file_nameless *asked, uint64_t *id)
 {
     struct node *node = node_create(FILE_REGULAR | 0777);
     struct file *file;
 
     if (node == NULL)
         return -ENOMEM;
-    node->uid = uid;
-    node->gid = gid;
-    node->seals = (flags & NAMELESS_SEALS) != 0 ? 0 : SEAL_SEAL;
+    node->uid = asked->uid;
+    node->gid = asked->gid;
+    node->seals = (asked->flags & NAMELESS_SEALS) != 0 ? 0 : SEAL_SEAL;
     file = regular_open(node, 2u | OPEN_LARGE);
     node_put(node);
     if (file == NULL)
@@ -26,29 +26,28 @@ static int64_t create_nameless(uint32_t flags, uint32_t uid, uint32_t gid, uint6
     return 0;
 }
 
-static void create(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                   struct file_answer *answer)
+static int serve(const struct remote_request *request, void *result)
 {
-    (void)data;
-    (void)size;
-    (void)result;
-    (void)room;
-    answer->value = create_nameless((uint32_t)request->argument, request->extra, (uint32_t)request->fd, &answer->id);
+    const struct msg_file_nameless *asked = request->data;
+    struct msg_file_made *made = result;
+    int error = create_nameless(asked, &made->id);
+
+    return error != 0 ? error : (int)sizeof(*made);
 }
 
 int64_t nameless_create(uint32_t flags, uint64_t *id)
 {
     const struct credentials *own = &thread_current()->context.credentials;
-    struct file_request request = {
-        .operation = FILE_NAMELESS, .argument = flags, .extra = own->fsuid, .fd = (int32_t)own->fsgid};
-    struct file_answer answer;
+    const struct msg_file_nameless asked = {.flags = flags, .uid = own->fsuid, .gid = own->fsgid};
+    const struct remote_how how = {.why = "file without a name"};
+    struct msg_file_made made;
+    int length = remote_call(0, MSG_FILE_NAMELESS, &asked, sizeof(asked), &made, sizeof(made), &how);
 
-    file_call_zero(&request, NULL, 0, NULL, 0, &answer);
-    *id = answer.id;
-    return answer.value;
+    *id = length > 0 ? made.id : 0;
+    return length > 0 ? 0 : length;
 }
 
 void nameless_init(void)
 {
-    service_register(FILE_NAMELESS, create);
+    REMOTE_SERVE(FILE_NAMELESS, serve, NULL, struct msg_file_nameless, struct msg_file_made);
 }

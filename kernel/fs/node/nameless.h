@@ -6,7 +6,7 @@
 
 #define NAMELESS_SEALS 2u /* it may be sealed: memfd_create's MFD_ALLOW_SEALING */
 
-/* Registers FILE_NAMELESS (kernel/file/service.h). Once. */
+/* Registers FILE_NAMELESS. Once. */
 void nameless_init(void);
 /* A new file of the current thread's user, for reading and writing, with an open that is the caller's: *ID. FLAGS:
  * NAMELESS_*. -ENOMEM. Tasks only; waits. */

@@ -282,10 +282,10 @@ static int64_t lock(struct file *file, const struct file_request *request, const
     struct file_lock lock;
     int64_t error;
 
-    if (size != sizeof(lock) || (request->extra == LOCK_TEST && room < sizeof(lock)))
+    if (size != sizeof(lock) || (request->lock == LOCK_TEST && room < sizeof(lock)))
         return -EPROTO;
     memcpy(&lock, data, sizeof(lock));
-    error = node_lock(file, node_of(file), request->extra, &lock, answer);
+    error = node_lock(file, node_of(file), request->lock, &lock, answer);
     if (room >= sizeof(lock))
         memcpy(result, &lock, sizeof(lock));
     return error;
@@ -294,42 +294,43 @@ static int64_t lock(struct file *file, const struct file_request *request, const
 static int64_t act_on(struct file *file, const struct file_request *request, const void *data, size_t size,
                       void *result, size_t room, struct file_answer *answer)
 {
-    int64_t argument = request->argument, sizes[2];
+    int64_t sizes[2];
 
     switch (request->operation) {
-    case FILE_READ:
-        return read_bytes(file, result, (uint64_t)argument < room ? (size_t)argument : room, -1);
-    case FILE_READ_AT:
-        return argument < 0 ? -EINVAL : read_bytes(file, result, room, argument);
-    case FILE_WRITE:
-        return write_bytes(file, data, size, request->extra, -1);
-    case FILE_WRITE_AT:
-        return argument < 0 ? -EINVAL : write_bytes(file, data, size, request->extra, argument);
-    case FILE_SEEK:
-        return seek(file, argument, request->extra);
-    case FILE_STAT:
+    case MSG_FILE_READ:
+        return read_bytes(file, result, room, -1);
+    case MSG_FILE_READ_AT:
+        return request->move.offset < 0 ? -EINVAL : read_bytes(file, result, room, request->move.offset);
+    case MSG_FILE_WRITE:
+        return write_bytes(file, data, size, request->move.flags, -1);
+    case MSG_FILE_WRITE_AT:
+        return request->move.offset < 0 ? -EINVAL
+                                        : write_bytes(file, data, size, request->move.flags, request->move.offset);
+    case MSG_FILE_SEEK:
+        return seek(file, request->seek.offset, request->seek.whence);
+    case MSG_FILE_STAT:
         return facts(file, result, room);
-    case FILE_CONTROL:
-        return control(file, request->extra, data, size, result, room);
-    case FILE_RESIZE:
-        return resize(file, argument, answer);
-    case FILE_ALLOCATE:
+    case MSG_FILE_CONTROL:
+        return control(file, request->control.command, data, size, result, room);
+    case MSG_FILE_RESIZE:
+        return resize(file, request->space.offset, answer);
+    case MSG_FILE_ALLOCATE:
         if (size != sizeof(sizes))
             return -EPROTO;
         memcpy(sizes, data, sizeof(sizes));
-        return argument < 0 || sizes[0] <= 0 || sizes[1] < sizes[0]
+        return request->space.offset < 0 || sizes[0] <= 0 || sizes[1] < sizes[0]
                    ? -EINVAL
-                   : allocate(file, request->extra, argument, sizes[0], sizes[1], answer);
-    case FILE_ADVISE:
-        return request->extra != 0 && !may_read(file) ? -EBADF : (file->flags & OPEN_PATH) != 0 ? -EBADF : 0;
-    case FILE_SYNC:
+                   : allocate(file, request->space.mode, request->space.offset, sizes[0], sizes[1], answer);
+    case MSG_FILE_ADVISE:
+        return request->ahead != 0 && !may_read(file) ? -EBADF : (file->flags & OPEN_PATH) != 0 ? -EBADF : 0;
+    case MSG_FILE_SYNC:
         return (file->flags & OPEN_PATH) != 0 ? -EBADF : 0; /* it is in memory, all of it */
-    case FILE_MAP:
-        return map(file, argument != 0, argument == 2, request->extra, answer);
-    case FILE_LOCK:
+    case MSG_FILE_MAP:
+        return map(file, request->map.shared != 0, request->map.writes != 0, request->map.home, answer);
+    case MSG_FILE_LOCK:
         return lock(file, request, data, size, result, room, answer);
-    case FILE_SEALS:
-        return change_seals(file, request->extra != 0, (uint32_t)argument);
+    case MSG_FILE_SEALS:
+        return change_seals(file, request->seals.adds != 0, request->seals.seals);
     default:
         return FILE_AS_ANY;
     }
@@ -343,11 +344,11 @@ static int64_t act(struct file *file, const struct file_request *request, const 
 
     if (__builtin_expect(inotify_watches == 0, 1))
         return value;
-    if ((request->operation == FILE_READ || request->operation == FILE_READ_AT) && value > 0)
+    if ((request->operation == MSG_FILE_READ || request->operation == MSG_FILE_READ_AT) && value > 0)
         inotify_node(node_of(file), WATCH_ACCESS);
-    else if ((request->operation == FILE_WRITE || request->operation == FILE_WRITE_AT) && value > 0)
+    else if ((request->operation == MSG_FILE_WRITE || request->operation == MSG_FILE_WRITE_AT) && value > 0)
         inotify_node(node_of(file), WATCH_MODIFY);
-    else if ((request->operation == FILE_RESIZE || request->operation == FILE_ALLOCATE) && value == 0)
+    else if ((request->operation == MSG_FILE_RESIZE || request->operation == MSG_FILE_ALLOCATE) && value == 0)
         inotify_node(node_of(file), WATCH_MODIFY);
     return value;
 }

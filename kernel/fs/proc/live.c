@@ -56,14 +56,14 @@ static int64_t act_memory(struct file *file, const struct file_request *request,
     (void)result;
     (void)room;
     switch (request->operation) {
-    case FILE_READ:
-    case FILE_READ_AT:
+    case MSG_FILE_READ:
+    case MSG_FILE_READ_AT:
         return access == 1 || (file->flags & OPEN_PATH) != 0 ? -EBADF : give_memory(file->state, answer);
-    case FILE_WRITE:
-    case FILE_WRITE_AT:
+    case MSG_FILE_WRITE:
+    case MSG_FILE_WRITE_AT:
         return access == 0 || (file->flags & OPEN_PATH) != 0 ? -EBADF : give_memory(file->state, answer);
-    case FILE_SEEK:
-        return seek(file, request->argument, request->extra);
+    case MSG_FILE_SEEK:
+        return seek(file, request->seek.offset, request->seek.whence);
     default:
         return FILE_AS_ANY;
     }
@@ -76,7 +76,7 @@ static int64_t act_descriptors(struct file *file, const struct file_request *req
     (void)size;
     (void)result;
     (void)room;
-    if (request->operation != FILE_ENTRIES)
+    if (request->operation != MSG_FILE_ENTRIES)
         return FILE_AS_ANY;
     return (file->flags & OPEN_PATH) != 0 ? -EBADF : give_back((uint32_t)(uintptr_t)file->state, answer);
 }

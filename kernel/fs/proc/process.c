@@ -86,7 +86,7 @@ int64_t process_link_thread(const struct proc_at *at, char *out, size_t size)
 
 static int64_t link_program(const struct proc_at *at, char *out, size_t size)
 {
-    struct file_request request = {.operation = FILE_GET_PROGRAM};
+    struct file_request request = {.operation = MSG_FILE_GET_PROGRAM};
     struct file_answer answer;
     char *text = heap_alloc(PATH_MAX + 1);
     int64_t length;
@@ -104,7 +104,7 @@ static int64_t link_program(const struct proc_at *at, char *out, size_t size)
 
 static int64_t link_folder(const struct proc_at *at, char *out, size_t size)
 {
-    struct file_request request = {.operation = FILE_PATH, .fd = FILE_FOLDER};
+    struct file_request request = {.operation = MSG_FILE_PATH, .fd = FILE_FOLDER};
     struct file_answer answer;
     int64_t length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, out, size < PATH_MAX ? size : PATH_MAX,
                                        &answer);
@@ -117,7 +117,7 @@ static int64_t link_folder(const struct proc_at *at, char *out, size_t size)
 /* The name of its file in the tree. -ENOENT: it has none. */
 static int64_t link_name(const struct proc_at *at, char *out, size_t size)
 {
-    struct file_request request = {.operation = FILE_PATH, .fd = (int32_t)at->keys[1]};
+    struct file_request request = {.operation = MSG_FILE_PATH, .fd = (int32_t)at->keys[1]};
     struct file_answer answer;
     int64_t length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, out, size < PATH_MAX ? size : PATH_MAX,
                                        &answer);
@@ -127,7 +127,7 @@ static int64_t link_name(const struct proc_at *at, char *out, size_t size)
 
 static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
 {
-    struct file_request request = {.operation = FILE_STAT, .fd = (int32_t)at->keys[1]};
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)at->keys[1]};
     struct file_facts facts;
     struct file_answer answer;
     char text[48];
@@ -166,7 +166,7 @@ static const struct proc_directory descriptor_file = {.rows = &descriptor_row, .
 
 static const struct proc_directory *find_descriptor(struct proc_at *at, const char *name, size_t length)
 {
-    struct file_request request = {.operation = FILE_GET_DESCRIPTOR};
+    struct file_request request = {.operation = MSG_FILE_GET_DESCRIPTOR};
     struct file_answer answer;
     bool good;
 

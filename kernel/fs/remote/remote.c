@@ -8,7 +8,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
+#include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
 static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *result)
@@ -51,13 +51,13 @@ static int64_t ask_zero(const struct msg_file_name *asked, const struct file_use
     to = memory + FILE_NAME_AT;
     memcpy(to, asked, sizeof(*asked));
     if (user_size != 0) {
-        ((struct msg_file_name *)(void *)to)->operation |= NAME_FOR_USER;
+        ((struct msg_file_name *)(void *)to)->as_user = 1;
         memcpy(to + sizeof(*asked), user, user_size);
     }
     to += sizeof(*asked) + user_size;
     memcpy(to, names[0], lengths[0]);
     memcpy(to + lengths[0], names[1], lengths[1]);
-    value = msg_call(0, MSG_FILE_NAME, &lent, sizeof(lent), memory, (uint32_t)room, "file by name", 0);
+    value = remote_ask(0, asked->operation, &lent, sizeof(lent), memory, (uint32_t)room, "file by name", 0);
     if (value >= 0) {
         const struct msg_file_named *named = (const struct msg_file_named *)(void *)memory;
         size_t length = (size_t)value;
@@ -101,7 +101,7 @@ int64_t tree_ask(const struct msg_file_name *asked, const char *first, const cha
 
 int64_t tree_ask_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts)
 {
-    struct msg_file_name asked = {.operation = NAME_MAPPED, .number = object};
+    struct msg_file_name asked = {.operation = MSG_NAME_MAPPED, .number = object};
     struct tree_result result;
     size_t length;
     int64_t error = kernel == 0 ? tree_ask(&asked, "", "", false, &result) : -ENOENT;

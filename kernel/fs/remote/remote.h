@@ -1,5 +1,6 @@
 /* Names of the tree of files, from any kernel: kernel 0, which has the tree and the shares in it, is asked by one
- * message for each operation (FILE_NAME). kernel/fs/tree/tree.md has the protocol. Tasks only: all of it may wait. */
+ * message for each operation (NAME_OPEN and others). kernel/fs/tree/tree.md has the protocol. Tasks only: all of it may
+ * wait. */
 #ifndef KERNEL_FS_REMOTE_REMOTE_H
 #define KERNEL_FS_REMOTE_REMOTE_H
 

@@ -1,51 +1,33 @@
-/* FILE_NAME at kernel 0. See the header. The handler asks the tree, which answers at once; for a name that leads into a
- * share it keeps the request, and a worker does it. */
+/* Names of the tree at kernel 0. See the header. The handler asks the tree, which answers at once; for a name that
+ * leads into a share a task does it. */
 #include "kernel/fs/remote/serve.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/later.h"
 #include "kernel/file/lent.h"
 #include "kernel/file/path.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/fs/tree/tree.h"
-#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
-#include "msg/channel.h"
+#include "tasks/remote/operation.h"
 
 /* Handlers run one at a time: what was asked, out of reach of who asked. */
 static uint64_t own_request[(sizeof(struct msg_file_name) + sizeof(struct file_user) + 2ul * PATH_MAX) / 8];
+
+/* What is asked, taken apart. */
+struct naming {
+    const struct msg_file_name *asked;
+    const struct file_user *as; /* NULL: root */
+    const char *first, *second;
+    struct file_user user;
+};
 
 /* Undoes what an answer would have brought that cannot be given. */
 static void take_back(const struct tree_result *result)
 {
     if (result->answer.id != 0)
         file_drop(0, result->answer.id);
-}
-
-/* Facts and text go to the memory that M lends. */
-static void answer_there(const struct msg *m, struct tree_result *result)
-{
-    const struct msg_file_name_lent *lent = m->data;
-    size_t facts = result->answer.facts != 0 ? sizeof(result->facts) : 0;
-    size_t text = result->text != NULL ? strlen(result->text) + 1 : 0;
-    size_t size = sizeof(result->answer) + facts + text;
-    uint8_t *to = size <= lent->room ? lent_open(m->ticket.kernel, lent->address, size, true) : NULL;
-
-    if (to == NULL) {
-        take_back(result);
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
-    to += sizeof(result->answer);
-    memcpy(to, &result->facts, facts);
-    if (text > 0)
-        memcpy(to + facts, result->text, text);
-    lent_close();
-    result->answer.text = (uint32_t)text;
-    msg_reply(&m->ticket, &result->answer, sizeof(result->answer));
 }
 
 /* SIZE bytes at TEXT are two strings. */
@@ -57,111 +39,117 @@ static bool are_names(const char *text, size_t size)
            strnlen(text + first, size - first) == size - first - 1;
 }
 
-/* What M lends, copied, so that who asked cannot change it any more. False: it is not theirs, or too much. */
-static bool take_request(const struct msg *m)
+/* False: it is not as it should be. */
+static inline bool take_apart(enum msg_type type, const void *data, size_t size, struct naming *naming)
 {
-    const struct msg_file_name_lent *lent = m->data;
+    const struct msg_file_name *asked = data;
+    const char *names = (const char *)(asked + 1);
+    size_t user_size = 0;
+
+    size -= sizeof(*asked);
+    if (asked->as_user != 0)
+        user_size = permission_take(names, size, &naming->user);
+    if (asked->operation != type || (asked->as_user != 0) != (user_size != 0) ||
+        !are_names(names + user_size, size - user_size))
+        return false;
+    naming->asked = asked;
+    naming->as = user_size != 0 ? &naming->user : NULL;
+    naming->first = names + user_size;
+    naming->second = naming->first + strlen(naming->first) + 1;
+    return true;
+}
+
+/* What KERNEL lends, copied, so that who asked cannot change it any more. False: it is not theirs, or too much. */
+static bool take_request(const struct msg_file_name_lent *lent, uint32_t kernel)
+{
     const uint8_t *from;
 
     if (lent->size < sizeof(struct msg_file_name) || lent->size > sizeof(own_request) || lent->room > FILE_CHUNK ||
         lent->room < FILE_NAME_AT + lent->size)
         return false;
-    from = lent_open(m->ticket.kernel, lent->address + FILE_NAME_AT, lent->size, false);
+    from = lent_open(kernel, lent->address + FILE_NAME_AT, lent->size, false);
     if (from != NULL)
         memcpy(own_request, from, lent->size);
     lent_close();
     return from != NULL;
 }
 
-/* --- names that lead into shares --- */
-
-static void do_name(struct work *work)
+/* Facts and text, as size_of says, behind the answer. */
+static void put_rest(const struct tree_result *result, uint8_t *to)
 {
-    struct later *later = container_of(work, struct later, work);
-    struct msg_file_name *asked = (struct msg_file_name *)later->message;
-    const char *first = (const char *)(asked + 1);
-    bool as_user = (asked->operation & NAME_FOR_USER) != 0;
-    struct tree_result result;
-    struct file_user user;
-    uint8_t *to = later->answer;
-
-    if (as_user)
-        first += permission_take(first, later->length - sizeof(*asked), &user);
-    asked->operation &= ~NAME_FOR_USER;
-    share_do(asked, as_user ? &user : NULL, first, first + strlen(first) + 1, &result);
-    memcpy(to, &result.answer, sizeof(result.answer));
-    to += sizeof(result.answer);
-    if (result.answer.facts != 0) {
-        memcpy(to, &result.facts, sizeof(result.facts));
-        to += sizeof(result.facts);
+    if (result->answer.facts != 0) {
+        memcpy(to, &result->facts, sizeof(result->facts));
+        to += sizeof(result->facts);
     }
-    if (result.text != NULL) {
-        size_t length = strlen(result.text) + 1;
-
-        memcpy(to, result.text, length);
-        to += length;
-        heap_free(result.text, PATH_MAX);
-    }
-    later_answer(later, (size_t)(to - later->answer));
+    if (result->answer.text > 0)
+        memcpy(to, result->text, result->answer.text);
 }
 
-/* M, which has been checked, is done by share_do. */
-static void name_later(const struct msg *m)
+/* Sets how much text there is; the length of all of RESULT. */
+static size_t size_of(struct tree_result *result)
 {
-    struct later *later = later_keep(m, sizeof(struct msg_file_named) + sizeof(struct file_facts) + PATH_MAX);
-
-    if (later == NULL)
-        return;
-    later->work.run = do_name;
-    work_submit(&later->work);
+    result->answer.text = result->text != NULL ? (uint32_t)strlen(result->text) + 1 : 0;
+    return sizeof(result->answer) + (result->answer.facts != 0 ? sizeof(result->facts) : 0) + result->answer.text;
 }
 
-/* --- the handler --- */
-
-static void handle_name(const struct msg *m)
+/* Facts and text go to the memory that is lent. */
+static int answer_there(const struct msg_file_name_lent *lent, uint32_t kernel, struct tree_result *result)
 {
-    const struct msg_file_name_lent *lent = m->data;
-    struct msg_file_name *asked = (struct msg_file_name *)own_request;
-    const char *names = (const char *)(asked + 1);
-    size_t size, user_size = 0;
+    size_t size = size_of(result);
+    uint8_t *to = size <= lent->room ? lent_open(kernel, lent->address, size, true) : NULL;
+
+    if (to == NULL) {
+        take_back(result);
+        return -EPROTO;
+    }
+    put_rest(result, to + sizeof(result->answer));
+    lent_close();
+    return 0;
+}
+
+static int serve_here(const struct remote_request *request, struct msg_file_named *named)
+{
+    const struct msg_file_name_lent *lent = request->data;
     struct tree_result result;
-    struct file_user user;
-    bool as_user;
+    struct naming naming;
+    int error = 0;
 
-    if (instance.kernel != 0 || !take_request(m)) {
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
-    size = lent->size - sizeof(*asked);
-    as_user = (asked->operation & NAME_FOR_USER) != 0;
-    if (as_user)
-        user_size = permission_take(names, size, &user);
-    names += user_size;
-    if (as_user != (user_size != 0) || !are_names(names, size - user_size)) {
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
-    asked->operation &= ~NAME_FOR_USER;
-    tree_do(asked, as_user ? &user : NULL, names, names + strlen(names) + 1, &result);
-    if (result.waits) {
-        struct msg own = *m;
-
-        heap_free(result.text, PATH_MAX);
-        if (as_user)
-            asked->operation |= NAME_FOR_USER;
-        own.data = own_request;
-        own.length = lent->size;
-        name_later(&own);
-        return;
-    }
-    if (result.answer.facts != 0 || result.text != NULL)
-        answer_there(m, &result);
-    else
-        msg_reply(&m->ticket, &result.answer, sizeof(result.answer));
+    if (!take_request(lent, request->kernel) || !take_apart(request->type, own_request, lent->size, &naming))
+        return -EPROTO;
+    tree_do(naming.asked, naming.as, naming.first, naming.second, &result);
+    if (result.waits)
+        error = remote_task_with(own_request, lent->size, FILE_NAME_AT + PATH_MAX);
+    else if (result.answer.facts != 0 || result.text != NULL)
+        error = answer_there(lent, request->kernel, &result);
     heap_free(result.text, PATH_MAX);
+    *named = result.answer;
+    return error != 0 ? error : (int)sizeof(*named);
+}
+
+/* A name that leads into a share: what is asked is with the request, and the answer is sent. */
+static int serve_share(const struct remote_request *request, struct msg_file_named *named)
+{
+    struct tree_result result;
+    struct naming naming;
+    size_t length;
+
+    if (!take_apart(request->type, request->data, request->length, &naming))
+        return -EPROTO;
+    share_do(naming.asked, naming.as, naming.first, naming.second, &result);
+    length = size_of(&result);
+    *named = result.answer;
+    put_rest(&result, (uint8_t *)(named + 1));
+    heap_free(result.text, PATH_MAX);
+    return (int)length;
+}
+
+static int serve(const struct remote_request *request, void *result)
+{
+    return request->task ? serve_share(request, result) : serve_here(request, result);
 }
 
 void tree_serve_init(void)
 {
-    msg_register(MSG_FILE_NAME, handle_name, sizeof(struct msg_file_name_lent), sizeof(struct msg_file_named));
+    for (uint32_t type = MSG_NAME_OPEN; type <= MSG_NAME_WHERE; type++)
+        remote_serve(type, serve, NULL, sizeof(struct msg_file_name_lent), sizeof(struct msg_file_named));
 }

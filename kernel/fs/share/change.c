@@ -95,13 +95,13 @@ int64_t share_fid_do(struct host_share *share, struct p9_fid *fid, const struct 
     if (error != 0)
         return error;
     switch (asked->operation) {
-    case NAME_STAT:
+    case MSG_NAME_STAT:
         share_facts(share, &attributes, &result->facts);
         result->answer.facts = 1;
         return 0;
-    case NAME_CHANGE:
+    case MSG_NAME_CHANGE:
         return (asked->change.what & CHANGE_MODE) != 0 && link ? -EOPNOTSUPP : share_change(fid, &asked->change);
-    case NAME_READ_LINK:
+    case MSG_NAME_READ_LINK:
         if (!link)
             return empty ? -ENOENT : -EINVAL;
         result->text = heap_alloc(PATH_MAX);
@@ -116,7 +116,7 @@ int64_t share_fid_do(struct host_share *share, struct p9_fid *fid, const struct 
 
 int64_t share_walk_do(struct share_walk *walk, const struct msg_file_name *asked, struct tree_result *result)
 {
-    bool follows = (asked->flags & NAME_NO_FOLLOW) == 0 && asked->operation != NAME_READ_LINK;
+    bool follows = (asked->flags & NAME_NO_FOLLOW) == 0 && asked->operation != MSG_NAME_READ_LINK;
     int64_t error = share_walk_to_parent(walk);
 
     if (error == 0)

@@ -399,12 +399,12 @@ static int64_t lock(struct file *file, const struct file_request *request, const
 
     if (open->body == NULL)
         return FILE_AS_ANY;
-    if (size != sizeof(lock) || (request->extra == LOCK_TEST && room < sizeof(lock)))
+    if (size != sizeof(lock) || (request->lock == LOCK_TEST && room < sizeof(lock)))
         return -EPROTO;
     memcpy(&lock, data, sizeof(lock));
     error = from_start(open, &lock);
     if (error == 0)
-        error = node_lock(file, open->body->node, request->extra, &lock, answer);
+        error = node_lock(file, open->body->node, request->lock, &lock, answer);
     if (room >= sizeof(lock))
         memcpy(result, &lock, sizeof(lock));
     return error;
@@ -414,42 +414,42 @@ int64_t share_file_act(struct file *file, const struct file_request *request, co
                        void *result, size_t room, struct file_answer *answer)
 {
     struct share_open *open = file->state;
-    int64_t argument = request->argument;
 
     switch (request->operation) {
-    case FILE_READ:
-        return read_bytes(file, result, (uint64_t)argument < room ? (size_t)argument : room, -1);
-    case FILE_READ_AT:
-        return argument < 0 ? -EINVAL : read_bytes(file, result, room, argument);
-    case FILE_WRITE:
-        return write_bytes(file, data, size, request->extra, -1);
-    case FILE_WRITE_AT:
-        return argument < 0 ? -EINVAL : write_bytes(file, data, size, request->extra, argument);
-    case FILE_SEEK:
-        return seek(file, argument, request->extra);
-    case FILE_ENTRIES:
-        return entries(file, result, (uint64_t)argument < room ? (size_t)argument : room);
-    case FILE_STAT:
+    case MSG_FILE_READ:
+        return read_bytes(file, result, room, -1);
+    case MSG_FILE_READ_AT:
+        return request->move.offset < 0 ? -EINVAL : read_bytes(file, result, room, request->move.offset);
+    case MSG_FILE_WRITE:
+        return write_bytes(file, data, size, request->move.flags, -1);
+    case MSG_FILE_WRITE_AT:
+        return request->move.offset < 0 ? -EINVAL
+                                        : write_bytes(file, data, size, request->move.flags, request->move.offset);
+    case MSG_FILE_SEEK:
+        return seek(file, request->seek.offset, request->seek.whence);
+    case MSG_FILE_ENTRIES:
+        return entries(file, result, room);
+    case MSG_FILE_STAT:
         return give_facts(file, result, room);
-    case FILE_PATH:
-        return give_path(file, (uint64_t)argument, result, room);
-    case FILE_SPACE:
+    case MSG_FILE_PATH:
+        return give_path(file, request->root, result, room);
+    case MSG_FILE_SPACE:
         return give_space(file, result, room);
-    case FILE_CONTROL:
-        return control(file, request->extra, data, size, result, room);
-    case FILE_CHANGE:
+    case MSG_FILE_CONTROL:
+        return control(file, request->control.command, data, size, result, room);
+    case MSG_FILE_CHANGE:
         return change(file, data, size);
-    case FILE_RESIZE:
-        return resize(file, argument, answer);
-    case FILE_ALLOCATE:
+    case MSG_FILE_RESIZE:
+        return resize(file, request->space.offset, answer);
+    case MSG_FILE_ALLOCATE:
         return is_path(file) || !may_write(file) ? -EBADF : open->body == NULL ? -EISDIR : -EOPNOTSUPP;
-    case FILE_ADVISE:
-        return open->body == NULL ? FILE_AS_ANY : request->extra != 0 && !may_read(file) ? -EBADF : 0;
-    case FILE_SYNC:
+    case MSG_FILE_ADVISE:
+        return open->body == NULL ? FILE_AS_ANY : request->ahead != 0 && !may_read(file) ? -EBADF : 0;
+    case MSG_FILE_SYNC:
         return sync(file);
-    case FILE_MAP:
-        return map(file, argument != 0, argument == 2, request->extra);
-    case FILE_LOCK:
+    case MSG_FILE_MAP:
+        return map(file, request->map.shared != 0, request->map.writes != 0, request->map.home);
+    case MSG_FILE_LOCK:
         return lock(file, request, data, size, result, room, answer);
     default:
         return FILE_AS_ANY;

@@ -83,13 +83,13 @@ static int64_t do_here(struct course *course, const struct msg_file_name *asked,
     struct share_walk *walk = &course->walk;
 
     switch (asked->operation) {
-    case NAME_OPEN:
+    case MSG_NAME_OPEN:
         return share_walk_open(walk, asked, result);
-    case NAME_CREATE:
+    case MSG_NAME_CREATE:
         return share_walk_create(walk, asked, course->user, second);
-    case NAME_UNLINK:
-    case NAME_REMOVE_DIRECTORY:
-        return share_walk_unlink(walk, asked->operation == NAME_REMOVE_DIRECTORY);
+    case MSG_NAME_UNLINK:
+    case MSG_NAME_REMOVE_DIRECTORY:
+        return share_walk_unlink(walk, asked->operation == MSG_NAME_REMOVE_DIRECTORY);
     default:
         return share_walk_do(walk, asked, result);
     }
@@ -104,7 +104,7 @@ static int64_t do_one(struct course *course, const char *second, struct tree_res
         if (course->file != NULL && *course->text == '\0') {
             struct share_open *open = share_open_of(course->file);
 
-            return (asked.flags & NAME_EMPTY) == 0 || asked.operation == NAME_OPEN
+            return (asked.flags & NAME_EMPTY) == 0 || asked.operation == MSG_NAME_OPEN
                        ? -ENOENT
                        : share_fid_do(open->share, open->fid, &asked, true, result);
         }
@@ -133,7 +133,7 @@ static int64_t do_one(struct course *course, const char *second, struct tree_res
  * and from all shares. */
 static int to_parent(struct course *course)
 {
-    struct msg_file_name asked = {.operation = NAME_WHERE};
+    struct msg_file_name asked = {.operation = MSG_NAME_WHERE};
     struct tree_result result;
     int64_t error = SHARE_OUT;
 
@@ -161,7 +161,7 @@ static int to_parent(struct course *course)
 static int64_t do_two(struct course *from, struct course *to, struct tree_result *result)
 {
     struct msg_file_name asked = *from->asked;
-    bool link = asked.operation == NAME_LINK, is_file = link && from->file != NULL && *from->text == '\0';
+    bool link = asked.operation == MSG_NAME_LINK, is_file = link && from->file != NULL && *from->text == '\0';
     int away[2] = {0, 0};
     struct host_share *shared;
 
@@ -197,7 +197,7 @@ static int64_t do_two(struct course *from, struct course *to, struct tree_result
 int64_t share_do(const struct msg_file_name *asked, const struct file_user *user, const char *first, const char *second,
                  struct tree_result *result)
 {
-    bool two = asked->operation == NAME_LINK || asked->operation == NAME_RENAME;
+    bool two = asked->operation == MSG_NAME_LINK || asked->operation == MSG_NAME_RENAME;
     struct course from, to;
     struct file *file;
     struct node *root;

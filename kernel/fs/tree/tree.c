@@ -50,7 +50,7 @@ static int64_t away_from(const struct file *file, const char *path, struct tree_
 static int begin(struct walk *walk, const struct walker *walker, struct node *start, const char *path,
                  const struct msg_file_name *asked)
 {
-    if (*path == '\0' && (asked->flags & NAME_EMPTY) != 0 && asked->operation != NAME_OPEN) {
+    if (*path == '\0' && (asked->flags & NAME_EMPTY) != 0 && asked->operation != MSG_NAME_OPEN) {
         *walk = (struct walk){.user = walker->user,
                               .root = walker->root,
                               .at = start != NULL ? start : walker->root,
@@ -86,18 +86,18 @@ static int64_t with_node(struct walk *walk, const struct msg_file_name *asked, s
     if (error != 0)
         return error;
     switch (asked->operation) {
-    case NAME_STAT:
+    case MSG_NAME_STAT:
         tree_facts(walk->node, &result->facts);
         result->answer.facts = 1;
         return 0;
-    case NAME_CHANGE:
+    case MSG_NAME_CHANGE:
         if ((asked->change.what & CHANGE_MODE) != 0 && tree_is(walk->node, FILE_LINK))
             return -EOPNOTSUPP;
         error = tree_change(walk->node, walk->user, &asked->change);
         if (error == 0)
             inotify_locked(walk->node, WATCH_ATTRIB);
         return error;
-    case NAME_READ_LINK:
+    case MSG_NAME_READ_LINK:
         if (!tree_is(walk->node, FILE_LINK))
             return empty ? -ENOENT : -EINVAL;
         result->text = heap_alloc_unset(PATH_MAX);
@@ -115,14 +115,14 @@ static int64_t with_one(const struct msg_file_name *asked, const char *text, str
                         struct tree_result *result, struct node **gone)
 {
     switch (asked->operation) {
-    case NAME_OPEN:
+    case MSG_NAME_OPEN:
         return tree_open(walk, asked, result, gone);
-    case NAME_CREATE:
+    case MSG_NAME_CREATE:
         return tree_create(walk, asked, text);
-    case NAME_UNLINK:
-    case NAME_REMOVE_DIRECTORY:
-        return tree_unlink(walk, asked->operation == NAME_REMOVE_DIRECTORY, gone);
-    case NAME_WHERE:
+    case MSG_NAME_UNLINK:
+    case MSG_NAME_REMOVE_DIRECTORY:
+        return tree_unlink(walk, asked->operation == MSG_NAME_REMOVE_DIRECTORY, gone);
+    case MSG_NAME_WHERE:
         return walk_to_parent(walk);
     default:
         return with_node(walk, asked, result);
@@ -223,10 +223,10 @@ static int64_t do_two(const struct msg_file_name *asked, const struct walker *wa
         if (error == WALK_AWAY)
             error = tell_away(&to, NAMED_SECOND_ON, result);
         else if (error == 0)
-            error = asked->operation == NAME_LINK ? tree_link(&from, &to, (asked->flags & NAME_NO_FOLLOW) == 0)
-                                                  : tree_rename(&from, &to, asked->flags, &gone);
+            error = asked->operation == MSG_NAME_LINK ? tree_link(&from, &to, (asked->flags & NAME_NO_FOLLOW) == 0)
+                                                      : tree_rename(&from, &to, asked->flags, &gone);
         if (error == WALK_AWAY) /* what is linked or renamed is a mount, or a link leads there */
-            error = asked->operation == NAME_LINK ? -EXDEV : -EBUSY;
+            error = asked->operation == MSG_NAME_LINK ? -EXDEV : -EBUSY;
     }
     spin_unlock(&tree_lock);
     walk_end(&from);
@@ -286,13 +286,13 @@ int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user,
                 struct tree_result *result)
 {
     struct walker walker = {.user = user};
-    bool two = asked->operation == NAME_LINK || asked->operation == NAME_RENAME;
+    bool two = asked->operation == MSG_NAME_LINK || asked->operation == MSG_NAME_RENAME;
     struct node *starts[2];
     struct file *files[3] = {NULL, NULL, NULL};
     int64_t error;
 
     *result = (struct tree_result){.text = NULL};
-    if (asked->operation == NAME_MAPPED) {
+    if (asked->operation == MSG_NAME_MAPPED) {
         result->answer.value = find_mapped(asked->number, result);
         return result->answer.value;
     }

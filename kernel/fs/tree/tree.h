@@ -1,6 +1,6 @@
 /* The tree of files, in the memory of kernel 0: directories, whose entries lead to nodes (kernel/fs/node/node.h),
  * filled from the boot image. Any kernel asks kernel 0 by one message for each operation (kernel/fs/name/name.h,
- * FILE_NAME); what is here does it at once and waits for nothing. kernel/fs/tree/tree.md has the protocol.
+ * NAME_OPEN and others); what is here does it at once and waits for nothing. kernel/fs/tree/tree.md has the protocol.
  *
  * One lock is for all names: entries, parents, what symbolic links say, and link counts. It is taken before the lock
  * of a node and before that of the table of files. */

@@ -238,7 +238,7 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     struct file_lock who;
 
     (void)answer;
-    if (request->operation != FILE_LOCK)
+    if (request->operation != MSG_FILE_LOCK)
         return FILE_AS_ANY;
     (void)result;
     (void)room;
@@ -261,7 +261,7 @@ static int64_t operate(struct file *file, const struct file_request *request, co
     struct mqueue_call call;
 
     (void)answer;
-    if (request->extra != SPECIAL_QUEUE)
+    if (request->special.what != SPECIAL_QUEUE)
         return -EINVAL;
     if (size < sizeof(call))
         return -EPROTO;

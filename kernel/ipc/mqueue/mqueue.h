@@ -1,5 +1,5 @@
 /* POSIX message queues (mq_overview(7)): names and queues of kernel 0, which are open files with a kind of their own.
- * Opening is FILE_IPC (kernel/ipc/call.h), the rest FILE_OPERATE. Nothing here waits. */
+ * Opening is IPC (kernel/ipc/call.h), the rest FILE_OPERATE. Nothing here waits. */
 #ifndef KERNEL_IPC_MQUEUE_MQUEUE_H
 #define KERNEL_IPC_MQUEUE_MQUEUE_H
 

@@ -7,21 +7,21 @@
 
 int64_t pipe_hold_begin(struct file *file, const struct file_request *request)
 {
-    bool reads = request->extra != SPECIAL_PIPE_ROOM && request->extra != SPECIAL_PIPE_PUT;
+    bool reads = request->special.what != SPECIAL_PIPE_ROOM && request->special.what != SPECIAL_PIPE_PUT;
 
-    if (request->extra < SPECIAL_PIPE_TAKE || request->extra > SPECIAL_PIPE_FIT)
+    if (request->special.what < SPECIAL_PIPE_TAKE || request->special.what > SPECIAL_PIPE_FIT)
         return -EINVAL;
     if ((reads && file->kind->read == NULL) || (!reads && file->kind->write == NULL))
         return -EBADF;
-    if (request->extra != SPECIAL_PIPE_TAKE && request->extra != SPECIAL_PIPE_ROOM)
+    if (request->special.what != SPECIAL_PIPE_TAKE && request->special.what != SPECIAL_PIPE_ROOM)
         return 0;
     return file_share(file->id) != NULL ? 0 : -ESRCH;
 }
 
 void pipe_hold_end(struct file *file, const struct file_request *request, int64_t result)
 {
-    bool holds = request->extra == SPECIAL_PIPE_TAKE || request->extra == SPECIAL_PIPE_ROOM;
-    bool lets_go = request->extra == SPECIAL_PIPE_TAKEN || request->extra == SPECIAL_PIPE_PUT;
+    bool holds = request->special.what == SPECIAL_PIPE_TAKE || request->special.what == SPECIAL_PIPE_ROOM;
+    bool lets_go = request->special.what == SPECIAL_PIPE_TAKEN || request->special.what == SPECIAL_PIPE_PUT;
 
     if ((holds && result <= 0) || (lets_go && result >= 0))
         file_close(file);
@@ -30,7 +30,7 @@ void pipe_hold_end(struct file *file, const struct file_request *request, int64_
 /* Gives bytes without taking them. */
 static int64_t look(struct pipe_held *pipe, const struct file_request *request, void *result, size_t room)
 {
-    size_t asked = (uint64_t)request->argument < room ? (size_t)request->argument : room;
+    size_t asked = request->special.argument < room ? (size_t)request->special.argument : room;
     size_t count;
 
     if (pipe_hold_keeps_bytes(pipe->holds))
@@ -114,19 +114,19 @@ int64_t pipe_hold_do(struct pipe_held *pipe, uint64_t id, const struct file_requ
                      size_t size, void *result, size_t room)
 {
     pipe->moved = false;
-    switch (request->extra) {
+    switch (request->special.what) {
     case SPECIAL_PIPE_TAKE:
         return take(pipe, id, request, result, room);
     case SPECIAL_PIPE_TAKEN:
-        return taken(pipe, id, (uint64_t)request->argument);
+        return taken(pipe, id, request->special.argument);
     case SPECIAL_PIPE_LOOK:
         return look(pipe, request, result, room);
     case SPECIAL_PIPE_ROOM:
-        return reserve(pipe, id, (uint64_t)request->argument, result, room);
+        return reserve(pipe, id, request->special.argument, result, room);
     case SPECIAL_PIPE_PUT:
         return put(pipe, id, data, size);
     case SPECIAL_PIPE_FIT:
-        return fit(pipe, (uint64_t)request->argument, result, room);
+        return fit(pipe, request->special.argument, result, room);
     default:
         return -EPROTO;
     }

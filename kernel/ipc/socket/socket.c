@@ -141,7 +141,7 @@ static int64_t receive(struct operation *o)
         o->socket, o->call.flags, (o->call.flags & MESSAGE_CREDENTIALS) != 0 ? &o->call.user : NULL,
         (uint8_t *)(places + o->call.b), (uint32_t)count, places, o->call.b, o->result, &o->told);
     if (count == -EAGAIN)
-        o->answer->flags |= file_tenths(o->socket->timeouts[0]);
+        o->answer->tenths = file_tenths(o->socket->timeouts[0]);
     if (count < 0)
         return count;
     o->result->size = (uint32_t)count;
@@ -165,21 +165,21 @@ static int64_t act_locked(struct operation *o)
                     ? socket_connect_datagram_locked(socket, &o->call, &o->told)
                     : socket_connect_locked(socket, &o->call, o->end, &o->end_used, o->answer, &o->told);
         if (value == -EAGAIN)
-            o->answer->flags |= file_tenths(socket->timeouts[1]);
+            o->answer->tenths = file_tenths(socket->timeouts[1]);
         return value;
     case SOCKET_ACCEPT:
         if (o->room < sizeof(struct file_place))
             return -EPROTO;
         value = socket_accept_locked(socket, &o->call, (struct file_place *)(o->result + 1), o->result, &o->told);
         if (value == -EAGAIN)
-            o->answer->flags |= file_tenths(socket->timeouts[0]);
+            o->answer->tenths = file_tenths(socket->timeouts[0]);
         return value;
     case SOCKET_SHUTDOWN:
         return socket_shutdown_locked(socket, &o->call, &o->told);
     case SOCKET_SEND:
         value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &full, &o->told);
         if (value == -EAGAIN)
-            o->answer->flags |= file_tenths(socket->timeouts[1]);
+            o->answer->tenths = file_tenths(socket->timeouts[1]);
         if (value == -EAGAIN && socket->type == SOCKET_DATAGRAM)
             socket_wait_for_locked(full, o->answer);
         o->result->length = value > 0 ? (uint32_t)value : 0;
@@ -212,7 +212,7 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
     size_t files;
     int64_t value;
 
-    if (request->extra != SPECIAL_SOCKET)
+    if (request->special.what != SPECIAL_SOCKET)
         return -EINVAL;
     if (size < sizeof(o.call) || room < sizeof(*o.result))
         return -EPROTO;

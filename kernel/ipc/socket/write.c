@@ -15,7 +15,7 @@
 int64_t socket_write_as(struct group *group, int32_t fd, const void *data, size_t size, struct file_answer *answer)
 {
     const struct credentials *own = &thread_current()->context.credentials;
-    struct file_request request = {.operation = FILE_OPERATE, .fd = fd, .extra = SPECIAL_SOCKET};
+    struct file_request request = {.operation = MSG_FILE_OPERATE, .fd = fd, .special.what = SPECIAL_SOCKET};
     size_t part = size < ROOM ? size : ROOM;
     struct socket_call *call = heap_alloc_unset(sizeof(*call) + part);
     struct socket_result result;

@@ -4,12 +4,12 @@
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/permission.h"
-#include "kernel/file/service.h"
 #include "kernel/fs/node/node.h"
 #include "kernel/ipc/mqueue/mqueue.h"
 #include "kernel/ipc/sysv/internal.h"
 #include "kernel/ipc/sysv/shm.h"
 #include "kernel/lib/string.h"
+#include "tasks/remote/operation.h"
 
 #define SEQUENCE_MAX 65535u
 
@@ -214,50 +214,58 @@ int64_t ipc_wait(struct ipc_object *object, const struct ipc_call *call, struct 
     return -EAGAIN;
 }
 
-/* FILE_IPC. Never waits. */
-static void serve(const struct file_request *request, const void *data, size_t size, void *result, size_t room,
-                  struct file_answer *answer)
+static int64_t serve_object(const struct ipc_call *call, const void *data, size_t size, void *result,
+                            struct file_answer *answer)
 {
-    struct ipc_call call;
-    const uint8_t *rest = (const uint8_t *)data + sizeof(call);
     struct segment *gone = NULL;
     struct file *tell = NULL;
     bool removed = false;
+    int64_t value;
 
-    (void)request;
-    *answer = (struct file_answer){.value = -EPROTO, .kernel = 0};
-    if (size < sizeof(call))
-        return;
-    memcpy(&call, data, sizeof(call));
-    if (call.user.count > FILE_USER_GROUPS)
-        return;
-    size -= sizeof(call);
-    if (call.operation == IPC_SEM_UNDO) {
-        sem_undo(call.pid);
-        answer->value = 0;
-        return;
-    }
-    if (call.operation >= IPC_SHM_GET) {
-        spin_lock(&ipc_lock);
-        answer->value = shm_do(&call, rest, size, result, room, answer, &gone);
-        spin_unlock(&ipc_lock);
-        shm_end(gone);
-        return;
-    }
-    if (call.operation >= IPC_QUEUE_OPEN) {
-        answer->value = call.operation == IPC_QUEUE_OPEN     ? mqueue_open(&call, (const char *)rest, size, answer)
-                        : call.operation == IPC_QUEUE_UNLINK ? mqueue_unlink(&call, (const char *)rest, size)
-                                                             : -EPROTO;
-        return;
-    }
     spin_lock(&ipc_lock);
-    answer->value = call.operation < IPC_MSG_GET ? sem_do(&call, rest, size, result, room, answer, &tell, &removed)
-                                                 : queue_do(&call, rest, size, result, room, answer, &tell, &removed);
+    value = call->operation >= IPC_SHM_GET  ? shm_do(call, data, size, result, call->room, answer, &gone)
+            : call->operation < IPC_MSG_GET ? sem_do(call, data, size, result, call->room, answer, &tell, &removed)
+                                            : queue_do(call, data, size, result, call->room, answer, &tell, &removed);
     spin_unlock(&ipc_lock);
+    shm_end(gone);
     ipc_tell(tell, removed);
+    return value;
+}
+
+/* IPC. Never waits. */
+static int serve(const struct remote_request *request, void *result)
+{
+    const struct ipc_call *call = request->data;
+    size_t size = request->length - sizeof(*call);
+    struct file_answer *answer = result;
+
+    *answer = (struct file_answer){.kernel = 0};
+    if (call->user.count > FILE_USER_GROUPS)
+        return -EPROTO;
+    switch (call->operation) {
+    case IPC_SEM_UNDO:
+        sem_undo(call->pid);
+        break;
+    case IPC_QUEUE_OPEN:
+        answer->value = mqueue_open(call, (const char *)(call + 1), size, answer);
+        break;
+    case IPC_QUEUE_UNLINK:
+        answer->value = mqueue_unlink(call, (const char *)(call + 1), size);
+        break;
+    default:
+        answer->value = serve_object(call, call + 1, size, answer + 1, answer);
+    }
+    return (int)(sizeof(*answer) + (answer->value >= 0 ? answer->seen : 0));
+}
+
+static int room_of(const struct remote_request *request)
+{
+    const struct ipc_call *call = request->data;
+
+    return call->room <= FILE_CHUNK ? (int)(sizeof(struct file_answer) + call->room) : -EPROTO;
 }
 
 void ipc_init(void)
 {
-    service_register(FILE_IPC, serve);
+    REMOTE_SERVE(IPC, serve, room_of, struct ipc_call, struct file_answer);
 }

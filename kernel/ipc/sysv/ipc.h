@@ -1,5 +1,5 @@
 /* System V semaphores and message queues (sysvipc(7)). All are kernel 0's, which never stops, so ids and what waits for
- * them stay good: there is one step for each call, asked of kernel 0 (FILE_IPC, one message from elsewhere). What
+ * them stay good: there is one step for each call, asked of kernel 0 (IPC, one message from elsewhere). What
  * cannot be done now is -EAGAIN with the count of the object's events, as with files. kernel/ipc/sysv/ipc.md. */
 #ifndef KERNEL_IPC_SYSV_IPC_H
 #define KERNEL_IPC_SYSV_IPC_H
@@ -54,7 +54,7 @@ struct ipc_facts { /* IPC_STAT, and what of it IPC_SET takes */
     uint32_t pid_in, pid_out;
 };
 
-/* Registers FILE_IPC (kernel/file/service.h). Once. */
+/* Registers IPC. Once. */
 void ipc_init(void);
 
 #endif

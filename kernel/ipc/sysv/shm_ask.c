@@ -50,7 +50,7 @@ int64_t shm_ask(struct ipc_call *call, const struct ipc_facts *facts, struct shm
     }
     for (;;) {
         answer->kernels = 0;
-        value = ipc_ask(asking, sizeof(asking->call) + size, answer, sizeof(*answer), &told);
+        value = ipc_ask(&asking->call, sizeof(asking->call) + size, answer, sizeof(*answer), &told);
         if (value == -EIDRM && call->flags >= SHM_NEXT)
             continue; /* the one that it was about has gone */
         if (value < 0 || told.seen == 0 || answer->kernels == 0)

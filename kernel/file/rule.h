@@ -1,0 +1,64 @@
+/* What generic code asks about an operation on a descriptor table or an open file (wire.h), whatever it does: a row of
+ * one table for each, rule.c. */
+#ifndef KERNEL_FILE_RULE_H
+#define KERNEL_FILE_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/file/wire.h"
+
+#define FILE_OPERATION_FIRST MSG_FILE_CLOSE
+#define FILE_OPERATION_LAST MSG_FILE_SEALS
+#define FILE_OPERATIONS (FILE_OPERATION_LAST - FILE_OPERATION_FIRST + 1)
+
+/* How many bytes of result data there are, when the value is not negative. */
+enum file_result {
+    RESULT_NONE,
+    RESULT_VALUE,    /* as many as the value says */
+    RESULT_NAME,     /* one more: a NUL */
+    RESULT_IF_ROOM,  /* as many as the value says, if there is room; else none */
+    RESULT_IF_ASKED, /* struct file_lock, if there is room; else none */
+    RESULT_CONTROL   /* FILE_CONTROL_MAX */
+};
+
+struct file_rule {
+    bool closes; /* it closes descriptors */
+    bool lends;  /* data, or result data, may stay in the asker's memory: they are read there once, or only written */
+    bool grows;  /* it may make a file longer, so a limit holds for it (limit.h) */
+    uint8_t result; /* enum file_result */
+};
+
+extern const struct file_rule file_rules[FILE_OPERATIONS];
+
+static inline bool file_is_operation(uint32_t number)
+{
+    return number - FILE_OPERATION_FIRST < FILE_OPERATIONS;
+}
+
+/* It is for the descriptor table, else for one file: messages.def has those first. */
+static inline bool file_is_for_table(uint32_t operation)
+{
+    return operation <= MSG_FILE_NEW;
+}
+
+/* OPERATION is one. */
+static inline const struct file_rule *file_rule(uint32_t operation)
+{
+    return &file_rules[operation - FILE_OPERATION_FIRST];
+}
+
+bool file_special_lends(uint32_t what); /* enum file_special */
+
+/* As `lends` says; of FILE_OPERATE some do. */
+static inline bool file_lends(const struct file_request *request)
+{
+    return file_rule(request->operation)->lends ||
+           (request->operation == MSG_FILE_OPERATE && file_special_lends(request->special.what));
+}
+
+/* Bytes of result data. */
+size_t file_result_size(const struct file_request *request, const struct file_answer *answer, size_t room);
+
+#endif

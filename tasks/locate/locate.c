@@ -149,7 +149,7 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
     struct group *group;
     int64_t value;
 
-    memset(result, 0, sizeof(*result));
+    *result = (struct msg_thread_result){0};
     if (thread == NULL) {
         if (adopted_find(call->thread, &result->kernel))
             return THREAD_ELSEWHERE;
@@ -194,7 +194,6 @@ static int operate(const struct remote_request *request, void *out)
 /* Until the thread is found. */
 static int64_t follow(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
 {
-    const struct remote_how how = {.why = "answer about a thread", .key = call->thread, .end = WAIT_FIRM, .sure = true};
     struct wait_reason reason = {.what = "a thread that moves", .kernel = -1, .key = call->thread};
     enum wait_end end = call->type == MSG_THREAD_LEND ? WAIT_FIRM : WAIT_KILLABLE;
     uint32_t at = instance.kernel; /* threads of one's own process are often near, and a shadow knows the way */
@@ -205,7 +204,8 @@ static int64_t follow(const struct msg_thread_call *call, struct msg_thread_resu
     for (;;) {
         if (at == instance.kernel)
             result->value = operate_here(call, result);
-        else if (remote_call(at, call->type, call, sizeof(*call), result, sizeof(*result), &how) < 0)
+        else if (remote_ask_sure(at, (enum msg_type)call->type, call, sizeof(*call), result, sizeof(*result),
+                                 "answer about a thread", call->thread) < 0)
             return -ESRCH;
         if (result->value != THREAD_ELSEWHERE) {
             if (kernel != NULL)

@@ -3,7 +3,6 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/string.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 #include "tasks/remote/post.h"
@@ -36,7 +35,7 @@ static int64_t operate_here(const struct msg_process_call *call, struct msg_proc
     struct group *group = group_find(call->id);
     int64_t value = -ESRCH;
 
-    memset(result, 0, sizeof(*result));
+    *result = (struct msg_process_result){0};
     if (call->id == PROCESS_INIT)
         return operate_init(call);
     if (group != NULL) {
@@ -59,30 +58,38 @@ static int operate(const struct remote_request *request, void *out)
     return result->value == -ENOMEM ? -ENOMEM : (int)sizeof(*result);
 }
 
-static int64_t ask(const struct msg_process_call *call, struct msg_process_result *result, bool sure)
-{
-    const struct remote_how how = {.why = "answer about a process", .key = call->id, .end = WAIT_FIRM, .sure = sure};
-    uint32_t home = process_home(call->id);
-    int error;
+#define WHY "answer about a process"
 
-    if (home == instance.kernel && !sure)
-        return operate_here(call, result);
-    result->value = 0;
-    error = remote_call(home, call->type, call, sizeof(*call), result, sizeof(*result), &how);
-    if (error >= 0)
+/* LENGTH is what the home has answered, or an error. */
+static int64_t value_of(int length, struct msg_process_result *result)
+{
+    if (length >= 0)
         return result->value;
-    memset(result, 0, sizeof(*result));
-    return error;
+    *result = (struct msg_process_result){0};
+    return length;
 }
 
 int64_t process_call(const struct msg_process_call *call, struct msg_process_result *result)
 {
-    return ask(call, result, false);
+    uint32_t home = process_home(call->id);
+
+    if (home == instance.kernel)
+        return operate_here(call, result);
+    return value_of(
+        remote_ask(home, (enum msg_type)call->type, call, sizeof(*call), result, sizeof(*result), WHY, call->id),
+        result);
 }
 
 int64_t process_call_surely(const struct msg_process_call *call, struct msg_process_result *result)
 {
-    return ask(call, result, true);
+    const struct remote_how how = {.why = WHY, .key = call->id, .end = WAIT_FIRM, .sure = true};
+    int64_t value = process_call(call, result);
+
+    if (__builtin_expect(value != -ENOMEM, 1))
+        return value;
+    return value_of(remote_call(process_home(call->id), (enum msg_type)call->type, call, sizeof(*call), result,
+                                sizeof(*result), &how),
+                    result);
 }
 
 int process_tell(const struct msg_process_call *call)

@@ -181,6 +181,26 @@ static void handle(const struct msg *m)
     handle_slowly(m, &request, length);
 }
 
+/* The same of an operation that any kernel may ask, and whose function never waits and has a result of one slot. */
+static void handle_short(const struct msg *m)
+{
+    const struct remote_request request = {
+        .type = m->ticket.type, .kernel = m->ticket.kernel, .length = m->length, .data = m->data};
+    uint64_t result[MSG_SHORT / 8];
+    int length = services[request.type].run(&request, result);
+
+    if (length < 0)
+        msg_reply_error(&m->ticket, length);
+    else
+        msg_reply(&m->ticket, result, (uint32_t)length);
+}
+
+static bool is_short(enum msg_type type)
+{
+    return msg_kinds[type].runs == MSG_RUNS_HANDLER && msg_kinds[type].asks == MSG_ASKS_ANY &&
+           services[type].room == NULL && services[type].result_size <= MSG_SHORT;
+}
+
 void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size)
 {
     const struct msg_kind *kind = &msg_kinds[type];
@@ -193,7 +213,7 @@ void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t
                                           .room = room,
                                           .result_size = result_size,
                                           .careful = kind->runs >= MSG_RUNS_TASK || kind->asks == MSG_ASKS_FIRST};
-    msg_register(type, handle, size, result_size);
+    msg_register(type, is_short(type) ? handle_short : handle, size, result_size);
 }
 
 /* For a task of this kernel. */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/abi/errno.h"
 #include "kernel/wait/completion.h"
 #include "msg/call.h"
 #include "msg/message.h"
@@ -69,6 +70,20 @@ static inline int remote_ask(uint32_t kernel, enum msg_type type, const void *da
     int answer = msg_call(kernel, type, data, length, result, room, why, key);
 
     return __builtin_expect(answer >= 0, 1) ? answer : remote_lost(kernel, type, answer);
+}
+
+/* The same, and for want of memory it is asked again, as with HOW->sure. */
+static inline int remote_ask_sure(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result,
+                                  uint32_t room, const char *why, uint64_t key)
+{
+    int answer = remote_ask(kernel, type, data, length, result, room, why, key);
+
+    if (__builtin_expect(answer == -ENOMEM, 0)) {
+        struct remote_how how = {.why = why, .key = key, .sure = true};
+
+        answer = remote_call(kernel, type, data, length, result, room, &how);
+    }
+    return answer;
 }
 
 #define REMOTE_TRIES 10000u  /* then there is no hope of memory */

@@ -161,11 +161,31 @@ static void handle(const struct msg *m)
         msg_reply(&m->ticket, result, (uint32_t)length);
 }
 
+/* The same of an operation that any kernel may ask, and whose function never waits and has a result of one slot. */
+static void handle_short(const struct msg *m)
+{
+    const struct remote_request request = {
+        .type = m->ticket.type, .kernel = m->ticket.kernel, .length = m->length, .data = m->data};
+    uint64_t result[MSG_SHORT / 8];
+    int length = services[request.type].run(&request, result);
+
+    if (length < 0)
+        msg_reply_error(&m->ticket, length);
+    else
+        msg_reply(&m->ticket, result, (uint32_t)length);
+}
+
+static bool is_short(enum msg_type type)
+{
+    return msg_kinds[type].runs == MSG_RUNS_HANDLER && msg_kinds[type].asks == MSG_ASKS_ANY &&
+           services[type].room == NULL && services[type].result_size <= MSG_SHORT;
+}
+
 void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size)
 {
     assert(msg_kinds[type].runs != MSG_RUNS_OTHER && services[type].run == NULL);
     services[type] = (struct service){.run = run, .room = room, .result_size = result_size};
-    msg_register(type, handle, size, result_size);
+    msg_register(type, is_short(type) ? handle_short : handle, size, result_size);
 }
 
 /* For a task of this kernel. */
@@ -190,6 +210,13 @@ static bool pause(const struct remote_how *how, uint32_t kernel)
     return !wait_ops.ended(how->end);
 }
 
+int remote_lost(uint32_t kernel, enum msg_type type, int error)
+{
+    if ((error == -EAGAIN || error == -EINVAL) && !msg_peer_reachable(kernel))
+        return -(int)msg_kinds[type].lost;
+    return error;
+}
+
 int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
                 const struct remote_how *how)
 {
@@ -205,7 +232,5 @@ int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t 
         else
             answer = msg_call_within(&policy, kernel, type, data, length, result, room, how->why, how->key);
     } while (answer == -ENOMEM && how->sure && ++tries < REMOTE_TRIES && pause(how, kernel));
-    if ((answer == -EAGAIN || answer == -EINVAL) && kernel != instance.kernel && !msg_peer_reachable(kernel))
-        return -(int)msg_kinds[type].lost;
-    return answer;
+    return answer >= 0 || kernel == instance.kernel ? answer : remote_lost(kernel, type, answer);
 }

@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/abi/errno.h"
 #include "kernel/wait/completion.h"
+#include "msg/call.h"
 #include "msg/message.h"
 
 /* What is asked, as the function that does it sees it. It stays until that returns. */
@@ -47,6 +49,9 @@ struct remote_how {
     bool sure;         /* it is not to be lost for want of memory: see remote_call */
 };
 
+/* What the asker gets when KERNEL, another one, has answered ERROR, or could not be asked. */
+int remote_lost(uint32_t kernel, enum msg_type type, int error);
+
 /* Has KERNEL, perhaps this one, do operation TYPE, and waits for the result: its length, at most ROOM bytes of which
  * are at RESULT; or a negative errno: what the operation says, or the row's LOST: KERNEL does not run, or does not
  * exist; -EINTR: HOW->end ended the wait; -ETIMEDOUT; then it may have been done all the same; -ENOMEM: there was none,
@@ -54,6 +59,29 @@ struct remote_how {
  * until HOW->end ends that. Tasks only. */
 int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
                 const struct remote_how *how);
+
+/* The same of another kernel, by the short way: nothing ends the wait but the answer, and -ENOMEM is told. */
+static inline int remote_ask(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result,
+                             uint32_t room, const char *why, uint64_t key)
+{
+    int answer = msg_call(kernel, type, data, length, result, room, why, key);
+
+    return __builtin_expect(answer >= 0, 1) ? answer : remote_lost(kernel, type, answer);
+}
+
+/* The same, and for want of memory it is asked again, as with HOW->sure. */
+static inline int remote_ask_sure(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result,
+                                  uint32_t room, const char *why, uint64_t key)
+{
+    int answer = remote_ask(kernel, type, data, length, result, room, why, key);
+
+    if (__builtin_expect(answer == -ENOMEM, 0)) {
+        struct remote_how how = {.why = why, .key = key, .sure = true};
+
+        answer = remote_call(kernel, type, data, length, result, room, &how);
+    }
+    return answer;
+}
 
 #define REMOTE_TRIES 10000u  /* then there is no hope of memory */
 #define REMOTE_PAUSE 1000000 /* ns between two tries */

@@ -59,7 +59,7 @@ void futex_tell_woken(struct list *waiters)
 static int run_wait(const struct remote_request *request, void *result)
 {
     const struct msg_futex_wait *message = request->data;
-    struct remote_waiter *remote = heap_alloc(sizeof(*remote));
+    struct remote_waiter *remote = heap_alloc_unset(sizeof(*remote)); /* all of it is set here, or by whoever tells */
     bool twice;
 
     (void)result;
@@ -144,14 +144,14 @@ void futex_remote_init(void)
 
 int64_t futex_wake_at(const struct futex_place *place, uint32_t count, uint32_t bitset)
 {
-    struct remote_how how = {.why = "waking of its futex", .key = place->key.word, .sure = true};
     struct msg_futex_wake message = {.key = place->key, .count = count, .bitset = bitset};
     struct msg_futex_done done;
     int result;
 
     if (place->owner == instance.kernel)
         return futex_queue_wake(&place->key, count, bitset);
-    result = remote_call(place->owner, MSG_FUTEX_WAKE, &message, sizeof(message), &done, sizeof(done), &how);
+    result = remote_ask_sure(place->owner, MSG_FUTEX_WAKE, &message, sizeof(message), &done, sizeof(done),
+                             "waking of its futex", place->key.word);
     return result < 0 ? result : (int64_t)done.count;
 }
 
@@ -168,13 +168,13 @@ int64_t futex_mark_at(const struct futex_place *place, uint64_t *mark)
 
 int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request)
 {
-    struct remote_how how = {.why = "requeue of its futex", .key = request->from.word, .sure = true};
     struct msg_futex_done done;
     int result;
 
     if (owner == instance.kernel)
         return futex_queue_requeue(request);
-    result = remote_call(owner, MSG_FUTEX_REQUEUE, request, sizeof(*request), &done, sizeof(done), &how);
+    result = remote_ask_sure(owner, MSG_FUTEX_REQUEUE, request, sizeof(*request), &done, sizeof(done),
+                             "requeue of its futex", request->from.word);
     return result < 0 ? result : (int64_t)done.count;
 }
 
@@ -192,7 +192,6 @@ static void woken(struct remote_wait *told, const uint64_t *words)
 
 int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any)
 {
-    struct remote_how how = {.why = "queue of its futex", .key = place->key.word};
     struct msg_futex_wait message = {.key = place->key, .bitset = bitset};
     int result;
 
@@ -206,7 +205,8 @@ int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uin
     }
     remote_wait_begin(&wait->told, place->owner, woken);
     message.token = wait->told.token;
-    result = remote_call(place->owner, MSG_FUTEX_WAIT, &message, sizeof(message), NULL, 0, &how);
+    result = remote_ask(place->owner, MSG_FUTEX_WAIT, &message, sizeof(message), NULL, 0, "queue of its futex",
+                        place->key.word);
     if (result < 0)
         remote_wait_end(&wait->told);
     return result;
@@ -220,11 +220,11 @@ void futex_woken(struct futex_wait *wait)
 
 static bool leave_remote(struct futex_wait *wait, bool differs, const struct wait_reason *reason)
 {
-    struct remote_how how = {.why = "end of its futex wait", .key = wait->told.token, .sure = true};
     struct msg_futex_leave message = {.token = wait->told.token, .differs = differs};
     struct msg_futex_left left = {.woken = 0};
 
-    remote_call(wait->owner, MSG_FUTEX_LEAVE, &message, sizeof(message), &left, sizeof(left), &how);
+    remote_ask_sure(wait->owner, MSG_FUTEX_LEAVE, &message, sizeof(message), &left, sizeof(left),
+                    "end of its futex wait", wait->told.token);
     if (left.woken != 0)
         completion_wait(&wait->woken, reason);
     remote_wait_end(&wait->told);

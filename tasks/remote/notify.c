@@ -3,8 +3,6 @@
 
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
-#include "kernel/lib/string.h"
 
 #define BUCKETS 256u
 
@@ -66,12 +64,10 @@ static void sent(struct msg_outgoing *outgoing)
     notice->done(notice);
 }
 
-void remote_notify(struct remote_notice *notice, uint32_t kernel, uint64_t token, const void *data, uint32_t size,
-                   void (*done)(struct remote_notice *notice))
+void remote_notice_send(struct remote_notice *notice, uint32_t kernel, uint64_t token,
+                        void (*done)(struct remote_notice *notice))
 {
-    assert(size <= sizeof(notice->message.words));
-    notice->message = (struct msg_notify){.token = token};
-    memcpy(notice->message.words, data, size);
+    notice->message.token = token;
     notice->done = done;
     if (kernel != instance.kernel) {
         msg_post(&notice->outgoing, kernel, MSG_NOTIFY, &notice->message, sizeof(notice->message), sent);

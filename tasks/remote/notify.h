@@ -46,11 +46,22 @@ struct remote_notice {
     void (*done)(struct remote_notice *notice);
 };
 
-/* Tells the wait TOKEN of KERNEL, perhaps this one, with SIZE bytes at DATA (at most 8 * REMOTE_WORDS; the rest is
- * zero). NOTICE stays until DONE, which must not wait and may be called before this returns. Any context without the
- * locks that the waiter's NOTIFIED takes; never waits. */
-void remote_notify(struct remote_notice *notice, uint32_t kernel, uint64_t token, const void *data, uint32_t size,
-                   void (*done)(struct remote_notice *notice));
+/* Sends NOTICE, whose words are set. For remote_notify. */
+void remote_notice_send(struct remote_notice *notice, uint32_t kernel, uint64_t token,
+                        void (*done)(struct remote_notice *notice));
+
+/* Tells the wait TOKEN of KERNEL, perhaps this one, with SIZE bytes at DATA (whole words, at most REMOTE_WORDS; the
+ * others are zero). NOTICE stays until DONE, which must not wait and may be called before this returns. Any context
+ * without the locks that the waiter's NOTIFIED takes; never waits. */
+static inline void remote_notify(struct remote_notice *notice, uint32_t kernel, uint64_t token, const void *data,
+                                 uint32_t size, void (*done)(struct remote_notice *notice))
+{
+    const uint64_t *words = data;
+
+    for (uint32_t i = 0; i < REMOTE_WORDS; i++) /* unrolled where SIZE is a constant */
+        notice->message.words[i] = i < size / 8 ? words[i] : 0;
+    remote_notice_send(notice, kernel, token, done);
+}
 
 /* Registers the message. Once. */
 void remote_notify_init(void);

@@ -47,7 +47,7 @@ static void handle_record(const struct msg *m)
     int error = -ESRCH;
 
     if (space != NULL) {
-        error = space->home == instance.kernel
+        error = space->home == instance.kernel && (record->frame & ~PAGING_FRAME) == 0
                     ? space_install(space, record->page, record->frame, false, record->cow != 0)
                     : -EPROTO;
         space_put(space);
@@ -85,7 +85,8 @@ static int fill(struct space *space, const struct msg_space_pair *pairs, uint64_
     for (uint64_t i = 0; i < count && error == 0; i++) {
         const uint64_t *entry;
 
-        if (area_find(&space->areas, pairs[i].page) == NULL || (pairs[i].page & (PAGE_SIZE - 1)) != 0) {
+        if (area_find(&space->areas, pairs[i].page) == NULL || (pairs[i].page & (PAGE_SIZE - 1)) != 0 ||
+            (pairs[i].frame & ~PAGING_FRAME) != 0) {
             error = -EFAULT;
             break;
         }

@@ -78,7 +78,7 @@ static void handle_fetch(const struct msg *m)
 {
     const struct msg_space_fetch *ask = m->data;
     struct msg_space_mapping answer = {.kind = SPACE_NONE};
-    struct space *space = space_get(ask->space);
+    struct space *space = ask->page < USER_END ? space_get(ask->space) : NULL;
 
     if (space != NULL) {
         space_answer(space, ask->page, &answer);

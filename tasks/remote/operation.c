@@ -100,8 +100,19 @@ static struct job *keep(const struct msg *m, const struct remote_request *reques
 static __attribute__((noinline)) void serve_by_task(const struct msg *m, const struct remote_request *request,
                                                     uint32_t room)
 {
+    struct job *job = keep(m, request, room);
+
+    if (job == NULL)
+        return;
+    job->request.task = true;
+    job->work.run = run_job;
+    work_submit(&job->work);
+}
+
+/* The handler's function has said REMOTE_TASK, perhaps with other data. */
+static void serve_by_task_after_all(const struct msg *m, const struct remote_request *request, uint32_t room)
+{
     struct remote_request own = *request;
-    struct job *job;
 
     if (instead.data != NULL) {
         own.data = instead.data;
@@ -109,12 +120,7 @@ static __attribute__((noinline)) void serve_by_task(const struct msg *m, const s
         room = instead.room;
         instead.data = NULL;
     }
-    job = keep(m, &own, room);
-    if (job == NULL)
-        return;
-    job->request.task = true;
-    job->work.run = run_job;
-    work_submit(&job->work);
+    serve_by_task(m, &own, room);
 }
 
 /* The handler does it, and the result may be longer than a slot. */
@@ -134,7 +140,7 @@ static __attribute__((noinline)) void serve_long(const struct msg *m, const stru
         return;
     }
     if (length == REMOTE_TASK)
-        serve_by_task(m, request, room);
+        serve_by_task_after_all(m, request, room);
     else if (length < 0)
         msg_reply_error(&m->ticket, length);
     else
@@ -157,7 +163,9 @@ static __attribute__((noinline)) void handle_slowly(const struct msg *m, const s
 
     if (room < 0)
         msg_reply_error(&m->ticket, room);
-    else if (length == REMOTE_TASK || msg_kinds[request->type].runs >= MSG_RUNS_TASK)
+    else if (length == REMOTE_TASK)
+        serve_by_task_after_all(m, request, (uint32_t)room);
+    else if (msg_kinds[request->type].runs >= MSG_RUNS_TASK)
         serve_by_task(m, request, (uint32_t)room);
     else
         serve_long(m, request, (uint32_t)room);

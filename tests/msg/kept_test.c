@@ -2,12 +2,15 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
+ * sources: msg/request.c msg/gather.c msg/long_answer.c msg/fragment.c msg/dispatch.c
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *
  * sources: boot/options/options.c kernel/wait/completion.c */
 #include "tests/msg/layer.h"
+
+#include "msg/long_answer.h"
+#include "msg/quiet.h"
 
 static struct msg_kept kept[70];
 static uint32_t kept_count, kept_done, kept_cancelled;
@@ -133,4 +136,103 @@ ALONE(cancel_heard, "CANCEL reaches the keeper of just that request, of that ker
     peers_send(PEER, MSG_CANCEL, 0, 0, &cancel, sizeof(cancel)); /* late */
     msg_poll();
     CHECK_EQ(kept_cancelled, 0);
+}
+
+/* A request to this kernel itself, which its own handler keeps. */
+static void answer_own(const struct wait_reason *reason)
+{
+    (void)reason;
+    CHECK_EQ(kept_count, 1);
+    msg_kept_reply_long(&kept[0], got_long, 5000, note_done);
+}
+
+ALONE(own_request,
+      "a task may ask its own kernel what a handler keeps, and gets the answer or the errno, of any length")
+{
+    static const struct msg_policy policy = {.end = WAIT_KILLABLE};
+    static uint8_t reply[5000];
+
+    begin(3, 1, "");
+    respond = keep;
+    peers_waiting = answer_own;
+    for (uint32_t i = 0; i < sizeof(reply); i++)
+        got_long[i] = (uint8_t)(i * 7);
+    CHECK_EQ(msg_call_within(&policy, OWN, MSG_ECHO, words, 48, reply, sizeof(reply), "test", 0), 5000);
+    CHECK(memcmp(reply, got_long, sizeof(reply)) == 0 && kept_done == 1);
+    CHECK(got_count == 1 && got[0].ticket.kernel == OWN && got[0].length == 48);
+    CHECK_EQ(msg_unanswered(), 0);
+    expect_nothing();
+}
+
+static void end_own(const struct wait_reason *reason)
+{
+    (void)reason;
+    peers_dying = true;
+}
+
+ALONE(own_given_up,
+      "a task that is to die gives up what it asked its own kernel; nobody is told, and the answer is dropped")
+{
+    static const struct msg_policy policy = {.end = WAIT_KILLABLE};
+
+    begin(3, 1, "");
+    respond = keep;
+    peers_waiting = end_own;
+    CHECK_EQ(msg_call_within(&policy, OWN, MSG_ASK, words, 48, NULL, 0, "test", 0), -EINTR);
+    CHECK(kept_cancelled == 0 && msg_unanswered() == 1);
+    msg_kept_reply_error(&kept[0], -EIO, note_done);
+    CHECK(kept_done == 1 && msg_stats.late_reply == 1 && msg_unanswered() == 0);
+    expect_nothing();
+}
+
+/* Answers made in an object that goes with them. */
+struct made {
+    struct long_answer head;
+    uint8_t bytes[1000];
+};
+
+static struct made *late;
+
+static void make_answer(const struct msg *m)
+{
+    struct made *made = long_answer_create(sizeof(*made));
+
+    CHECK(made != NULL);
+    memset(made->bytes, 5, sizeof(made->bytes));
+    if (m->ticket.request == 1) {
+        long_answer_send(m, &made->head, made->bytes, sizeof(made->bytes));
+    } else {
+        long_answer_keep(m, &made->head);
+        late = made;
+    }
+}
+
+ALONE(long_answers,
+      "an answer made in an object of its own goes at once or later, as bytes or as an errno, and frees it")
+{
+    uint64_t before = 0;
+
+    begin(3, 1, "");
+    respond = make_answer;
+    for (uint32_t round = 0; round < 3; round++) { /* the first message of a row leaves something behind */
+        uint32_t kept_words = 0, answers = 0;
+
+        send_numbers(PEER, MSG_ECHO, 1, 2, 48);
+        msg_poll();
+        long_answer_give(&late->head, late->bytes, -EIO);
+        for (const struct peers_message *m; (m = peers_take(PEER, MSG_ORDINARY)) != NULL;) {
+            if (m->kept) {
+                kept_words++;
+                continue;
+            }
+            CHECK(m->request == 1 ? m->length == 1000 && m->data[999] == 5 : m->error && m->request == 2);
+            answers++;
+        }
+        CHECK(kept_words == 2 && answers == 2);
+        CHECK(round < 2 || peers_live_objects == before);
+        before = peers_live_objects;
+    }
+    long_answer_free(long_answer_create(sizeof(struct made)));
+    long_answer_free(NULL);
+    CHECK_EQ(peers_live_objects, before);
 }

@@ -50,7 +50,7 @@ def test_unlock_comes_behind_the_end(run):
 
 def test_exec_between_the_question_and_the_writing(run):
     """Who may write to a process's memory may not to that of the set-user-ID program it runs by then."""
-    done = run("--cpus", "4", "--nodes", "2", "--inject", "seed=1,rate=60,delay=3000,type=REACH", "--", "test-users")
+    done = run("--cpus", "4", "--nodes", "2", "--inject", "seed=1,rate=60,delay=3000,type=REACH_WRITE", "--", "test-users")
     assert done.status == 0 and not tap_failures(done.stdout.decode(errors="replace")), done.explain()
 
 

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -706,6 +707,28 @@ static void test_spawn_errors(void)
     EXPECT_ERROR(waitpid(-1, NULL, 0), ECHILD);
 }
 
+static void test_messages_killed(void)
+{
+    struct kettle_messages run = {
+        .operation = KETTLE_MESSAGES_ROUND_TRIP, .size = 48, .kernels = UINT64_C(1) << 1, .count = INT32_MAX};
+    const struct timespec moment = {.tv_nsec = 100000000};
+    int status = 0;
+    pid_t child;
+
+    if (!tap_on_kettle() || kettle_kernels() < 2 || kettle_started(1) != 1) {
+        tap_skip("there is no other kernel");
+        return;
+    }
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        kettle_migrate(0);
+        _exit(kettle_messages(&run) == 0 ? 0 : 1);
+    }
+    nanosleep(&moment, NULL);
+    EXPECT(kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status), "%x", status);
+}
+
 static void test_alone(void)
 {
     if (tap_on_kettle()) {
@@ -756,6 +779,7 @@ static const struct tap_test tests[] = {
     {"eight children at once each end with their own status", test_spawn_many},
     {"a program is spawned on every kernel, with the descriptors it is given", test_spawn_where},
     {"spawning refuses what execve refuses and leaves no child", test_spawn_errors},
+    {"a kill ends an exercise of two thousand million messages", test_messages_killed},
     {"without Kettle the calls describe a machine with one kernel", test_alone},
 };
 

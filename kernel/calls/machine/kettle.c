@@ -20,6 +20,7 @@
 #include "tasks/process/permission.h"
 
 #define SAMPLES_MAX 512u /* of an exercise, taken to the program at a time */
+#define AT_A_TIME 4096u  /* messages of an exercise, until the caller's death is seen */
 #define WORDS_MAX 512u
 #define AUDIT_TEXT 32768u /* bytes of a report that a program gets at most */
 
@@ -123,13 +124,15 @@ static int64_t run_exercise(const struct kettle_messages *asked, const struct ex
     uint32_t done = 0;
 
     while (done < asked->count && result == 0) {
-        uint32_t most = samples != NULL ? SAMPLES_MAX : asked->count;
+        uint32_t most = samples != NULL ? SAMPLES_MAX : AT_A_TIME;
         uint32_t some = asked->count - done < most ? asked->count - done : most;
 
         result = exercise_run(exercise, done, some, samples);
         if (result == 0 && samples != NULL &&
             user_write((uint64_t)(asked->samples + done), samples, some * sizeof(samples[0])) != 0)
             result = -EFAULT;
+        if (result == 0 && thread_dying(thread_current()))
+            result = -EINTR;
         done += some;
     }
     return result == 0 && asked->operation == KETTLE_MESSAGES_ONE_WAY ? exercise_flush(exercise) : result;

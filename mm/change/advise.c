@@ -107,7 +107,8 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
                                       .target = clear};
     /* all of it is not locked as a range: nobody could map anything meanwhile */
     struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
-    int error = space_acquire(space, range);
+    struct space_lock lock;
+    int error = space_acquire(space, range, &lock);
 
     if (error != 0)
         return error;
@@ -117,7 +118,7 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
         error = (int)space_ask_home(space, &change);
     if (error == 0)
         error = space_apply_others(space, &change, "advice");
-    space_release(space, range);
+    space_release(space, &lock);
     return error;
 }
 
@@ -239,10 +240,11 @@ static void empty_entry(void *context, uint64_t va, uint64_t *entry, uint64_t si
 int space_empty(struct space *space, uint64_t start, uint64_t end)
 {
     struct space_range range = {start, end};
+    struct space_lock lock;
     int error = touch_resident(space, start, end);
 
     if (error == 0)
-        error = space_acquire(space, range);
+        error = space_acquire(space, range, &lock);
     if (error != 0)
         return error == -EFAULT ? -ENOMEM : error;
     error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* it may be something else by now */
@@ -254,6 +256,6 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         spin_unlock(&space->lock);
         msg_poll();
     }
-    space_release(space, range);
+    space_release(space, &lock);
     return error > 0 ? -ENOMEM : error;
 }

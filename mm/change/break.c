@@ -54,6 +54,7 @@ static int64_t break_once(struct space *space, uint64_t wanted)
     struct msg_space_change change = {.space = space->id, .operation = SPACE_BREAK};
     int64_t now = space_ask_home(space, &change), result;
     struct space_range range;
+    struct space_lock lock;
 
     if (now < 0)
         return 0;
@@ -62,7 +63,7 @@ static int64_t break_once(struct space *space, uint64_t wanted)
     range = (struct space_range){page_up((uint64_t)now), page_up(wanted)};
     if (range.end < range.start)
         range = (struct space_range){range.end, range.start};
-    if (range.start != range.end && space_acquire(space, range) != 0)
+    if (range.start != range.end && space_acquire(space, range, &lock) != 0)
         return now;
     change.start = wanted;
     change.target = (uint64_t)now;
@@ -74,7 +75,7 @@ static int64_t break_once(struct space *space, uint64_t wanted)
         result = space_ask_home(space, &change);
     }
     if (range.start != range.end)
-        space_release(space, range);
+        space_release(space, &lock);
     return result < 0 && result != -EAGAIN ? now : result;
 }
 

@@ -40,6 +40,7 @@ int space_fence(struct space *space)
 {
     struct msg_space_change change = {.space = space->id, .length = PAGE_SIZE, .operation = SPACE_FENCE};
     struct space_range range = {0, PAGE_SIZE};
+    struct space_lock lock;
     bool alone;
     int error;
 
@@ -50,12 +51,12 @@ int space_fence(struct space *space)
     spin_unlock(&space->lock);
     if (alone)
         return 0;
-    error = space_acquire(space, range);
+    error = space_acquire(space, range, &lock);
     if (error != 0)
         return error;
     error = space_apply_others(space, &change, "memory barrier");
     if (error == 0)
         error = (int)space_ask_home(space, &change);
-    space_release(space, range);
+    space_release(space, &lock);
     return error;
 }

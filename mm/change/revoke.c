@@ -63,6 +63,7 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
 {
     struct msg_space_change change = {
         .space = space->id, .operation = SPACE_REVOKE, .prot = copies, .target = first, .room = pages};
+    struct space_lock lock;
     bool found, alone;
     int error = 0;
 
@@ -76,7 +77,7 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
     spin_unlock(&space->lock);
     if (!found || alone)
         return error;
-    error = space_acquire(space, SPACE_HEAVY);
+    error = space_acquire(space, SPACE_HEAVY, &lock);
     if (error != 0)
         return error;
     spin_lock(&space->lock);
@@ -84,7 +85,7 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
     spin_unlock(&space->lock);
     if (found)
         error = revoke_everywhere(space, &change);
-    space_release(space, SPACE_HEAVY);
+    space_release(space, &lock);
     return error;
 }
 

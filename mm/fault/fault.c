@@ -262,6 +262,21 @@ static int get_timed(struct space *space, uint64_t page, uint32_t access)
     return result;
 }
 
+/* A fault that takes the page's lock. 1: it is done. */
+static int fault_with_lock(struct space *space, uint64_t page, uint32_t access)
+{
+    struct space_range range = {page, page + PAGE_SIZE};
+    struct space_lock lock;
+    int result = space_acquire(space, range, &lock);
+
+    if (result != 0)
+        return result;
+    space_gets_await(space, range); /* later ones bring nothing of the page */
+    result = fault_shared(space, page, access);
+    space_release(space, &lock);
+    return result == 0 ? 1 : result;
+}
+
 /* Without letting an area grow. 1: it is done, and took more than this kernel alone. */
 static int fault_within(struct space *space, uint64_t page, uint32_t access)
 {
@@ -279,13 +294,7 @@ static int fault_within(struct space *space, uint64_t page, uint32_t access)
     }
     if (result <= 0 && result != -ENOMEM) /* with the page's lock other kernels can be asked for memory */
         return result == 0 ? asked : result;
-    result = space_acquire(space, (struct space_range){page, page + PAGE_SIZE});
-    if (result != 0)
-        return result;
-    space_gets_await(space, (struct space_range){page, page + PAGE_SIZE}); /* later ones bring nothing of the page */
-    result = fault_shared(space, page, access);
-    space_release(space, (struct space_range){page, page + PAGE_SIZE});
-    return result == 0 ? 1 : result;
+    return fault_with_lock(space, page, access);
 }
 
 int space_fault(struct space *space, uint64_t address, uint32_t access)

@@ -105,6 +105,7 @@ int space_grow(struct space *space, uint64_t page, uint32_t access)
     struct msg_space_change change = {
         .space = space->id, .start = page, .length = PAGE_SIZE, .operation = SPACE_GROWTH, .prot = access};
     struct space_range range = {page, 0};
+    struct space_lock lock;
     struct area *area;
     int64_t result;
     bool alone;
@@ -124,10 +125,10 @@ int space_grow(struct space *space, uint64_t page, uint32_t access)
         range.end = (uint64_t)result;
         change.length = range.end - page;
         change.operation = SPACE_GROW;
-        result = space_acquire(space, range);
+        result = space_acquire(space, range, &lock);
         if (result == 0) {
             result = ask(space, &change);
-            space_release(space, range);
+            space_release(space, &lock);
         }
     }
     return result == -EAGAIN ? 0 : (int)result;

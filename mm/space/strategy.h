@@ -11,6 +11,7 @@
 #include "mm/area/range.h"
 
 struct space;
+struct space_lock; /* mm/lock/lock.h */
 struct msg_space_mapping;
 struct msg_space_pair;
 
@@ -59,10 +60,15 @@ struct space_adapting {
 struct space_locking {
     const char *name;
     bool recalls; /* who acquires a range has the leases of it recalled: else there are none */
-    /* Waits until RANGE is this task's alone in the machine. -ENOMEM. */
-    int (*acquire)(struct space *space, struct space_range range);
-    /* Of a range that was acquired. Never waits. */
-    void (*release)(struct space *space, struct space_range range);
+    /* With space->lock held, a task here begins to ask for the range of LOCK. True: it has it. */
+    bool (*begin_locked)(struct space *space, struct space_lock *lock);
+    /* Else: waits until the range is this task's alone in the machine. 0, or an errno of somebody who was asked or of a
+     * recall, mostly -ENOMEM: LOCK is over. */
+    int (*wait)(struct space *space, struct space_lock *lock);
+    /* With space->lock held, the range is given back. *NOTICE is for completion_notify. */
+    void (*end_locked)(struct space *space, struct space_lock *lock, uint32_t *notice);
+    /* Then, without: other kernels are told. May wait for room in a ring. */
+    void (*tell)(struct space *space, const struct space_lock *lock);
     /* space->lock is held, at the home: where the lowest request for a part of [START, END), granted or not, begins,
      * below START perhaps; the whole space does not count. END: there is none. */
     uint64_t (*busy_locked)(const struct space *space, uint64_t start, uint64_t end);

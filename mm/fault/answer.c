@@ -65,7 +65,7 @@ static inline bool block_still_locked(const struct space *space, uint64_t page, 
     uint64_t start = page & ~((PAGE_SIZE << block) - 1);
 
     return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block)) &&
-           (space->leases.ranges.root == NULL ||
+           (lease_map_empty(&space->leases.map) ||
             lease_lowest_locked(space, start, start + (PAGE_SIZE << block)) == start + (PAGE_SIZE << block));
 }
 
@@ -89,7 +89,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     bool still;
 
     still = block_still_locked(space, page, block);
-    if (!still && space->leases.ranges.root != NULL) { /* a lease of the home's own is in the way */
+    if (!still && !lease_map_empty(&space->leases.map)) { /* a lease of the home's own is in the way */
         lease_share_locked(space, page, page + PAGE_SIZE);
         still = block_still_locked(space, page, block);
     }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kernel/lib/list.h"
+#include "kernel/lib/ordered.h"
 #include "mm/area/area.h"
 #include "mm/area/range.h"
 
@@ -99,12 +100,20 @@ struct space_lamport {
 
 /* --- leases: mm/lease --- */
 
+struct lease;
+/* mm/lease/map.h */
+struct lease_map {
+    struct ordered leases;    /* by their ends */
+    struct list order;        /* in order of addresses */
+    const struct lease *last; /* what was found last, or NULL: questions come in rows */
+};
+
 struct space_leases {
-    struct area_list ranges; /* at the home all that there are, elsewhere this kernel's; the protection is the kernel */
-    struct list waits;       /* home: who waits for a recall */
-    uint64_t last;           /* where this kernel's latest is */
-    uint64_t low;            /* home: where the last one begins that was granted */
-    uint64_t recalls;        /* of what this kernel has, so far */
+    struct lease_map map; /* at the home all that there are, elsewhere this kernel's */
+    struct list waits;    /* home: who waits for a recall */
+    uint64_t last;        /* where this kernel's latest is */
+    uint64_t low;         /* home: where the last one begins that was granted */
+    uint64_t recalls;     /* of what this kernel has, so far */
 };
 
 #endif

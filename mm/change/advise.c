@@ -6,8 +6,9 @@
 #include "mm/change/internal.h"
 #include "mm/fault/fault.h"
 #include "mm/frame/content.h"
-#include "mm/lease/lease.h"
+#include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
+#include "mm/space/call_home.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
@@ -70,14 +71,14 @@ int64_t space_apply_advice_locked(struct space *space, const struct msg_space_ch
 
 /* --- over kernels --- */
 
-/* Asks the home, or nobody: what this kernel has leased it knows best. */
+/* Asks the home, or nobody, where this kernel decides: what it has leased it knows best. */
 static int64_t ask_who_knows(struct space *space, const struct msg_space_change *change)
 {
     int64_t value = 0;
     bool known;
 
     spin_lock(&space->lock);
-    known = lease_covers_locked(space, change->start, change->start + change->length);
+    known = space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
     if (known)
         value = change->operation == SPACE_CHECK ? check_locked(space, change)
                                                  : resident_locked(space, change->start, change->length);

@@ -6,10 +6,12 @@
 #include "mm/fault/grow.h"
 #include "mm/file/hold.h"
 #include "mm/frame/reference.h"
+#include "mm/lease/decide.h"
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
 #include "mm/policy/policy.h"
 #include "mm/retrieve/strategy.h"
+#include "mm/space/call_home.h"
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
 #include "mm/space/space.h"
@@ -148,15 +150,16 @@ static bool shares_file(uint32_t prot, uint64_t backing)
 /* This kernel's areas are all that there are in the range of CHANGE. */
 static bool knows_all_locked(const struct space *space, const struct msg_space_change *change)
 {
-    return space->home == instance.kernel || lease_covers_locked(space, change->start, change->start + change->length);
+    return space->home == instance.kernel ||
+           space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
 }
 
-bool space_leased_locked(const struct space *space, const struct msg_space_change *change)
+bool space_decides_change_locked(const struct space *space, const struct msg_space_change *change)
 {
     if (change->operation == SPACE_MAP &&
         ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0 || !lease_may_have(change->prot, change->room)))
-        return false;
-    return lease_covers_locked(space, change->start, change->start + change->length);
+        return space_alone_locked(space);
+    return space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
 }
 
 /* Makes the area of CHANGE, which begins at START. The object behind it is held by another area, or granted. */
@@ -180,7 +183,7 @@ static int64_t apply_map_locked(struct space *space, const struct msg_space_chan
     uint64_t start = change->start, end, backing = backing_of_locked(space, change);
     int error;
 
-    if (space->home != instance.kernel && !space_leased_locked(space, change))
+    if (space->home != instance.kernel && !space_decides_change_locked(space, change))
         return -EPROTO;
     if (!shares_file(change->prot, backing) && !space_promised(change->prot, change->length))
         return -ENOMEM;

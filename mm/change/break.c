@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
+#include "mm/lease/decide.h"
 #include "mm/lease/room.h"
 #include "mm/lock/lock.h"
 #include "mm/space/entry.h"

@@ -93,7 +93,7 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
 
     spin_lock(&space->lock);
     space_count_operation_locked(space, change->operation);
-    alone = space_alone_locked(space) || space_leased_locked(space, change);
+    alone = space_decides_change_locked(space, change);
     if (alone) {
         *result = replace ? space_unmap_locked(space, change->start, change->length) : 0;
         if (*result == 0)

@@ -10,6 +10,7 @@
 #include "kernel/abi/errno.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
+#include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"

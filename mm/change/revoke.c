@@ -5,6 +5,7 @@
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
+#include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"

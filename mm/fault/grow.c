@@ -7,6 +7,7 @@
 #include "mm/fault/grow.h"
 
 #include "kernel/abi/errno.h"
+#include "mm/lease/decide.h"
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
 #include "mm/lock/lock.h"

@@ -9,7 +9,7 @@
 #include "mm/area/backing.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
-#include "mm/lease/lease.h"
+#include "mm/lease/decide.h"
 #include "mm/page/install.h"
 #include "mm/policy/policy.h"
 #include "mm/space/entry.h"
@@ -71,9 +71,7 @@ bool huge_wanted_locked(const struct space *space, const struct area *area, uint
     if (area->backing != BACKING_NONE || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
         start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
         return false;
-    return space_alone_locked(space) || lease_covers_locked(space, start, end) ||
-           (space->home == instance.kernel && !space_locking->taken_locked(space, start, end) &&
-            lease_others_locked(space, start, end) == NULL);
+    return space_decides_locked(space, (struct space_range){start, end}, DECIDES_MISSING) != DECIDES_NOT;
 }
 
 uint64_t huge_block(void)
@@ -115,8 +113,8 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
 {
     const struct area *area = area_find(&space->areas, page);
 
-    if (area == NULL || !area_allows(area->prot, access) || !space_complete_locked(space, page) ||
-        !policy_is_near_locked(space, area->prot, page) || !huge_wanted_locked(space, area, page))
+    if (area == NULL || !area_allows(area->prot, access) || !policy_is_near_locked(space, area->prot, page) ||
+        !huge_wanted_locked(space, area, page))
         return false;
     if (!fill_locked(space, page, space_entry(frame, area->prot, false, true, PAGING_ACCESSED)))
         return false;

@@ -147,19 +147,18 @@ static bool shares_file(uint32_t prot, uint64_t backing)
     return (prot & AREA_SHARED) != 0 && backing != BACKING_NONE;
 }
 
-/* This kernel's areas are all that there are in the range of CHANGE. */
-static bool knows_all_locked(const struct space *space, const struct msg_space_change *change)
-{
-    return space->home == instance.kernel ||
-           space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
-}
-
-bool space_decides_change_locked(const struct space *space, const struct msg_space_change *change)
+bool space_leased_change_locked(const struct space *space, const struct msg_space_change *change)
 {
     if (change->operation == SPACE_MAP &&
         ((change->target & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0 || !lease_may_have(change->prot, change->room)))
-        return space_alone_locked(space);
+        return false;
     return space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
+}
+
+/* This kernel's areas are all that there are in the range of CHANGE, which is no map. */
+static bool knows_all_locked(const struct space *space, const struct msg_space_change *change)
+{
+    return space->home == instance.kernel || space_leased_change_locked(space, change);
 }
 
 /* Makes the area of CHANGE, which begins at START. The object behind it is held by another area, or granted. */

@@ -30,7 +30,7 @@ static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare
 
     if (entry == NULL)
         return; /* the long way says that there is no memory */
-    *entry = space_entry(spare, area->prot, false, false, 0);
+    *entry = space_entry(spare, area->prot, false, false, PAGING_SOFT_REMOTE);
     got->kind = SPACE_TAKEN;
 }
 

@@ -55,13 +55,6 @@ bool lease_may_have(uint32_t prot, uint64_t backing)
     return (prot & AREA_GROWS) == 0 && backing == BACKING_NONE;
 }
 
-bool lease_holds_locked(const struct space *space, uint64_t start, uint64_t end)
-{
-    const struct lease *lease = lease_map_find(&space->leases.map, start);
-
-    return lease != NULL && lease->kernel == instance.kernel && end <= lease->end;
-}
-
 static uint64_t hinted(const struct space *space, uint64_t hint, uint64_t length)
 {
     const struct lease *lease = lease_map_find(&space->leases.map, hint);

@@ -26,10 +26,14 @@ void lease_end(struct space *space);
 /* An area with PROT and BACKING may be made in a lease. */
 bool lease_may_have(uint32_t prot, uint64_t backing);
 /* This kernel may change [START, END) by itself. */
-bool lease_holds_locked(const struct space *space, uint64_t start, uint64_t end);
 static inline bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
 {
-    return !lease_map_empty(&space->leases.map) && lease_holds_locked(space, start, end);
+    const struct lease *lease;
+
+    if (lease_map_empty(&space->leases.map))
+        return false;
+    lease = lease_map_find(&space->leases.map, start);
+    return lease != NULL && lease->kernel == instance.kernel && end <= lease->end;
 }
 /* Room for LENGTH bytes in this kernel's leases, at HINT if that is not 0; 0: there is none. */
 uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length);

@@ -1,8 +1,6 @@
 /* Which kernel has what range. See the header. */
 #include "mm/lease/map.h"
 
-#include <stddef.h>
-
 #include "kernel/abi/errno.h"
 #include "mm/frame/heap.h"
 
@@ -24,7 +22,7 @@ void lease_map_clear(struct lease_map *map)
     lease_map_init(map);
 }
 
-static struct lease *next(const struct lease_map *map, uint64_t address)
+static inline struct lease *next(const struct lease_map *map, uint64_t address)
 {
     struct ordered_link *link = address != UINT64_MAX ? ordered_from(&map->leases, address + 1) : NULL;
 
@@ -36,13 +34,10 @@ const struct lease *lease_map_next(const struct lease_map *map, uint64_t address
     return next(map, address);
 }
 
-const struct lease *lease_map_find(const struct lease_map *map, uint64_t address)
+const struct lease *lease_map_search(const struct lease_map *map, uint64_t address)
 {
-    const struct lease *lease = map->last;
+    const struct lease *lease = next(map, address);
 
-    if (lease != NULL && address - lease->start < lease->end - lease->start)
-        return lease;
-    lease = next(map, address);
     if (lease == NULL || lease->start > address)
         return NULL;
     /* where a question looks first the next time is no part of what the map says */

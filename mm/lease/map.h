@@ -5,6 +5,7 @@
 #define MM_LEASE_MAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/lib/list.h"
@@ -27,7 +28,13 @@ static inline bool lease_map_empty(const struct lease_map *map)
 }
 
 /* The one that holds ADDRESS, or NULL. */
-const struct lease *lease_map_find(const struct lease_map *map, uint64_t address);
+const struct lease *lease_map_search(const struct lease_map *map, uint64_t address);
+static inline const struct lease *lease_map_find(const struct lease_map *map, uint64_t address)
+{
+    const struct lease *lease = map->last;
+
+    return lease != NULL && address - lease->start < lease->end - lease->start ? lease : lease_map_search(map, address);
+}
 /* The first that ends behind ADDRESS: the one that holds it or else the next one, or NULL. */
 const struct lease *lease_map_next(const struct lease_map *map, uint64_t address);
 /* The neighbour of LEASE behind it, or before it, or NULL; before NULL: the last. */

@@ -31,6 +31,8 @@
 /* The number of a policy (mm/policy/policy.h), or 0: also kept. */
 #define AREA_POLICY_SHIFT 16
 #define AREA_POLICY 0xff0000u
+/* All that an area may have. */
+#define AREA_BITS (0xfffu | AREA_POLICY)
 /* A fork leaves the pages alone. */
 #define AREA_NOT_COPIED (AREA_DONTFORK | AREA_WIPEONFORK)
 #define AREA_KEPT (~AREA_PROT)

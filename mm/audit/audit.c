@@ -163,9 +163,10 @@ static int all_pages(struct gathering *g)
 int audit_space(struct space *space, bool still, struct audit_report *report)
 {
     struct gathering *g = heap_alloc(sizeof(*g));
+    struct space_lock lock;
     int error = g == NULL ? -ENOMEM
                 : still   ? lease_await(space, (struct space_range){0, USER_END})
-                          : space_acquire(space, SPACE_HEAVY);
+                          : space_acquire(space, SPACE_HEAVY, &lock);
 
     if (error > 0)
         error = 0;
@@ -184,7 +185,7 @@ int audit_space(struct space *space, bool still, struct audit_report *report)
         if (error == 0)
             error = all_pages(g);
         if (!still)
-            space_release(space, SPACE_HEAVY);
+            space_release(space, &lock);
     }
     heap_free(g, sizeof(*g));
     return error;

@@ -6,8 +6,9 @@
 #include "mm/change/internal.h"
 #include "mm/fault/fault.h"
 #include "mm/frame/content.h"
-#include "mm/lease/lease.h"
+#include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
+#include "mm/space/call_home.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
@@ -61,14 +62,14 @@ int64_t space_apply_later_locked(struct space *space, const struct msg_space_cha
 
 /* --- over kernels --- */
 
-/* Asks the home, or nobody: what this kernel has leased it knows best. */
+/* Asks the home, or nobody, where this kernel decides: what it has leased it knows best. */
 static int64_t ask_who_knows(struct space *space, const struct msg_space_change *change)
 {
     int64_t value = 0;
     bool known;
 
     spin_lock(&space->lock);
-    known = lease_covers_locked(space, change->start, change->start + change->length);
+    known = space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
     if (known)
         value = space_apply_locked(space, change);
     spin_unlock(&space->lock);
@@ -95,7 +96,8 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
                                       .flag = {.set = set, .clear = clear}};
     /* all of it is not locked as a range: nobody could map anything meanwhile */
     struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
-    int error = space_acquire(space, range);
+    struct space_lock lock;
+    int error = space_acquire(space, range, &lock);
 
     if (error != 0)
         return error;
@@ -105,7 +107,7 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
         error = (int)space_ask_home(space, &change);
     if (error == 0)
         error = space_apply_others(space, &change, "advice");
-    space_release(space, range);
+    space_release(space, &lock);
     return error;
 }
 
@@ -227,10 +229,11 @@ static void empty_entry(void *context, uint64_t va, uint64_t *entry, uint64_t si
 int space_empty(struct space *space, uint64_t start, uint64_t end)
 {
     struct space_range range = {start, end};
+    struct space_lock lock;
     int error = touch_resident(space, start, end);
 
     if (error == 0)
-        error = space_acquire(space, range);
+        error = space_acquire(space, range, &lock);
     if (error != 0)
         return error == -EFAULT ? -ENOMEM : error;
     error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* it may be something else by now */
@@ -242,6 +245,6 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         spin_unlock(&space->lock);
         msg_poll();
     }
-    space_release(space, range);
+    space_release(space, &lock);
     return error > 0 ? -ENOMEM : error;
 }

@@ -5,9 +5,11 @@
 #include "mm/change/internal.h"
 #include "mm/file/hold.h"
 #include "mm/frame/reference.h"
+#include "mm/lease/decide.h"
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
 #include "mm/retrieve/strategy.h"
+#include "mm/space/call_home.h"
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
 #include "mm/space/space.h"
@@ -143,18 +145,18 @@ static bool shares_file(uint32_t prot, uint64_t backing)
     return (prot & AREA_SHARED) != 0 && backing != BACKING_NONE;
 }
 
-/* This kernel's areas are all that there are in the range of CHANGE. */
-static bool knows_all_locked(const struct space *space, const struct msg_space_change *change)
-{
-    return space->home == instance.kernel || lease_covers_locked(space, change->start, change->start + change->length);
-}
-
-bool space_leased_locked(const struct space *space, const struct msg_space_change *change)
+bool space_leased_change_locked(const struct space *space, const struct msg_space_change *change)
 {
     if (change->operation == MSG_SPACE_MAP && ((change->map.how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0 ||
                                                !lease_may_have(change->prot, change->map.backing)))
         return false;
-    return lease_covers_locked(space, change->start, change->start + change->length);
+    return space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
+}
+
+/* This kernel's areas are all that there are in the range of CHANGE, which is no map. */
+static bool knows_all_locked(const struct space *space, const struct msg_space_change *change)
+{
+    return space->home == instance.kernel || space_leased_change_locked(space, change);
 }
 
 /* Makes the area of CHANGE, which begins at START. The object behind it is held by another area, or granted. */

@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
+#include "mm/lease/decide.h"
 #include "mm/lease/room.h"
 #include "mm/lock/lock.h"
 #include "mm/space/entry.h"
@@ -52,6 +53,7 @@ static int64_t break_once(struct space *space, uint64_t wanted)
     struct msg_space_change change = {.space = space->id, .operation = MSG_SPACE_BREAK};
     int64_t now = space_ask_home(space, &change), result;
     struct space_range range;
+    struct space_lock lock;
 
     if (now < 0)
         return 0;
@@ -60,7 +62,7 @@ static int64_t break_once(struct space *space, uint64_t wanted)
     range = (struct space_range){page_up((uint64_t)now), page_up(wanted)};
     if (range.end < range.start)
         range = (struct space_range){range.end, range.start};
-    if (range.start != range.end && space_acquire(space, range) != 0)
+    if (range.start != range.end && space_acquire(space, range, &lock) != 0)
         return now;
     change.brk.from = (uint64_t)now;
     change.brk.to = wanted;
@@ -72,7 +74,7 @@ static int64_t break_once(struct space *space, uint64_t wanted)
         result = space_ask_home(space, &change);
     }
     if (range.start != range.end)
-        space_release(space, range);
+        space_release(space, &lock);
     return result < 0 && result != -EAGAIN ? now : result;
 }
 

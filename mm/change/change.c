@@ -101,7 +101,7 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
 
     spin_lock(&space->lock);
     space_count_call_locked(space, change->operation);
-    alone = space_alone_locked(space) || space_leased_locked(space, change);
+    alone = space_decides_change_locked(space, change);
     if (alone) {
         *result = replace ? space_unmap_locked(space, change->start, change->length) : 0;
         if (*result == 0)
@@ -144,17 +144,18 @@ static int64_t map_leased(struct space *space, const struct msg_space_change *ch
 static int64_t map_anywhere(struct space *space, struct msg_space_change *change)
 {
     int64_t result = -EAGAIN;
+    struct space_lock lock;
 
     if (space_ranges)
         result = space_ask_home(space, change);
     if (result != -EAGAIN)
         return result;
-    result = space_acquire(space, SPACE_HEAVY);
+    result = space_acquire(space, SPACE_HEAVY, &lock);
     if (result != 0)
         return result;
     change->map.how |= SPACE_MAP_BUSY;
     result = space_ask_home(space, change);
-    space_release(space, SPACE_HEAVY);
+    space_release(space, &lock);
     return result;
 }
 
@@ -168,6 +169,24 @@ static void reclaim_below(struct space *space, uint64_t address)
         change.length = address;
     change.start = address - change.length;
     space_ask_home(space, &change); /* without memory it may find less room */
+}
+
+/* At its address, in place of what is there if REPLACE. */
+static int64_t map_fixed(struct space *space, const struct msg_space_change *change, bool replace)
+{
+    struct space_lock lock;
+    int64_t result = space_acquire(space, space_change_range(change), &lock);
+
+    if (result != 0)
+        return result;
+    if (replace)
+        result = space_unmap_everywhere(space, change->start, change->length);
+    if (result == 0)
+        result = space_ask_home(space, change);
+    space_release(space, &lock);
+    if (result > 0 && (change->prot & AREA_GROWS) != 0)
+        reclaim_below(space, change->start);
+    return result;
 }
 
 static int64_t map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how,
@@ -207,17 +226,7 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
     space_count_change(space);
     if (!fixed)
         return map_anywhere(space, &change);
-    result = space_acquire(space, space_change_range(&change));
-    if (result != 0)
-        return result;
-    if (replace)
-        result = space_unmap_everywhere(space, address, change.length);
-    if (result == 0)
-        result = space_ask_home(space, &change);
-    space_release(space, space_change_range(&change));
-    if (result > 0 && (prot & AREA_GROWS) != 0)
-        reclaim_below(space, address);
-    return result;
+    return map_fixed(space, &change, replace);
 }
 
 int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how, uint64_t backing)
@@ -230,20 +239,25 @@ int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32
     return result & ~(int64_t)MAP_FILL;
 }
 
+static int let_go_everywhere(struct space *space, const struct msg_space_change *change)
+{
+    struct space_lock lock;
+    int error = space_acquire(space, space_change_range(change), &lock);
+
+    if (error != 0)
+        return error;
+    space_count_change(space);
+    error = space_settle_everywhere(space, change, "unmap");
+    space_release(space, &lock);
+    return error;
+}
+
 /* Here and everywhere the pages of CHANGE, which settles, are let go of. */
 static int let_go(struct space *space, const struct msg_space_change *change)
 {
     int64_t result;
 
-    if (change_alone(space, change, false, &result))
-        return (int)result;
-    result = space_acquire(space, space_change_range(change));
-    if (result != 0)
-        return (int)result;
-    space_count_change(space);
-    result = space_settle_everywhere(space, change, "unmap");
-    space_release(space, space_change_range(change));
-    return (int)result;
+    return change_alone(space, change, false, &result) ? (int)result : let_go_everywhere(space, change);
 }
 
 int space_unmap(struct space *space, uint64_t address, uint64_t length)
@@ -281,6 +295,21 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
     return address < USER_END ? space_ask_home(space, &change) : -ENOMEM;
 }
 
+static int protect_everywhere(struct space *space, const struct msg_space_change *change)
+{
+    struct space_lock lock;
+    int error = space_acquire(space, space_change_range(change), &lock);
+
+    if (error != 0)
+        return error;
+    space_count_change(space);
+    error = (int)space_ask_home(space, change); /* it knows every area: it refuses before anything has changed */
+    if (error == 0)
+        error = space_apply_others(space, change, "protect");
+    space_release(space, &lock);
+    return error;
+}
+
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot)
 {
     struct msg_space_change change = {
@@ -293,15 +322,5 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
         return 0;
     if (!user_range(address, length))
         return -ENOMEM;
-    if (change_alone(space, &change, false, &result))
-        return (int)result;
-    result = space_acquire(space, space_change_range(&change));
-    if (result != 0)
-        return (int)result;
-    space_count_change(space);
-    result = space_ask_home(space, &change); /* it knows every area: it refuses before anything has changed */
-    if (result == 0)
-        result = space_apply_others(space, &change, "protect");
-    space_release(space, space_change_range(&change));
-    return (int)result;
+    return change_alone(space, &change, false, &result) ? (int)result : protect_everywhere(space, &change);
 }

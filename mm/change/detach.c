@@ -40,7 +40,8 @@ static int remove_piece(struct space *space, uint64_t base, const struct piece *
 {
     struct space_range range = {piece->start, piece->end};
     struct piece now;
-    int error = space_acquire(space, range);
+    struct space_lock lock;
+    int error = space_acquire(space, range, &lock);
 
     if (error != 0)
         return error;
@@ -51,7 +52,7 @@ static int remove_piece(struct space *space, uint64_t base, const struct piece *
         error = -EAGAIN;
     if (error == 0)
         error = space_unmap_everywhere(space, piece->start, piece->end - piece->start);
-    space_release(space, range);
+    space_release(space, &lock);
     return error;
 }
 

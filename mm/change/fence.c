@@ -10,6 +10,7 @@
 #include "kernel/abi/errno.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
+#include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
@@ -40,6 +41,7 @@ int space_fence(struct space *space)
 {
     struct msg_space_change change = {.space = space->id, .length = PAGE_SIZE, .operation = MSG_SPACE_FENCE};
     struct space_range range = {0, PAGE_SIZE};
+    struct space_lock lock;
     bool alone;
     int error;
 
@@ -50,12 +52,12 @@ int space_fence(struct space *space)
     spin_unlock(&space->lock);
     if (alone)
         return 0;
-    error = space_acquire(space, range);
+    error = space_acquire(space, range, &lock);
     if (error != 0)
         return error;
     error = space_apply_others(space, &change, "memory barrier");
     if (error == 0)
         error = (int)space_ask_home(space, &change);
-    space_release(space, range);
+    space_release(space, &lock);
     return error;
 }

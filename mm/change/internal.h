@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mm/lease/decide.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
@@ -68,9 +69,14 @@ int64_t space_apply(struct space *space, const struct msg_space_change *change);
 int space_settle(struct space *space, uint64_t start, uint64_t end);
 /* Areas and entries of the range go; what is owned is pending free then. -ENOMEM: nothing has happened. */
 int space_unmap_locked(struct space *space, uint64_t start, uint64_t length);
-/* The range of CHANGE is leased to this kernel, and what is to be there may be: places are found by lease_room_locked.
- */
-bool space_leased_locked(const struct space *space, const struct msg_space_change *change);
+/* This kernel has a lease of the range of CHANGE, and what is to be there may be in one: places are found by
+ * lease_room_locked. */
+bool space_leased_change_locked(const struct space *space, const struct msg_space_change *change);
+/* It may make CHANGE by itself. */
+static inline bool space_decides_change_locked(const struct space *space, const struct msg_space_change *change)
+{
+    return space_alone_locked(space) || space_leased_change_locked(space, change);
+}
 /* SPACE_LOOK is about what a shmat has mapped. */
 bool space_looks_attached(const struct msg_space_change *change);
 /* The range is locked. CHANGE on this kernel; and on all but the home. 0 or an errno. They wait. */

@@ -106,7 +106,7 @@ static int defer_recall(struct space *space, const struct msg *m)
     struct deferred_change *late;
     int result;
 
-    if (space->home != instance.kernel || space->leases.ranges.root == NULL)
+    if (space->home != instance.kernel || lease_map_empty(&space->leases.map))
         return 0;
     late = heap_alloc(sizeof(*late));
     if (late == NULL)

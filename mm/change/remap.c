@@ -81,7 +81,8 @@ static int64_t extend(struct remap *r)
                                    .prot = r->prot,
                                    .map = {.how = SPACE_MAP_KEEP | SPACE_MAP_GOES_ON}};
     struct space_range range = {r->from, r->from + r->new_length};
-    int64_t result = space_acquire(r->space, range);
+    struct space_lock lock;
+    int64_t result = space_acquire(r->space, range, &lock);
 
     if (result != 0)
         return result;
@@ -90,7 +91,7 @@ static int64_t extend(struct remap *r)
         result = -EEXIST;
     if (result == 0)
         result = space_ask_home(r->space, &map);
-    space_release(r->space, range);
+    space_release(r->space, &lock);
     return result < 0 ? result : (int64_t)r->from; /* AREA_LOCKED, if it is so, is the whole area's: see space_remap */
 }
 
@@ -124,7 +125,8 @@ static int move_locked(const struct remap *r)
 static int move(struct remap *r)
 {
     struct space_range range = cover(r, r->old_length);
-    int error = space_acquire(r->space, range);
+    struct space_lock lock;
+    int error = space_acquire(r->space, range, &lock);
 
     if (error != 0)
         return error;
@@ -132,7 +134,7 @@ static int move(struct remap *r)
     error = look_again(r);
     if (error == 0)
         error = move_locked(r);
-    space_release(r->space, range);
+    space_release(r->space, &lock);
     return error;
 }
 
@@ -156,13 +158,14 @@ static int duplicate(struct remap *r)
     uint64_t length = r->new_length < r->end - r->from ? r->new_length : r->end - r->from;
     struct space_range range = cover(r, length);
     int64_t backing = space_look(r->space, r->from, SPACE_LOOK_BACKING);
+    struct space_lock lock;
     int error = backing < 0 ? (int)backing : 0;
 
     if (backing == 0)
         error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
     if (error != 0)
         return error;
-    error = space_acquire(r->space, range);
+    error = space_acquire(r->space, range, &lock);
     if (error != 0)
         return error;
     space_count_change(r->space);
@@ -175,7 +178,7 @@ static int duplicate(struct remap *r)
         error = duplicate_file(r, (uint64_t)backing);
     else if (error == 0)
         error = space_duplicate(r->space, r->from, length, r->to, r->new_length, r->prot);
-    space_release(r->space, range);
+    space_release(r->space, &lock);
     return error;
 }
 

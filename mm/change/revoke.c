@@ -5,6 +5,7 @@
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
+#include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
 #include "mm/space/wire.h"
 
@@ -45,6 +46,7 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
     struct msg_space_change change = {.space = space->id,
                                       .operation = MSG_SPACE_REVOKE,
                                       .revoke = {.first = first, .pages = pages, .copies = copies}};
+    struct space_lock lock;
     bool found, alone;
     int error = 0;
 
@@ -58,7 +60,7 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
     spin_unlock(&space->lock);
     if (!found || alone)
         return error;
-    error = space_acquire(space, SPACE_HEAVY);
+    error = space_acquire(space, SPACE_HEAVY, &lock);
     if (error != 0)
         return error;
     spin_lock(&space->lock);
@@ -66,7 +68,7 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
     spin_unlock(&space->lock);
     if (found)
         error = space_settle_everywhere(space, &change, "pages of a shorter file");
-    space_release(space, SPACE_HEAVY);
+    space_release(space, &lock);
     return error;
 }
 

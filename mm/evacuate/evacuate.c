@@ -25,10 +25,10 @@ static void return_leases(struct space *space, void *context)
     uint64_t at = 0;
 
     while (*error == 0 && at < USER_END) {
-        const struct area *lease;
+        const struct lease *lease;
 
         spin_lock(&space->lock);
-        lease = area_next(&space->leases.ranges, at);
+        lease = lease_map_next(&space->leases.map, at);
         if (lease != NULL) {
             change.start = lease->start;
             change.length = lease->end - lease->start;

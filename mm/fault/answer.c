@@ -31,7 +31,7 @@ static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare
 
     if (entry == NULL)
         return; /* the long way says that there is no memory */
-    *entry = space_entry(spare, area->prot, false, false, 0);
+    *entry = space_entry(spare, area->prot, false, false, PAGING_SOFT_REMOTE);
     got->kind = SPACE_TAKEN;
 }
 
@@ -66,7 +66,7 @@ static inline bool block_still_locked(const struct space *space, uint64_t page, 
     uint64_t start = page & ~((PAGE_SIZE << block) - 1);
 
     return !space_locking->taken_locked(space, start, start + (PAGE_SIZE << block)) &&
-           (space->leases.ranges.root == NULL ||
+           (lease_map_empty(&space->leases.map) ||
             lease_lowest_locked(space, start, start + (PAGE_SIZE << block)) == start + (PAGE_SIZE << block));
 }
 
@@ -90,7 +90,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     bool still;
 
     still = block_still_locked(space, page, block);
-    if (!still && space->leases.ranges.root != NULL) { /* a lease of the home's own is in the way */
+    if (!still && !lease_map_empty(&space->leases.map)) { /* a lease of the home's own is in the way */
         lease_share_locked(space, page, page + PAGE_SIZE);
         still = block_still_locked(space, page, block);
     }

@@ -31,7 +31,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
         return 1;
     assert((*entry & PAGING_SOFT_OWNING) != 0); /* who else? */
     if (frame_spaces(old) == 1) {
-        *entry = space_entry(old, prot, false, true, 0);
+        *entry = space_entry_own(old, prot, false, 0);
         space->stats.cow_upgrades++;
         return 0; /* a TLB that knows it as read-only faults once, and finds it so */
     }
@@ -40,7 +40,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
         return elsewhere ? 1 : -ENOMEM;
     frame_copy(new, old);
     frame_share(new);
-    *entry = space_entry(new, prot, false, true, 0);
+    *entry = space_entry_own(new, prot, false, 0);
     space_flush(space, page, page + PAGE_SIZE);
     frame_release(old);
     space->stats.cow_copies++;

@@ -1,10 +1,10 @@
 /* Page faults, from a program or from the kernel on its behalf. See mm/retrieve/retrieval.md.
  *
- * Where this kernel decides, one critical section of the space's lock is enough: the space lives here alone, the page
- * is in a lease of this kernel's, or this is the home and its tables are the directory. Where the home's tables are the
- * directory and this is another kernel, one question to the home (mm/fault/get.c, the short way) answers most faults.
- * The rest take the page's distributed lock, which orders us against every other kernel, and the retrieval strategy
- * asks them. */
+ * Where this kernel decides (mm/lease/decide.h), one critical section of the space's lock is enough: the space lives
+ * here alone, the page is in a lease of this kernel's, or this is the home and its tables are the directory. Where the
+ * home's tables are the directory and this is another kernel, one question to the home (mm/fault/get.c, the short way)
+ * answers most faults. The rest take the page's distributed lock, which orders us against every other kernel, and the
+ * retrieval strategy asks them. */
 #include "mm/fault/fault.h"
 
 #include "kernel/abi/errno.h"
@@ -19,6 +19,7 @@
 #include "mm/file/page.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
+#include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
 #include "mm/page/install.h"
 #include "mm/page/question.h"
@@ -51,12 +52,10 @@ static bool in_limbo(const uint64_t *entry)
 
 enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE };
 
-/* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (when COMPLETE): no area; -ENXIO:
- * behind the end of a file. WANTS_HUGE: a large page, if HUGE. COMPLETE: space_complete_locked, or the caller has the
- * page's lock.
- */
+/* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (unless DECIDES_NOT): no area; -ENXIO:
+ * behind the end of a file. WANTS_HUGE: a large page, if HUGE. DECIDES: what this kernel may at PAGE. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
-                                                                bool complete, bool huge)
+                                                                enum space_decides decides, bool huge)
 {
     struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_look(&space->tables, page);
@@ -64,23 +63,23 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if (in_limbo(entry))
         return NEEDS_LOCK;
     if (area == NULL)
-        return complete ? -EFAULT : NOT_KNOWN;
+        return decides != DECIDES_NOT ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
         return -EACCES;
     if (entry != NULL && (access & AREA_WRITE) != 0 && zero_page_is(*entry)) {
-        if (complete && policy_is_near_locked(space, area->prot, page))
+        if (decides != DECIDES_NOT && policy_is_near_locked(space, area->prot, page))
             return zero_page_replace_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
         /* others may have to be told of a frame, or give it */
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     }
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0) {
-        if (!space_alone_locked(space))
+        if (decides != DECIDES_ALONE)
             return NEEDS_LOCK;
         return space_cow_alone_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
     }
     if (entry != NULL && *entry != 0)
         return 0; /* another thread was faster, or the TLB was stale */
-    if (!complete)
+    if (decides == DECIDES_NOT)
         return NOT_KNOWN;
     if (huge && huge_wanted_locked(space, area, page) && policy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
@@ -90,7 +89,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
 
         return result > 0 ? NEEDS_LOCK : result;
     }
-    if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && space_alone_locked(space) &&
+    if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
     return install_new_locked(space, page, area->prot) == 0 ? 0 : NEEDS_LOCK; /* which says that there is no memory */
@@ -183,7 +182,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     int result;
 
     spin_lock(&space->lock);
-    result = resolve_locked(space, page, access, false, false);
+    result = resolve_locked(space, page, access, DECIDES_NOT, false);
     entry = paging_look(&space->tables, page);
     here = entry != NULL ? *entry : 0;
     if (result > 0 && in_limbo(entry))
@@ -235,20 +234,22 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
 
 static int resolve(struct space *space, uint64_t page, uint32_t access)
 {
-    bool complete, huge = true;
+    enum space_decides decides;
+    bool huge = true;
     int result;
 
     for (;; huge = false) {
         spin_lock(&space->lock);
-        complete = space_complete_locked(space, page);
-        result = resolve_locked(space, page, access, complete, huge);
+        decides = space_decides_locked(space, (struct space_range){page, page + PAGE_SIZE}, DECIDES_MISSING);
+        result = resolve_locked(space, page, access, decides, huge);
         spin_unlock(&space->lock);
         if (result != WANTS_HUGE)
             break;
         if (huge_map(space, page, access))
             return RESOLVED;
     }
-    return result == -EACCES && !complete ? NEEDS_LOCK : result; /* a change may be under way that allows it */
+    return result == -EACCES && decides == DECIDES_NOT ? NEEDS_LOCK
+                                                       : result; /* a change may be under way that allows it */
 }
 
 static int get_timed(struct space *space, uint64_t page, uint32_t access)
@@ -260,6 +261,21 @@ static int get_timed(struct space *space, uint64_t page, uint32_t access)
     if (space->retrieval->adapts && space_adapt_fault(space, began))
         space_fill(space); /* as much as there is memory for */
     return result;
+}
+
+/* A fault that takes the page's lock. 1: it is done. */
+static int fault_with_lock(struct space *space, uint64_t page, uint32_t access)
+{
+    struct space_range range = {page, page + PAGE_SIZE};
+    struct space_lock lock;
+    int result = space_acquire(space, range, &lock);
+
+    if (result != 0)
+        return result;
+    space_gets_await(space, range); /* later ones bring nothing of the page */
+    result = fault_shared(space, page, access);
+    space_release(space, &lock);
+    return result == 0 ? 1 : result;
 }
 
 /* Without letting an area grow. 1: it is done, and took more than this kernel alone. */
@@ -279,13 +295,7 @@ static int fault_within(struct space *space, uint64_t page, uint32_t access)
     }
     if (result <= 0 && result != -ENOMEM) /* with the page's lock other kernels can be asked for memory */
         return result == 0 ? asked : result;
-    result = space_acquire(space, (struct space_range){page, page + PAGE_SIZE});
-    if (result != 0)
-        return result;
-    space_gets_await(space, (struct space_range){page, page + PAGE_SIZE}); /* later ones bring nothing of the page */
-    result = fault_shared(space, page, access);
-    space_release(space, (struct space_range){page, page + PAGE_SIZE});
-    return result == 0 ? 1 : result;
+    return fault_with_lock(space, page, access);
 }
 
 int space_fault(struct space *space, uint64_t address, uint32_t access)

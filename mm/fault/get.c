@@ -97,7 +97,7 @@ static void own_spare_locked(struct space_get *get, const uint64_t *seen, const 
 
     if (get->block == 0) /* else it is counted */
         frame_share(get->spare);
-    *entry = space_entry(get->spare, answer->prot, answer->cow != 0, true, 0);
+    *entry = space_entry_own(get->spare, answer->prot, answer->cow != 0, 0);
     space_hold_pages_locked(get->space, 1);
     get->spare = 0;
 }

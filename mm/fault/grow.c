@@ -7,6 +7,7 @@
 #include "mm/fault/grow.h"
 
 #include "kernel/abi/errno.h"
+#include "mm/lease/decide.h"
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
 #include "mm/lock/lock.h"
@@ -98,6 +99,7 @@ int space_grow(struct space *space, uint64_t page, uint32_t access)
     struct msg_space_change change = {
         .space = space->id, .start = page, .length = PAGE_SIZE, .operation = MSG_SPACE_GROWTH, .prot = access};
     struct space_range range = {page, 0};
+    struct space_lock lock;
     struct area *area;
     int64_t result;
     bool alone;
@@ -117,10 +119,10 @@ int space_grow(struct space *space, uint64_t page, uint32_t access)
         range.end = (uint64_t)result;
         change.length = range.end - page;
         change.operation = MSG_SPACE_GROW;
-        result = space_acquire(space, range);
+        result = space_acquire(space, range, &lock);
         if (result == 0) {
             result = ask(space, &change);
-            space_release(space, range);
+            space_release(space, &lock);
         }
     }
     return result == -EAGAIN ? 0 : (int)result;

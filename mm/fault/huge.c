@@ -9,7 +9,7 @@
 #include "mm/area/backing.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
-#include "mm/lease/lease.h"
+#include "mm/lease/decide.h"
 #include "mm/page/install.h"
 #include "mm/policy/policy.h"
 #include "mm/space/entry.h"
@@ -71,9 +71,7 @@ bool huge_wanted_locked(const struct space *space, const struct area *area, uint
     if (area->backing != BACKING_NONE || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
         start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
         return false;
-    return space_alone_locked(space) || lease_covers_locked(space, start, end) ||
-           (space->home == instance.kernel && !space_locking->taken_locked(space, start, end) &&
-            lease_others_locked(space, start, end) == NULL);
+    return space_decides_locked(space, (struct space_range){start, end}, DECIDES_MISSING) != DECIDES_NOT;
 }
 
 uint64_t huge_block(void)
@@ -115,10 +113,10 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
 {
     const struct area *area = area_find(&space->areas, page);
 
-    if (area == NULL || !area_allows(area->prot, access) || !space_complete_locked(space, page) ||
-        !policy_is_near_locked(space, area->prot, page) || !huge_wanted_locked(space, area, page))
+    if (area == NULL || !area_allows(area->prot, access) || !policy_is_near_locked(space, area->prot, page) ||
+        !huge_wanted_locked(space, area, page))
         return false;
-    if (!fill_locked(space, page, space_entry(frame, area->prot, false, true, PAGING_ACCESSED)))
+    if (!fill_locked(space, page, space_entry_own(frame, area->prot, false, PAGING_ACCESSED)))
         return false;
     space_hold_pages_locked(space, LEAF_ENTRIES);
     space->stats.faults_local++;
@@ -161,7 +159,7 @@ uint16_t huge_answer_locked(struct space *space, const struct area *area, const 
         return SPACE_WANTS_BLOCK;
     if (ask->spare == 0 || ask->spare - block != (ask->page & (LEAF_SIZE - 1) & ~(PAGE_SIZE - 1)) ||
         frame_owner(block) != owner || frame_owner(block + LEAF_SIZE - PAGE_SIZE) != owner ||
-        !fill_locked(space, ask->page, space_entry(block, area->prot, false, false, 0)))
+        !fill_locked(space, ask->page, space_entry(block, area->prot, false, false, PAGING_SOFT_REMOTE)))
         return SPACE_AREA;
     return SPACE_TAKEN_BLOCK;
 }
@@ -171,7 +169,7 @@ void huge_hold_block_locked(struct space *space, uint64_t page, uint64_t block, 
 {
     uint64_t start = page & ~(LEAF_SIZE - 1);
     uint64_t *leaf = paging_entry(&space->tables, start, false);
-    uint64_t entry = space_entry(block, prot, false, true, PAGING_ACCESSED);
+    uint64_t entry = space_entry_own(block, prot, false, PAGING_ACCESSED);
 
     for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
         if (leaf[i] != 0 && (leaf[i] & PAGING_FRAME) != block + i * PAGE_SIZE)

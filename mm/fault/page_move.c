@@ -69,34 +69,30 @@ static int find(struct space *space, uint64_t page, struct there *out)
     return 0;
 }
 
-static int lock_page(struct space *space, uint64_t page)
+static int lock_page(struct space *space, uint64_t page, struct space_lock *lock)
 {
     struct space_range range = {page, page + PAGE_SIZE};
-    int error = space_acquire(space, range);
+    int error = space_acquire(space, range, lock);
 
     if (error == 0)
         space_gets_await(space, range);
     return error;
 }
 
-static void unlock_page(struct space *space, uint64_t page)
-{
-    space_release(space, (struct space_range){page, page + PAGE_SIZE});
-}
-
 int space_page_node(struct space *space, uint64_t address)
 {
     uint64_t page = address & ~(PAGE_SIZE - 1);
+    struct space_lock lock;
     struct there there;
     int error;
 
     if (address >= USER_END)
         return -EFAULT;
-    error = lock_page(space, page);
+    error = lock_page(space, page, &lock);
     if (error != 0)
         return error;
     error = find(space, page, &there);
-    unlock_page(space, page);
+    space_release(space, &lock);
     return error != 0 ? error : (int)policy_node_of(there.frame);
 }
 
@@ -186,12 +182,13 @@ static int move(struct space *space, uint64_t page, const struct there *there, u
 int space_page_move(struct space *space, uint64_t address, uint64_t nodes)
 {
     uint64_t page = address & ~(PAGE_SIZE - 1);
+    struct space_lock lock;
     struct there there;
     int result;
 
     if (address >= USER_END)
         return -EFAULT;
-    result = lock_page(space, page);
+    result = lock_page(space, page, &lock);
     if (result != 0)
         return result;
     result = find(space, page, &there);
@@ -203,6 +200,6 @@ int space_page_move(struct space *space, uint64_t address, uint64_t nodes)
         result = -EACCES;
     else if (result == 0)
         result = move(space, page, &there, nodes);
-    unlock_page(space, page);
+    space_release(space, &lock);
     return result;
 }

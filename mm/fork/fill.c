@@ -27,7 +27,7 @@ static int fill_child(struct fork *fork, const struct area *area)
         if (frame == 0)
             return -ENOMEM;
         frame_share(frame);
-        *entry = space_entry(frame, 0, false, true, PAGING_SOFT_LIMBO);
+        *entry = space_entry_own(frame, 0, false, PAGING_SOFT_LIMBO);
         space_hold_pages_locked(fork->child, 1); /* limbo ends with the fork */
         if (paging_index(page) == 0)
             msg_poll();
@@ -54,7 +54,7 @@ static int fill_parent(struct fork *fork, const struct area *area, const struct 
     for (uint32_t i = 0; i < count && error == 0; i++) {
         error = space_install(parent, pairs[i].page, pairs[i].frame, true, false);
         assert(error == 0); /* area and table are there, and nobody had the page */
-        *fork_child_entry(fork, pairs[i].page) = space_entry(pairs[i].frame, area->prot, false, true, 0);
+        *fork_child_entry(fork, pairs[i].page) = space_entry_own(pairs[i].frame, area->prot, false, 0);
     }
     return error;
 }

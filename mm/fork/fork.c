@@ -68,7 +68,8 @@ static int fork_locked(struct fork *fork)
 int space_fork(struct space *parent, struct space *child)
 {
     struct fork fork = {.parent = parent, .child = child, .leaf_at = 1};
-    int error = space_acquire(parent, SPACE_HEAVY);
+    struct space_lock lock;
+    int error = space_acquire(parent, SPACE_HEAVY, &lock);
 
     if (error != 0)
         return error;
@@ -76,7 +77,7 @@ int space_fork(struct space *parent, struct space *child)
     spin_lock(&parent->lock);
     parent->stats.forks++;
     spin_unlock(&parent->lock);
-    space_release(parent, SPACE_HEAVY);
+    space_release(parent, &lock);
     heap_free(fork.buffer, MSG_MAX);
     heap_free(fork.frames, PAIRS_MAX * sizeof(fork.frames[0]));
     return error;

@@ -7,6 +7,7 @@
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
 #include "mm/lease/internal.h"
+#include "mm/lease/map.h"
 #include "mm/lease/room.h"
 #include "mm/lease/wire.h"
 #include "mm/space/call_home.h"
@@ -64,13 +65,13 @@ void lease_init(void)
 
 void lease_begin(struct space *space)
 {
-    area_list_init(&space->leases.ranges);
+    lease_map_init(&space->leases.map);
     list_init(&space->leases.waits);
 }
 
 void lease_end(struct space *space)
 {
-    area_list_clear(&space->leases.ranges);
+    lease_map_clear(&space->leases.map);
 }
 
 bool lease_may_have(uint32_t prot, uint64_t backing)
@@ -78,20 +79,11 @@ bool lease_may_have(uint32_t prot, uint64_t backing)
     return (prot & AREA_GROWS) == 0 && backing == BACKING_NONE;
 }
 
-/* A lease is an area of its own list, with its kernel in place of the protection. */
-
-bool lease_holds_locked(const struct space *space, uint64_t start, uint64_t end)
-{
-    const struct area *lease = area_find(&space->leases.ranges, start);
-
-    return lease != NULL && lease->prot == instance.kernel && end <= lease->end;
-}
-
 static uint64_t hinted(const struct space *space, uint64_t hint, uint64_t length)
 {
-    const struct area *lease = area_find(&space->leases.ranges, hint);
+    const struct lease *lease = lease_map_find(&space->leases.map, hint);
 
-    return lease != NULL && lease->prot == instance.kernel && length <= lease->end - hint &&
+    return lease != NULL && lease->kernel == instance.kernel && length <= lease->end - hint &&
                    !area_overlaps(&space->areas, hint, hint + length)
                ? hint
                : 0;
@@ -99,7 +91,7 @@ static uint64_t hinted(const struct space *space, uint64_t hint, uint64_t length
 
 uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length)
 {
-    const struct area *lease = area_next(&space->leases.ranges, space->leases.last);
+    const struct lease *lease = lease_map_next(&space->leases.map, space->leases.last);
     uint64_t room = 0;
 
     if (space->later != 0)
@@ -107,9 +99,9 @@ uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t le
     if (hint != 0)
         return hinted(space, hint, length);
     for (uint32_t i = 0; i < LOOKS && lease != NULL && room == 0; i++) {
-        if (lease->prot == instance.kernel)
+        if (lease->kernel == instance.kernel)
             room = area_find_gap(&space->areas, length, lease->start, lease->end);
-        lease = area_after(&space->leases.ranges, lease);
+        lease = lease_map_after(&space->leases.map, lease);
     }
     return room;
 }
@@ -132,7 +124,7 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
         return 0;
     start = (room + ALIGNMENT) & ~(ALIGNMENT - 1);
     if (space_locking->taken_locked(space, start, start + size) || /* by who has the whole space */
-        area_set(&space->leases.ranges, start, start + size, kernel) != 0)
+        lease_map_set(&space->leases.map, start, start + size, kernel) != 0)
         return 0;
     space->leases.low = start;
     return start;
@@ -147,7 +139,8 @@ void lease_begin_sharing_locked(struct space *space)
         return;
     for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
         if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end))
-            area_set(&space->leases.ranges, area->start, area->end, instance.kernel); /* without memory it is shared */
+            lease_map_set(&space->leases.map, area->start, area->end,
+                          instance.kernel); /* without memory it is shared */
     }
 }
 
@@ -156,7 +149,7 @@ static bool note_locked(struct space *space, uint64_t start, uint64_t size, uint
 {
     if ((start & (PAGE_SIZE - 1)) != 0 || start > USER_END - size ||
         area_overlaps(&space->areas, start, start + size) || space->leases.recalls != recalls /* perhaps of this one */
-        || area_set(&space->leases.ranges, start, start + size, instance.kernel) != 0)
+        || lease_map_set(&space->leases.map, start, start + size, instance.kernel) != 0)
         return false;
     space->leases.last = start;
     return true;
@@ -205,49 +198,50 @@ bool lease_take(struct space *space, uint64_t length)
 
 /* --- what is leased --- */
 
-static const struct area *others(const struct space *space, uint64_t start, uint64_t end)
+static const struct lease *others(const struct space *space, uint64_t start, uint64_t end)
 {
-    const struct area *lease = space->leases.ranges.root != NULL ? area_next(&space->leases.ranges, start) : NULL;
+    const struct lease *lease = !lease_map_empty(&space->leases.map) ? lease_map_next(&space->leases.map, start) : NULL;
 
-    while (lease != NULL && lease->start < end && lease->prot == instance.kernel)
-        lease = area_after(&space->leases.ranges, lease);
+    while (lease != NULL && lease->start < end && lease->kernel == instance.kernel)
+        lease = lease_map_after(&space->leases.map, lease);
     return lease != NULL && lease->start < end ? lease : NULL;
 }
 
-const struct area *lease_others_locked(const struct space *space, uint64_t start, uint64_t end)
+const struct lease *lease_others_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     return space->home == instance.kernel ? others(space, start, end) : NULL;
 }
 
 int32_t lease_holder_locked(const struct space *space, struct space_range range)
 {
-    const struct area *lease = lease_others_locked(space, range.start, range.end);
+    const struct lease *lease = lease_others_locked(space, range.start, range.end);
 
-    return lease != NULL ? (int32_t)lease->prot : -1;
+    return lease != NULL ? (int32_t)lease->kernel : -1;
 }
 
 uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end)
 {
-    const struct area *lease = space->leases.ranges.root != NULL ? area_next(&space->leases.ranges, start) : NULL;
+    const struct lease *lease = !lease_map_empty(&space->leases.map) ? lease_map_next(&space->leases.map, start) : NULL;
 
     return lease != NULL && lease->start < end ? lease->start : end;
 }
 
 void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end)
 {
-    const struct area *above, *below;
+    const struct lease *above, *below;
 
-    if (space->leases.ranges.root == NULL)
+    if (lease_map_empty(&space->leases.map))
         return;
-    above = area_next(&space->leases.ranges, page);
-    below = above != NULL ? area_before(&space->leases.ranges, above) : area_last(&space->leases.ranges);
+    above = lease_map_next(&space->leases.map, page);
+    below = lease_map_before(&space->leases.map, above);
     if (above != NULL && above->start < *end)
         *end = above->start;
     if (below != NULL && below->end > *start)
         *start = below->end;
 }
 
-struct space_range lease_widen_locked(const struct space *space, const struct area *lease, uint64_t start, uint64_t end)
+struct space_range lease_widen_locked(const struct space *space, const struct lease *lease, uint64_t start,
+                                      uint64_t end)
 {
     const struct area *low = area_find(&space->areas, start), *high = area_find(&space->areas, end - 1);
 
@@ -261,7 +255,7 @@ struct space_range lease_widen_locked(const struct space *space, const struct ar
 /* Where a whole lease was, the next one goes: page tables are there, and addresses are not used up by who forks. */
 static void note_free_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    if (space->leases.ranges.root == NULL) /* as after each fork: holes between areas are found, too */
+    if (lease_map_empty(&space->leases.map)) /* as after each fork: holes between areas are found, too */
         space->leases.low = 0;
     else if (end - start >= LEASE_MIN && end > space->leases.low && end <= LEASE_TOP)
         space->leases.low = end;
@@ -269,7 +263,7 @@ static void note_free_locked(struct space *space, uint64_t start, uint64_t end)
 
 int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    int error = area_remove(&space->leases.ranges, start, end);
+    int error = lease_map_remove(&space->leases.map, start, end);
 
     if (error == 0)
         note_free_locked(space, start, end);
@@ -278,9 +272,9 @@ int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end)
 
 uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    if (area_remove(&space->leases.ranges, start, end) != 0) { /* it is to be split, and there is no memory */
-        end = area_find(&space->leases.ranges, start)->end;
-        area_remove(&space->leases.ranges, start, end);
+    if (lease_map_remove(&space->leases.map, start, end) != 0) { /* it is to be split, and there is no memory */
+        end = lease_map_find(&space->leases.map, start)->end;
+        lease_map_remove(&space->leases.map, start, end);
     }
     note_free_locked(space, start, end);
     return end;
@@ -288,36 +282,36 @@ uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end)
 
 void lease_share_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    const struct area *lease = NULL;
+    const struct lease *lease = NULL;
 
     if (start == 0 && end >= USER_END) {
         lease_forget_locked(space, instance.kernel);
         note_free_locked(space, start, start);
-    } else if (space->leases.ranges.root != NULL) {
-        lease = area_next(&space->leases.ranges, start);
+    } else if (!lease_map_empty(&space->leases.map)) {
+        lease = lease_map_next(&space->leases.map, start);
     }
     while (lease != NULL && lease->start < end) {
         uint64_t next = lease->end;
 
-        if (lease->prot == instance.kernel) {
+        if (lease->kernel == instance.kernel) {
             struct space_range given = lease_widen_locked(space, lease, start > lease->start ? start : lease->start,
                                                           end < lease->end ? end : lease->end);
 
             lease_remove_locked(space, given.start, given.end);
         }
-        lease = next < end ? area_next(&space->leases.ranges, next) : NULL;
+        lease = next < end ? lease_map_next(&space->leases.map, next) : NULL;
     }
 }
 
 void lease_forget_locked(struct space *space, uint32_t kernel)
 {
-    const struct area *lease = area_next(&space->leases.ranges, 0);
+    const struct lease *lease = lease_map_next(&space->leases.map, 0);
 
     while (lease != NULL) {
         uint64_t start = lease->start, end = lease->end;
 
-        if (lease->prot == kernel)
-            area_remove(&space->leases.ranges, start, end); /* all of it: that needs no memory */
-        lease = area_next(&space->leases.ranges, end);
+        if (lease->kernel == kernel)
+            lease_map_remove(&space->leases.map, start, end); /* all of it: that needs no memory */
+        lease = lease_map_next(&space->leases.map, end);
     }
 }

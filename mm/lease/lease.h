@@ -7,6 +7,7 @@
 
 #include "mm/area/area.h"
 #include "mm/area/range.h"
+#include "mm/lease/map.h"
 #include "mm/space/space.h"
 
 /* In a handler, or a task, without locks: it must not wait. ERROR: 0 or -ENOMEM. */
@@ -25,10 +26,14 @@ void lease_end(struct space *space);
 /* An area with PROT and BACKING may be made in a lease. */
 bool lease_may_have(uint32_t prot, uint64_t backing);
 /* This kernel may change [START, END) by itself. */
-bool lease_holds_locked(const struct space *space, uint64_t start, uint64_t end);
 static inline bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
 {
-    return space->leases.ranges.root != NULL && lease_holds_locked(space, start, end);
+    const struct lease *lease;
+
+    if (lease_map_empty(&space->leases.map))
+        return false;
+    lease = lease_map_find(&space->leases.map, start);
+    return lease != NULL && lease->kernel == instance.kernel && end <= lease->end;
 }
 /* Room for LENGTH bytes in this kernel's leases, at HINT if that is not 0; 0: there is none. */
 uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length);
@@ -42,7 +47,7 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
 /* Another kernel is about to host the space, for the first time: what there is the home has leased itself. */
 void lease_begin_sharing_locked(struct space *space);
 /* The first lease of another kernel that has a part of [START, END), or NULL; also on a kernel that is not the home. */
-const struct area *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);
+const struct lease *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);
 /* Its kernel, for the wait dump, or -1. */
 int32_t lease_holder_locked(const struct space *space, struct space_range range);
 /* Where the first lease, whoever's, of a part of [START, END) begins; END: there is none. */

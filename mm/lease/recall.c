@@ -53,7 +53,7 @@ static bool recalled_by_other(const struct space *space, uint64_t start, uint64_
 /* WAIT has something to wait for. True: it begins a recall of the first lease in its way; else somebody else does. */
 static bool begin_locked(struct space *space, struct lease_wait *wait)
 {
-    const struct area *lease = lease_others_locked(space, wait->range.start, wait->range.end);
+    const struct lease *lease = lease_others_locked(space, wait->range.start, wait->range.end);
     uint64_t start = lease->start > wait->range.start ? lease->start : wait->range.start;
     uint64_t end = lease->end < wait->range.end ? lease->end : wait->range.end;
 
@@ -61,7 +61,7 @@ static bool begin_locked(struct space *space, struct lease_wait *wait)
         return false;
     wait->recalls = true;
     wait->claim = (struct space_range){lease->start, lease->end};
-    wait->kernel = lease->prot;
+    wait->kernel = lease->kernel;
     wait->ask = (struct msg_space_recall){.space = space->id, .start = start, .end = end};
     return true;
 }
@@ -72,7 +72,7 @@ int lease_wait_locked(struct space *space, struct space_range range, lease_done 
     struct lease_wait *wait;
 
     *start = NULL;
-    if (space->leases.ranges.root == NULL)
+    if (lease_map_empty(&space->leases.map))
         return 0;
     lease_share_locked(space, range.start, range.end);
     if (lease_others_locked(space, range.start, range.end) == NULL)
@@ -100,7 +100,7 @@ static int note_locked(struct space *space, const struct msg_space_recalled *ans
 
     for (uint32_t i = 0; i < answer->areas && error == 0; i++) {
         if (areas[i].start < answer->start || areas[i].end > answer->end || areas[i].start >= areas[i].end ||
-            ((areas[i].start | areas[i].end) & (PAGE_SIZE - 1)) != 0 || areas[i].prot >= PAGE_SIZE)
+            ((areas[i].start | areas[i].end) & (PAGE_SIZE - 1)) != 0 || (areas[i].prot & ~(uint64_t)AREA_BITS) != 0)
             return -EPROTO;
         error = area_set(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
     }
@@ -318,7 +318,7 @@ static void list_locked(struct space *space, uint64_t from, struct msg_space_rec
 
 static void give_up_locked(struct space *space, const struct msg_space_recall *ask, struct msg_space_recalled *out)
 {
-    const struct area *lease = area_next(&space->leases.ranges, ask->start);
+    const struct lease *lease = lease_map_next(&space->leases.map, ask->start);
 
     *out = (struct msg_space_recalled){.start = ask->start, .end = ask->end};
     if (ask->from == 0) {
@@ -329,7 +329,7 @@ static void give_up_locked(struct space *space, const struct msg_space_recall *a
             out->start = given.start;
             out->end = lease_remove_locked(space, given.start, given.end);
         } else {
-            area_remove(&space->leases.ranges, ask->start, ask->end); /* of one that was granted and not used */
+            lease_map_remove(&space->leases.map, ask->start, ask->end); /* of one that was granted and not used */
         }
     }
     list_locked(space, ask->from != 0 ? ask->from : out->start, out);

@@ -9,34 +9,28 @@
 #include "mm/frame/heap.h"
 #include "mm/lease/lease.h"
 #include "mm/lock/internal.h"
+#include "mm/lock/lock.h"
 #include "mm/lock/wire.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 
-struct lock_request {
-    struct list node; /* in space->locks */
-    struct space_range range;
-    uint32_t kernel; /* who asks */
-    bool granted;
-    bool waited;    /* for another request */
-    bool recalling; /* what others have leased of the range */
-    struct space *space;
-    struct msg_kept kept; /* to answer, when another kernel asks and has to wait */
-    struct local *local;  /* to signal, when a task here asks */
-};
-
-struct local {
-    struct completion done;
-    int error;
+/* A request of another kernel. */
+struct kept_request {
+    struct space_lock lock;
+    struct msg_kept kept; /* to answer, when it has to wait */
 };
 
 static uint64_t requests; /* [a] there are */
 
-static void request_free(struct lock_request *request)
+static struct kept_request *kept_of(struct space_lock *lock)
 {
-    __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
-    heap_free(request, sizeof(*request));
+    return container_of(lock, struct kept_request, lock);
+}
+
+static struct space_lock *lock_at(struct list *node)
+{
+    return container_of(node, struct space_lock, home.node);
 }
 
 static uint64_t home_count(void)
@@ -44,178 +38,154 @@ static uint64_t home_count(void)
     return __atomic_load_n(&requests, __ATOMIC_RELAXED);
 }
 
-static bool excludes(const struct lock_request *a, const struct lock_request *b)
+static bool grant_if_first_locked(const struct space *space, struct space_lock *lock)
 {
-    return range_overlaps(a->range, b->range);
-}
-
-static bool grant_if_first_locked(const struct space *space, struct lock_request *request)
-{
-    if (request->recalling)
+    if (lock->home.recalling)
         return false;
-    for (struct list *node = request->node.previous; node != &space->locks; node = node->previous) {
-        if (excludes(container_of(node, struct lock_request, node), request)) {
-            request->waited = true;
+    for (struct list *node = lock->home.node.previous; node != &space->locks; node = node->previous) {
+        if (range_overlaps(lock_at(node)->range, lock->range)) {
+            lock->home.waited = true;
             return false;
         }
     }
-    request->granted = true;
+    lock->home.granted = true;
     return true;
 }
 
 /* A request that had to wait has its turn. */
-static void tell_granted_locked(struct space *space, struct lock_request *request)
+static void tell_granted_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
-    struct msg_space_granted granted = {.members = space->members, .waited = request->waited ? 1 : 0};
+    struct msg_space_granted granted = {.members = space->members, .waited = lock->home.waited ? 1 : 0};
 
-    if (request->local != NULL)
-        completion_signal(&request->local->done);
-    else
-        msg_kept_reply(&request->kept, &granted, sizeof(granted), NULL); /* its memory stays until it is released */
+    if (lock->home.kernel == instance.kernel)
+        completion_signal_locked(&lock->done, notice);
+    else /* its memory stays until it is released */
+        msg_kept_reply(&kept_of(lock)->kept, &granted, sizeof(granted), NULL);
 }
 
-/* REQUEST has left the queue: those behind it may have their turn. */
-static void grant_waiting_locked(struct space *space)
+/* A request has left the queue: those behind it may have their turn. */
+static void grant_waiting_locked(struct space *space, uint32_t *notice)
 {
     list_for_each(node, &space->locks) {
-        struct lock_request *request = container_of(node, struct lock_request, node);
+        struct space_lock *lock = lock_at(node);
 
-        if (!request->granted && grant_if_first_locked(space, request))
-            tell_granted_locked(space, request);
+        if (!lock->home.granted && grant_if_first_locked(space, lock))
+            tell_granted_locked(space, lock, notice);
     }
+}
+
+static void remove_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
+{
+    __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
+    list_remove(&lock->home.node);
+    if (!list_empty(&space->locks))
+        grant_waiting_locked(space, notice);
 }
 
 static void refused(struct msg_kept *kept)
 {
-    request_free(container_of(kept, struct lock_request, kept));
+    struct kept_request *request = container_of(kept, struct kept_request, kept);
+
+    heap_free(request, sizeof(*request));
 }
 
 /* No other kernel has a lease of the range any more; or one could not be recalled. */
 static void recalled(void *context, int error)
 {
-    struct lock_request *request = context;
-    struct space *space = request->space;
+    struct space_lock *lock = context;
+    struct space *space = lock->home.space;
+    uint32_t notice = 0;
 
     spin_lock(&space->lock);
-    request->recalling = false;
-    if (error != 0) {
-        list_remove(&request->node);
-        grant_waiting_locked(space);
-    } else if (grant_if_first_locked(space, request)) {
-        tell_granted_locked(space, request);
-    }
+    lock->home.recalling = false;
+    if (error != 0)
+        remove_locked(space, lock, &notice);
+    else if (grant_if_first_locked(space, lock))
+        tell_granted_locked(space, lock, &notice);
     spin_unlock(&space->lock);
+    completion_notify(notice);
     if (error == 0)
         return;
-    if (request->local == NULL) {
-        msg_kept_reply_error(&request->kept, error, refused);
+    if (lock->home.kernel != instance.kernel) {
+        msg_kept_reply_error(&kept_of(lock)->kept, error, refused);
         return;
     }
-    request->local->error = error;
-    completion_signal(&request->local->done);
-    request_free(request);
+    lock->error = error;
+    completion_signal(&lock->done);
 }
 
-/* For a task here (LOCAL) or another kernel's (M, in its handler). */
-static int request_add(struct space *space, struct space_range range, const struct msg *m, struct local *local)
+/* KERNEL asks for the range of LOCK. True: it has it. False: not yet, and a recall of what others have leased may have
+ * to begin (START); or never: lock->error. */
+static bool begin_locked(struct space *space, struct space_lock *lock, uint32_t kernel)
 {
-    struct lock_request *request = heap_alloc(sizeof(*request));
-    struct lease_wait *start;
-    int recalls;
+    int recalls = lease_wait_locked(space, lock->range, recalled, lock, &lock->home.start);
 
-    if (request == NULL)
-        return -ENOMEM;
+    lock->error = recalls < 0 ? recalls : 0;
+    if (recalls < 0)
+        return false;
+    lock->home.space = space;
+    lock->home.kernel = kernel;
+    lock->home.granted = lock->home.waited = false;
+    lock->home.recalling = recalls > 0;
+    list_append(&space->locks, &lock->home.node);
     __atomic_fetch_add(&requests, 1, __ATOMIC_RELAXED);
-    request->range = range;
-    request->local = local;
-    request->space = space;
-    request->kernel = m != NULL ? m->ticket.kernel : instance.kernel;
-    spin_lock(&space->lock);
-    recalls = lease_wait_locked(space, range, recalled, request, &start);
-    if (recalls < 0) {
-        spin_unlock(&space->lock);
-        request_free(request);
-        return recalls;
-    }
-    request->recalling = recalls > 0;
-    list_append(&space->locks, &request->node);
-    if (!grant_if_first_locked(space, request)) {
-        if (m != NULL)
-            msg_keep(m, &request->kept, NULL);
-        else if (request->waited)
-            space_count_wait_locked(space, range);
-    } else if (m != NULL) {
-        struct msg_space_granted granted = {.members = space->members};
-
-        msg_reply(&m->ticket, &granted, sizeof(granted));
-    } else {
-        completion_signal(&local->done);
-    }
-    spin_unlock(&space->lock);
-    lease_recall(start);
-    return 0;
+    return grant_if_first_locked(space, lock);
 }
 
-/* Several tasks of one kernel may wait for the same range; only one of them holds it, so range and kernel name it. */
-static bool request_remove(struct space *space, struct space_range range, uint32_t kernel)
+static bool home_begin_locked(struct space *space, struct space_lock *lock)
 {
-    struct lock_request *found = NULL;
-
-    spin_lock(&space->lock);
-    list_for_each(node, &space->locks) {
-        struct lock_request *request = container_of(node, struct lock_request, node);
-
-        if (request->granted && request->range.start == range.start && request->range.end == range.end &&
-            request->kernel == kernel) {
-            found = request;
-            break;
-        }
-    }
-    if (found != NULL) {
-        list_remove(&found->node);
-        grant_waiting_locked(space);
-    }
-    spin_unlock(&space->lock);
-    if (found != NULL)
-        request_free(found);
-    return found != NULL;
+    if (space->home != instance.kernel)
+        return false;
+    if (begin_locked(space, lock, instance.kernel))
+        return true;
+    completion_init(&lock->done);
+    if (lock->error != 0)
+        completion_signal(&lock->done); /* nobody else will */
+    else if (lock->home.waited)
+        space_count_wait_locked(space, lock->range);
+    return false;
 }
 
-static int home_acquire(struct space *space, struct space_range range)
+/* The home is another kernel. */
+static int wait_far(struct space *space, const struct space_lock *lock)
 {
-    struct msg_space_lock ask = {space->id, range.start, range.end};
+    struct msg_space_lock ask = {space->id, lock->range.start, lock->range.end};
     struct msg_space_granted granted;
-    int result;
+    int result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted),
+                          "address space lock", ask.start);
 
-    if (space->home == instance.kernel) {
-        struct local local = {.error = 0};
-        struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = range.start};
-
-        completion_init(&local.done);
-        result = request_add(space, range, NULL, &local);
-        if (result == 0)
-            completion_wait(&local.done, &reason);
-        return result != 0 ? result : local.error;
-    }
-    result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted), "address space lock",
-                      range.start);
     if (result != (int)sizeof(granted))
         return result < 0 ? result : -EPROTO;
     spin_lock(&space->lock);
     space->members |= granted.members; /* they only grow, and another task's later grant may have been noted before */
     if (granted.waited != 0)
-        space_count_wait_locked(space, range);
+        space_count_wait_locked(space, lock->range);
     spin_unlock(&space->lock);
     return 0;
 }
 
-static void home_release(struct space *space, struct space_range range)
+static int home_wait(struct space *space, struct space_lock *lock)
 {
-    struct msg_space_lock free = {space->id, range.start, range.end};
+    struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = lock->range.start};
 
+    if (space->home != instance.kernel)
+        return wait_far(space, lock);
+    lease_recall(lock->home.start);
+    completion_wait(&lock->done, &reason);
+    return lock->error;
+}
+
+static void home_end_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
+{
     if (space->home == instance.kernel)
-        assert(request_remove(space, range, instance.kernel));
-    else
+        remove_locked(space, lock, notice);
+}
+
+static void home_tell(struct space *space, const struct space_lock *lock)
+{
+    struct msg_space_lock free = {space->id, lock->range.start, lock->range.end};
+
+    if (space->home != instance.kernel)
         msg_notify(space->home, MSG_SPACE_UNLOCK, &free, sizeof(free));
 }
 
@@ -224,10 +194,10 @@ static uint64_t home_busy_locked(const struct space *space, uint64_t start, uint
     uint64_t lowest = end;
 
     list_for_each(node, &space->locks) {
-        const struct lock_request *request = container_of(node, const struct lock_request, node);
+        struct space_range range = lock_at(node)->range;
 
-        if (request->range.end != SPACE_HEAVY.end && request->range.start < lowest && request->range.end > start)
-            lowest = request->range.start;
+        if (range.end != SPACE_HEAVY.end && range.start < lowest && range.end > start)
+            lowest = range.start;
     }
     return lowest;
 }
@@ -235,9 +205,7 @@ static uint64_t home_busy_locked(const struct space *space, uint64_t start, uint
 static bool home_taken_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     list_for_each(node, &space->locks) {
-        const struct lock_request *request = container_of(node, const struct lock_request, node);
-
-        if (request->range.start < end && request->range.end > start)
+        if (lock_at(node)->range.start < end && lock_at(node)->range.end > start)
             return true;
     }
     return false;
@@ -253,6 +221,35 @@ static void home_end(struct space *space)
     assert(list_empty(&space->locks));
 }
 
+/* Of another kernel, in its handler. */
+static int keep_request(struct space *space, const struct msg *m)
+{
+    const struct msg_space_lock *ask = m->data;
+    struct kept_request *request = heap_alloc_unset(sizeof(*request));
+    struct lease_wait *start;
+    int error;
+
+    if (request == NULL)
+        return -ENOMEM;
+    request->lock.range = (struct space_range){ask->start, ask->end};
+    spin_lock(&space->lock);
+    if (begin_locked(space, &request->lock, m->ticket.kernel)) {
+        struct msg_space_granted granted = {.members = space->members};
+
+        msg_reply(&m->ticket, &granted, sizeof(granted));
+    } else if (request->lock.error == 0) {
+        msg_keep(m, &request->kept, NULL);
+    }
+    error = request->lock.error;
+    start = request->lock.home.start;
+    spin_unlock(&space->lock);
+    if (error != 0)
+        heap_free(request, sizeof(*request));
+    else
+        lease_recall(start);
+    return error;
+}
+
 static void handle_lock(const struct msg *m)
 {
     const struct msg_space_lock *ask = m->data;
@@ -260,22 +257,44 @@ static void handle_lock(const struct msg *m)
     int error = -ESRCH;
 
     if (space != NULL) {
-        error = space->home == instance.kernel ? request_add(space, (struct space_range){ask->start, ask->end}, m, NULL)
-                                               : -EPROTO;
+        error = space->home == instance.kernel ? keep_request(space, m) : -EPROTO;
         space_put(space);
     }
     if (error != 0)
         msg_reply_error(&m->ticket, error);
 }
 
+/* Several tasks of one kernel may wait for the same range; only one of them holds it, so range and kernel name it. */
+static struct space_lock *find_granted_locked(const struct space *space, const struct msg_space_lock *ask,
+                                              uint32_t kernel)
+{
+    list_for_each(node, &space->locks) {
+        struct space_lock *lock = lock_at(node);
+
+        if (lock->home.kernel == kernel && lock->home.granted && lock->range.start == ask->start &&
+            lock->range.end == ask->end)
+            return lock;
+    }
+    return NULL;
+}
+
 static void handle_unlock(const struct msg *m)
 {
     const struct msg_space_lock *ask = m->data;
     struct space *space = space_get(ask->space);
+    struct space_lock *lock;
+    uint32_t notice = 0;
 
     if (space == NULL)
         return;
-    request_remove(space, (struct space_range){ask->start, ask->end}, m->ticket.kernel);
+    spin_lock(&space->lock);
+    lock = find_granted_locked(space, ask, m->ticket.kernel);
+    if (lock != NULL)
+        remove_locked(space, lock, &notice);
+    spin_unlock(&space->lock);
+    completion_notify(notice);
+    if (lock != NULL)
+        heap_free(kept_of(lock), sizeof(struct kept_request));
     space_put(space);
 }
 
@@ -287,8 +306,10 @@ void space_lock_home_init(void)
 
 const struct space_locking space_lock_home = {.name = "home",
                                               .recalls = true,
-                                              .acquire = home_acquire,
-                                              .release = home_release,
+                                              .begin_locked = home_begin_locked,
+                                              .wait = home_wait,
+                                              .end_locked = home_end_locked,
+                                              .tell = home_tell,
                                               .busy_locked = home_busy_locked,
                                               .taken_locked = home_taken_locked,
                                               .begin = home_begin,

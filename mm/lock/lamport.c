@@ -2,8 +2,6 @@
  * has the space queues the request, in order of age, and answers at once. It is granted when all have answered and no
  * older one in the asking kernel's own queues excludes it. Popcorn thesis 5.7.4, 5.7.5. mm/lock/lamport.md has the
  * rules, to which the comments here refer, and why they hold. The lock of a space covers its queues. */
-#include <stddef.h>
-
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
@@ -11,35 +9,13 @@
 #include "mm/frame/heap.h"
 #include "mm/lock/internal.h"
 #include "mm/lock/lamport_queue.h"
+#include "mm/lock/lock.h"
 #include "mm/lock/wire.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 
 static uint64_t requests; /* [a] there are in the queues of all spaces */
-
-/* One host hears that a request is over. */
-struct freeing {
-    struct msg_outgoing outgoing;
-    struct own_request *own;
-};
-
-/* Of a task here. */
-struct own_request {
-    struct lamport_entry entry;
-    struct list node;                 /* in lamport.own */
-    struct space *space;              /* [i] */
-    struct msg_space_request message; /* [i] */
-    kernel_set told;                  /* [k] kernels that have queued it */
-    kernel_set members;               /* [k] as the home said when it queued it */
-    int error;                        /* [k] of the answers */
-    bool answered;                    /* [k] by all */
-    bool entered;                     /* [k] */
-    bool held;                        /* [k] an answer was held back */
-    struct completion done;           /* it has entered */
-    uint32_t left;                    /* [a] kernels that have yet to hear that it is over */
-    struct freeing freeing[];         /* room for every other kernel of the plan */
-};
 
 /* Of another kernel. */
 struct peer_request {
@@ -49,14 +25,9 @@ struct peer_request {
     struct msg_kept kept; /* the answer that is held back */
 };
 
-static size_t own_size(void)
+static struct space_lock *own_at(struct list *node)
 {
-    return offsetof(struct own_request, freeing) + (instance.kernels - 1) * sizeof(struct freeing);
-}
-
-static void own_free(struct own_request *own)
-{
-    heap_free(own, own_size());
+    return container_of(node, struct space_lock, lamport.node);
 }
 
 static void peer_put(struct peer_request *peer)
@@ -85,11 +56,12 @@ static void remove_locked(struct lamport_entry *entry)
 }
 
 /* Rule 4. */
-static void enter_if_first_locked(struct own_request *own, uint32_t *notice)
+static void enter_if_first_locked(struct space_lock *own, uint32_t *notice)
 {
-    if (!own->answered || own->entered || lamport_before(&own->space->lamport.queues, &own->entry) != NULL)
+    if (!own->lamport.answered || own->lamport.entered ||
+        lamport_before(&own->lamport.space->lamport.queues, &own->lamport.entry) != NULL)
         return;
-    own->entered = true;
+    own->lamport.entered = true;
     completion_signal_locked(&own->done, notice);
 }
 
@@ -97,17 +69,17 @@ static void enter_if_first_locked(struct own_request *own, uint32_t *notice)
 static void let_others_enter_locked(struct space *space, uint32_t *notice)
 {
     list_for_each(node, &space->lamport.own)
-        enter_if_first_locked(container_of(node, struct own_request, node), notice);
+        enter_if_first_locked(own_at(node), notice);
 }
 
 /* Rule 3: an older request of our own excludes PEER, whose kernel has not queued it. */
 static bool behind_own_locked(const struct space *space, const struct peer_request *peer)
 {
     list_for_each(node, &space->lamport.own) {
-        const struct own_request *own = container_of(node, const struct own_request, node);
+        const struct space_lock *own = own_at(node);
 
-        if ((own->told >> peer->entry.kernel & 1) == 0 && lamport_older(&own->entry, &peer->entry) &&
-            range_overlaps(own->entry.range, peer->entry.range))
+        if ((own->lamport.told >> peer->entry.kernel & 1) == 0 && lamport_older(&own->lamport.entry, &peer->entry) &&
+            range_overlaps(own->range, peer->entry.range))
             return true;
     }
     return false;
@@ -139,74 +111,74 @@ static void answer_held_locked(struct space *space)
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
     const struct msg_space_queued *answer = reply;
-    struct own_request *own = context;
+    struct space_lock *own = context;
+    struct space *space = own->lamport.space;
 
-    spin_lock(&own->space->lock);
+    spin_lock(&space->lock);
     if (length != (int)sizeof(*answer)) {
         own->error = length < 0 ? length : -EPROTO;
     } else if (answer->queued != 0) {
-        own->told |= 1ull << kernel;
-        own->held = own->held || answer->queued == 2;
-        own->members |= kernel == own->space->home ? answer->members : 0;
-        answer_held_locked(own->space);
+        own->lamport.told |= 1ull << kernel;
+        own->lamport.put_off = own->lamport.put_off || answer->queued == 2;
+        own->lamport.members |= kernel == space->home ? answer->members : 0;
+        answer_held_locked(space);
     }
-    spin_unlock(&own->space->lock);
+    spin_unlock(&space->lock);
 }
 
 /* Rule 1. The time comes before the look at who can be reached: a kernel that starts or joins after that look is asked
  * nothing, but it makes its requests after our time. */
-static kernel_set begin_locked(struct space *space, struct own_request *own)
+static bool lamport_begin_locked(struct space *space, struct space_lock *own)
 {
     uint64_t time = msg_time();
 
-    own->message.time = own->entry.time = time;
-    if (!add_locked(space, &own->entry))
+    own->error = 0;
+    own->lamport.entry.range = own->range;
+    own->lamport.entry.time = time;
+    own->lamport.entry.kernel = instance.kernel;
+    own->lamport.space = space;
+    own->lamport.told = own->lamport.members = 0;
+    own->lamport.answered = own->lamport.entered = own->lamport.put_off = false;
+    if (!add_locked(space, &own->lamport.entry))
         panic("mm: time %lx was drawn twice", (unsigned long)time);
-    list_append(&space->lamport.own, &own->node);
-    if (space->home == instance.kernel && space->members == 1ull << instance.kernel)
-        return 0;
-    return msg_peers_reachable();
+    list_append(&space->lamport.own, &own->lamport.node);
+    completion_init(&own->done);
+    own->lamport.asked = space->home == instance.kernel && space->members == 1ull << instance.kernel
+                             ? 0
+                             : msg_peers_reachable();
+    if (own->lamport.asked == 0 && lamport_before(&space->lamport.queues, &own->lamport.entry) == NULL)
+        own->lamport.answered = own->lamport.entered = true;
+    return own->lamport.entered;
 }
 
 /* Rule 5, its first half. */
-static void leave_locked(struct space *space, struct own_request *own, uint32_t *notice)
+static void lamport_end_locked(struct space *space, struct space_lock *own, uint32_t *notice)
 {
-    remove_locked(&own->entry);
-    list_remove(&own->node);
+    remove_locked(&own->lamport.entry);
+    list_remove(&own->lamport.node);
     let_others_enter_locked(space, notice);
     answer_held_locked(space);
 }
 
-static void freed_gone(struct msg_outgoing *outgoing)
+static struct msg_space_request message_of(const struct space *space, const struct space_lock *own)
 {
-    struct own_request *own = container_of(outgoing, struct freeing, outgoing)->own;
-
-    if (__atomic_sub_fetch(&own->left, 1, __ATOMIC_ACQ_REL) == 0)
-        own_free(own);
+    return (struct msg_space_request){
+        .space = space->id, .start = own->range.start, .end = own->range.end, .time = own->lamport.entry.time};
 }
 
-/* The second half. OWN is gone afterwards. */
-static void tell_freed(struct own_request *own)
+/* The second half. */
+static void lamport_tell(struct space *space, const struct space_lock *own)
 {
-    kernel_set told = own->told;
-    struct freeing *freeing = own->freeing;
+    struct msg_space_request freed = message_of(space, own);
 
-    if (told == 0) {
-        own_free(own);
-        return;
-    }
-    own->left = kernel_set_count(told);
-    for (; told != 0; told &= told - 1, freeing++) {
-        freeing->own = own;
-        msg_post(&freeing->outgoing, (uint32_t)__builtin_ctzll(told), MSG_SPACE_FREED, &own->message,
-                 sizeof(own->message), freed_gone);
-    }
+    for (kernel_set told = own->lamport.told; told != 0; told &= told - 1)
+        msg_notify((uint32_t)__builtin_ctzll(told), MSG_SPACE_FREED, &freed, sizeof(freed));
 }
 
 /* All have answered: enters, now or later; -ENOMEM, and other errors of an answer: it is withdrawn. */
-static int enter(struct space *space, struct own_request *own)
+static int enter(struct space *space, struct space_lock *own)
 {
-    struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = own->entry.range.start};
+    struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = own->range.start};
     const struct lamport_entry *before;
     uint32_t notice = 0;
     int error;
@@ -214,71 +186,34 @@ static int enter(struct space *space, struct own_request *own)
     spin_lock(&space->lock);
     error = own->error;
     if (error != 0) {
-        leave_locked(space, own, &notice);
+        lamport_end_locked(space, own, &notice);
     } else {
-        own->answered = true;
-        before = lamport_before(&space->lamport.queues, &own->entry);
-        if (before != NULL || own->held)
-            space_count_wait_locked(space, own->entry.range);
+        own->lamport.answered = true;
+        before = lamport_before(&space->lamport.queues, &own->lamport.entry);
+        if (before != NULL || own->lamport.put_off)
+            space_count_wait_locked(space, own->range);
         if (before != NULL && before->kernel != instance.kernel)
             reason.kernel = (int32_t)before->kernel;
         enter_if_first_locked(own, &notice);
-        space->members |= own->members; /* they only grow, and a later request may have noted its before */
+        space->members |= own->lamport.members; /* they only grow, and a later request may have noted its before */
     }
     spin_unlock(&space->lock);
     completion_notify(notice);
     if (error != 0)
-        tell_freed(own);
+        lamport_tell(space, own);
     else
         msg_wait(&own->done, &reason);
     return error;
 }
 
-static int lamport_acquire(struct space *space, struct space_range range)
+static int lamport_wait(struct space *space, struct space_lock *own)
 {
-    struct own_request *own = heap_alloc(own_size());
-    kernel_set asked;
+    struct msg_space_request request = message_of(space, own);
 
-    if (own == NULL)
-        return -ENOMEM;
-    own->space = space;
-    own->entry.range = range;
-    own->entry.kernel = instance.kernel;
-    own->message = (struct msg_space_request){.space = space->id, .start = range.start, .end = range.end};
-    completion_init(&own->done);
-    spin_lock(&space->lock);
-    asked = begin_locked(space, own);
-    spin_unlock(&space->lock);
-    if (asked != 0)
-        msg_gather(asked, MSG_SPACE_REQUEST, &own->message, sizeof(own->message), take_answer, own,
-                   "answers for an address space lock", range.start);
+    if (own->lamport.asked != 0)
+        msg_gather(own->lamport.asked, MSG_SPACE_REQUEST, &request, sizeof(request), take_answer, own,
+                   "answers for an address space lock", request.start);
     return enter(space, own);
-}
-
-/* Several tasks here may want the same range; one of them has it. */
-static struct own_request *find_entered_locked(struct space *space, struct space_range range)
-{
-    list_for_each(node, &space->lamport.own) {
-        struct own_request *own = container_of(node, struct own_request, node);
-
-        if (own->entered && own->entry.range.start == range.start && own->entry.range.end == range.end)
-            return own;
-    }
-    return NULL;
-}
-
-static void lamport_release(struct space *space, struct space_range range)
-{
-    struct own_request *own;
-    uint32_t notice = 0;
-
-    spin_lock(&space->lock);
-    own = find_entered_locked(space, range);
-    assert(own != NULL);
-    leave_locked(space, own, &notice);
-    spin_unlock(&space->lock);
-    completion_notify(notice);
-    tell_freed(own);
 }
 
 static uint64_t lamport_busy_locked(const struct space *space, uint64_t start, uint64_t end)
@@ -404,8 +339,10 @@ void space_lock_lamport_init(void)
 }
 
 const struct space_locking space_lock_lamport = {.name = "lamport",
-                                                 .acquire = lamport_acquire,
-                                                 .release = lamport_release,
+                                                 .begin_locked = lamport_begin_locked,
+                                                 .wait = lamport_wait,
+                                                 .end_locked = lamport_end_locked,
+                                                 .tell = lamport_tell,
                                                  .busy_locked = lamport_busy_locked,
                                                  .taken_locked = lamport_taken_locked,
                                                  .begin = lamport_begin,

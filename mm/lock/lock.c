@@ -23,45 +23,51 @@ uint64_t space_lock_count(void)
     return space_locking->count();
 }
 
-static void slow_end(struct space *space)
-{
-    spin_lock(&space->lock);
-    space->slow--;
-    spin_unlock(&space->lock);
-}
-
 static struct space_range wide(struct space_range range)
 {
     return space_ranges || range.end - range.start <= PAGE_SIZE ? range : SPACE_HEAVY;
 }
 
-int space_acquire(struct space *space, struct space_range range)
+int space_acquire(struct space *space, struct space_range range, struct space_lock *lock)
 {
+    bool granted;
     int error;
 
-    range = wide(range);
+    lock->range = wide(range);
     spin_lock(&space->lock);
     space->slow++;
-    space_count_lock_locked(space, range);
+    space_count_lock_locked(space, lock->range);
+    granted = space_locking->begin_locked(space, lock);
     spin_unlock(&space->lock);
-    error = space_locking->acquire(space, range);
-    if (error != 0)
-        slow_end(space);
+    if (granted)
+        return 0;
+    error = space_locking->wait(space, lock);
+    if (error != 0) {
+        spin_lock(&space->lock);
+        space->slow--;
+        spin_unlock(&space->lock);
+    }
     return error;
 }
 
-void space_release(struct space *space, struct space_range range)
+void space_release(struct space *space, struct space_lock *lock)
 {
-    space_locking->release(space, wide(range));
-    slow_end(space);
+    uint32_t notice = 0;
+
+    spin_lock(&space->lock);
+    space_locking->end_locked(space, lock, &notice);
+    space->slow--;
+    spin_unlock(&space->lock);
+    completion_notify(notice);
+    space_locking->tell(space, lock);
 }
 
 int space_lock_once(struct space *space, uint64_t start, uint64_t end)
 {
-    struct space_range range = {start, end};
-    int error = space_acquire(space, range);
+    struct space_lock lock;
+    int error = space_acquire(space, (struct space_range){start, end}, &lock);
 
     if (error == 0)
-        space_release(space, range);
+        space_release(space, &lock);
     return error;
 }

@@ -6,17 +6,54 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/lib/list.h"
+#include "kernel/wait/completion.h"
+#include "mm/lock/lamport_queue.h"
 #include "mm/space/space.h"
+
+struct lease_wait;
+
+/* A task's lock, or its request for one. The memory is the task's, from space_acquire until space_release has returned;
+ * what is in it is the strategy's. Marks as in mm/space/space.h. */
+struct space_lock {
+    struct space_range range; /* [i] may be wider than what was asked for */
+    struct completion done;   /* what the task waits for: it has the range, or an errno */
+    int error;                /* [k] */
+    union {
+        /* lock=home, at the home; a request of another kernel is kept in one, too. */
+        struct {
+            struct list node;         /* [k] in space->locks */
+            struct space *space;      /* [i] */
+            struct lease_wait *start; /* a recall that is to begin */
+            uint32_t kernel;          /* [i] who asks */
+            bool granted;             /* [k] */
+            bool waited;              /* [k] for another request */
+            bool recalling;           /* [k] what others have leased of the range */
+        } home;
+        struct {
+            struct lamport_entry entry;
+            struct list node;    /* [k] in lamport.own */
+            struct space *space; /* [i] */
+            kernel_set asked;    /* [i] */
+            kernel_set told;     /* [k] kernels that have queued it */
+            kernel_set members;  /* [k] as the home said when it queued it */
+            bool answered;       /* [k] by all */
+            bool entered;        /* [k] */
+            bool put_off;        /* [k] an answer was held back */
+        } lamport;
+    };
+};
 
 /* Registers the message handlers and chooses the strategy: boot options lock= and ranges=. Once. */
 void lock_init(void);
 
 /* [i] False, with ranges=off: tasks lock one page or, for all that is more, all of them, as published. */
 extern bool space_ranges;
-/* The distributed lock of RANGE, by the strategy. While a task here has one or waits, nobody is alone. -ENOMEM. Tasks
- * only; space_acquire waits. */
-int space_acquire(struct space *space, struct space_range range);
-void space_release(struct space *space, struct space_range range);
+/* The distributed lock of RANGE, by the strategy; LOCK is the caller's memory. While a task here has one or waits,
+ * nobody is alone. It needs no memory here, but another kernel may, and a recall of a lease: -ENOMEM. Tasks only; both
+ * may wait. */
+int space_acquire(struct space *space, struct space_range range, struct space_lock *lock);
+void space_release(struct space *space, struct space_lock *lock);
 /* Takes the lock of [START, END) over all kernels and gives it back: for measuring. -ENOMEM. Waits. */
 int space_lock_once(struct space *space, uint64_t start, uint64_t end);
 /* How many requests for distributed locks this kernel keeps, granted or not: as the home, or with lock=lamport as

@@ -7,7 +7,6 @@
 
 #include "kernel/instance/instance.h"
 #include "mm/area/area.h"
-#include "mm/lease/lease.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
@@ -28,15 +27,6 @@ static inline bool space_wants_copy(uint32_t prot, uint32_t access)
 
 /* What this kernel has at PAGE, as an answer to a fetch; an own frame counts as lent once more. */
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer);
-/* True when what this kernel does not have at PAGE nobody has, and nobody is about to change that. */
-static inline bool space_complete_locked(const struct space *space, uint64_t page)
-{
-    if (space_alone_locked(space) || lease_covers_locked(space, page, page + PAGE_SIZE))
-        return true;
-    return space->home == instance.kernel && space->retrieval->home_knows &&
-           !space_locking->taken_locked(space, page, page + PAGE_SIZE) &&
-           lease_others_locked(space, page, page + PAGE_SIZE) == NULL;
-}
 
 /* A frame for a new page, ours or given by a peer, is not needed after all. Waits. */
 void space_drop_new(uint64_t frame);

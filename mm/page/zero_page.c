@@ -45,7 +45,7 @@ bool zero_page_map_locked(struct space *space, uint64_t page, uint32_t prot)
 
     if (frame == 0)
         return false;
-    *entry = space_entry(frame, prot, true, true, 0);
+    *entry = space_entry_own(frame, prot, true, 0);
     space_hold_pages_locked(space, 1);
     return true;
 }
@@ -57,7 +57,7 @@ int zero_page_replace_locked(struct space *space, uint64_t page, uint64_t *entry
     if (frame == 0)
         return -ENOMEM;
     frame_share(frame);
-    *entry = space_entry(frame, prot, false, true, 0);
+    *entry = space_entry_own(frame, prot, false, 0);
     space_flush(space, page, page + PAGE_SIZE);
     frame_release(zeros);
     return 0;

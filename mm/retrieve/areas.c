@@ -74,7 +74,7 @@ static int defer_areas(const struct msg *m, struct space *space)
     struct lease_wait *start = NULL;
     int result;
 
-    if (space->leases.ranges.root == NULL)
+    if (lease_map_empty(&space->leases.map))
         return 0;
     late = long_answer_create(MSG_MAX);
     if (late == NULL)

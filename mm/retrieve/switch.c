@@ -85,15 +85,16 @@ static int switch_locked_space(struct space *space, uint32_t strategy)
 
 int space_retrieve_switch(struct space *space, uint32_t strategy)
 {
+    struct space_lock lock;
     int error;
 
     if (space->home != instance.kernel || space_strategy(strategy) == NULL)
         return -EINVAL;
-    error = space_acquire(space, SPACE_HEAVY);
+    error = space_acquire(space, SPACE_HEAVY, &lock);
     if (error != 0)
         return error;
     space_gets_await(space, SPACE_HEAVY);
     error = switch_locked_space(space, strategy);
-    space_release(space, SPACE_HEAVY);
+    space_release(space, &lock);
     return error;
 }

@@ -41,7 +41,8 @@ static int take_areas(struct space *space, uint8_t *buffer)
 int space_fill(struct space *space)
 {
     uint8_t *buffer = heap_alloc(MSG_MAX);
-    int error = buffer != NULL ? space_acquire(space, SPACE_HEAVY) : -ENOMEM;
+    struct space_lock lock;
+    int error = buffer != NULL ? space_acquire(space, SPACE_HEAVY, &lock) : -ENOMEM;
 
     if (error == 0) {
         space_gets_await(space, SPACE_HEAVY);
@@ -51,7 +52,7 @@ int space_fill(struct space *space)
                 error = space_list_take(space, space->home, buffer, PAGING_SOFT_PREFETCHED);
             space->filled = true;
         }
-        space_release(space, SPACE_HEAVY);
+        space_release(space, &lock);
     }
     heap_free(buffer, MSG_MAX);
     return error;

@@ -44,11 +44,18 @@ static inline uint64_t space_entry_remote(uint64_t frame)
 
 /* An entry for FRAME in an area with PROT; all entries are made here. COW: the frame is only to be read. OWNING: the
  * entry has the space's reference to the frame, and lets go of it when the page goes; else it is a borrowed one. FLAGS:
- * what else it has, PAGING_ACCESSED, PAGING_SOFT_PREFETCHED or PAGING_SOFT_LIMBO. The frames of a block differ in
- * nothing but their addresses. */
+ * what else it has, PAGING_ACCESSED, PAGING_SOFT_PREFETCHED or PAGING_SOFT_LIMBO, and PAGING_SOFT_REMOTE where that is
+ * known, which saves the look. The frames of a block differ in nothing but their addresses. */
 static inline uint64_t space_entry(uint64_t frame, uint32_t prot, bool cow, bool owning, uint64_t flags)
 {
-    return frame | space_page_flags(prot, cow) | (owning ? PAGING_SOFT_OWNING : 0) | space_entry_remote(frame) | flags;
+    return frame | space_page_flags(prot, cow) | (owning ? PAGING_SOFT_OWNING : 0) |
+           ((flags & PAGING_SOFT_REMOTE) != 0 ? 0 : space_entry_remote(frame)) | flags;
+}
+
+/* An owning one for a frame that is known to be this kernel's memory. */
+static inline uint64_t space_entry_own(uint64_t frame, uint32_t prot, bool cow, uint64_t flags)
+{
+    return frame | space_page_flags(prot, cow) | PAGING_SOFT_OWNING | flags;
 }
 
 /* ENTRY with FRAME in place of its own. */

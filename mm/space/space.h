@@ -96,12 +96,6 @@ bool space_leave(struct space *space);
 
 /* --- who hosts it --- */
 
-/* True when this kernel is the home, no other hosts the space, and no task here has a distributed lock of it: then
- * space->lock alone decides. */
-static inline bool space_alone_locked(const struct space *space)
-{
-    return space->home == instance.kernel && space->members == 1ull << instance.kernel && space->slow == 0;
-}
 /* The other kernels that host the space, as far as is known here. */
 kernel_set space_others(struct space *space);
 

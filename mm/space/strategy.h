@@ -7,10 +7,12 @@
 #include <stdint.h>
 
 #include "kernel/lib/list.h"
+#include "kernel/lib/ordered.h"
 #include "mm/area/area.h"
 #include "mm/area/range.h"
 
 struct space;
+struct space_lock; /* mm/lock/lock.h */
 struct msg_space_mapping;
 struct msg_space_pair;
 
@@ -59,10 +61,15 @@ struct space_adapting {
 struct space_locking {
     const char *name;
     bool recalls; /* who acquires a range has the leases of it recalled: else there are none */
-    /* Waits until RANGE is this task's alone in the machine. -ENOMEM. */
-    int (*acquire)(struct space *space, struct space_range range);
-    /* Of a range that was acquired. Never waits. */
-    void (*release)(struct space *space, struct space_range range);
+    /* With space->lock held, a task here begins to ask for the range of LOCK. True: it has it. */
+    bool (*begin_locked)(struct space *space, struct space_lock *lock);
+    /* Else: waits until the range is this task's alone in the machine. 0, or an errno of somebody who was asked or of a
+     * recall, mostly -ENOMEM: LOCK is over. */
+    int (*wait)(struct space *space, struct space_lock *lock);
+    /* With space->lock held, the range is given back. *NOTICE is for completion_notify. */
+    void (*end_locked)(struct space *space, struct space_lock *lock, uint32_t *notice);
+    /* Then, without: other kernels are told. May wait for room in a ring. */
+    void (*tell)(struct space *space, const struct space_lock *lock);
     /* space->lock is held, at the home: where the lowest request for a part of [START, END), granted or not, begins,
      * below START perhaps; the whole space does not count. END: there is none. */
     uint64_t (*busy_locked)(const struct space *space, uint64_t start, uint64_t end);
@@ -93,12 +100,20 @@ struct space_lamport {
 
 /* --- leases: mm/lease --- */
 
+struct lease;
+/* mm/lease/map.h */
+struct lease_map {
+    struct ordered leases;    /* by their ends */
+    struct list order;        /* in order of addresses */
+    const struct lease *last; /* what was found last, or NULL: questions come in rows */
+};
+
 struct space_leases {
-    struct area_list ranges; /* at the home all that there are, elsewhere this kernel's; the protection is the kernel */
-    struct list waits;       /* home: who waits for a recall */
-    uint64_t last;           /* where this kernel's latest is */
-    uint64_t low;            /* home: where the last one begins that was granted */
-    uint64_t recalls;        /* of what this kernel has, so far */
+    struct lease_map map; /* at the home all that there are, elsewhere this kernel's */
+    struct list waits;    /* home: who waits for a recall */
+    uint64_t last;        /* where this kernel's latest is */
+    uint64_t low;         /* home: where the last one begins that was granted */
+    uint64_t recalls;     /* of what this kernel has, so far */
 };
 
 #endif

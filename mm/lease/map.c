@@ -1,0 +1,156 @@
+/* Which kernel has what range. See the header. */
+#include "mm/lease/map.h"
+
+#include "kernel/abi/errno.h"
+#include "mm/frame/heap.h"
+
+void lease_map_init(struct lease_map *map)
+{
+    *map = (struct lease_map){.last = NULL};
+    list_init(&map->order);
+}
+
+static struct lease *lease_at(struct list *node)
+{
+    return container_of(node, struct lease, node);
+}
+
+void lease_map_clear(struct lease_map *map)
+{
+    list_for_each_safe(node, &map->order)
+        heap_free(lease_at(node), sizeof(struct lease));
+    lease_map_init(map);
+}
+
+static inline struct lease *next(const struct lease_map *map, uint64_t address)
+{
+    struct ordered_link *link = address != UINT64_MAX ? ordered_from(&map->leases, address + 1) : NULL;
+
+    return link != NULL ? container_of(link, struct lease, link) : NULL;
+}
+
+const struct lease *lease_map_next(const struct lease_map *map, uint64_t address)
+{
+    return next(map, address);
+}
+
+const struct lease *lease_map_search(const struct lease_map *map, uint64_t address)
+{
+    const struct lease *lease = next(map, address);
+
+    if (lease == NULL || lease->start > address)
+        return NULL;
+    /* where a question looks first the next time is no part of what the map says */
+    ((struct lease_map *)(uintptr_t)map)->last = lease;
+    return lease;
+}
+
+/* --- changes --- */
+
+/* Before NEXT, or behind all when that is NULL. */
+static void insert(struct lease_map *map, struct lease *lease, struct lease *behind)
+{
+    list_insert_before(&lease->node, behind != NULL ? &behind->node : &map->order);
+    lease->link.key = lease->end;
+    ordered_add(&map->leases, &lease->link);
+}
+
+static void drop(struct lease_map *map, struct lease *lease)
+{
+    if (map->last == lease)
+        map->last = NULL;
+    ordered_remove(&map->leases, &lease->link);
+    list_remove(&lease->node);
+    heap_free(lease, sizeof(*lease));
+}
+
+static void set_end(struct lease_map *map, struct lease *lease, uint64_t end)
+{
+    ordered_remove(&map->leases, &lease->link);
+    lease->end = lease->link.key = end;
+    ordered_add(&map->leases, &lease->link);
+}
+
+/* Memory for the second part of a lease that reaches out of [START, END) at both ends, or NULL in *SPARE when none
+ * does. -ENOMEM. */
+static int spare_for(const struct lease_map *map, uint64_t start, uint64_t end, struct lease **spare)
+{
+    const struct lease *lease = next(map, start);
+
+    *spare = NULL;
+    if (lease == NULL || lease->start >= start || lease->end <= end)
+        return 0;
+    *spare = heap_alloc_unset(sizeof(**spare));
+    return *spare != NULL ? 0 : -ENOMEM;
+}
+
+/* Takes [START, END) out, with SPARE for a split. Returns the first lease behind, or NULL. */
+static struct lease *carve(struct lease_map *map, uint64_t start, uint64_t end, struct lease *spare)
+{
+    struct lease *lease = next(map, start);
+
+    if (spare != NULL) {
+        *spare = (struct lease){.start = end, .end = lease->end, .kernel = lease->kernel};
+        set_end(map, lease, start);
+        insert(map, spare, next(map, start));
+        return spare;
+    }
+    if (lease != NULL && lease->start < start) {
+        set_end(map, lease, start);
+        lease = next(map, start);
+    }
+    while (lease != NULL && lease->end <= end) {
+        struct lease *over = lease;
+
+        lease = next(map, lease->end);
+        drop(map, over);
+    }
+    if (lease != NULL && lease->start < end)
+        lease->start = end;
+    return lease;
+}
+
+int lease_map_remove(struct lease_map *map, uint64_t start, uint64_t end)
+{
+    struct lease *spare;
+
+    if (start >= end)
+        return 0;
+    if (spare_for(map, start, end, &spare) != 0)
+        return -ENOMEM;
+    carve(map, start, end, spare);
+    return 0;
+}
+
+/* LEASE becomes a part of the one behind it, if there is one of the same kernel that it touches. */
+static void join(struct lease_map *map, struct lease *lease)
+{
+    struct lease *behind = next(map, lease->end);
+
+    if (behind == NULL || behind->start != lease->end || behind->kernel != lease->kernel)
+        return;
+    behind->start = lease->start;
+    drop(map, lease);
+}
+
+int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel)
+{
+    struct lease *lease, *spare, *before;
+    struct list *node;
+
+    if (start >= end)
+        return 0;
+    lease = heap_alloc_unset(sizeof(*lease));
+    if (lease == NULL || spare_for(map, start, end, &spare) != 0) {
+        heap_free(lease, sizeof(*lease));
+        return -ENOMEM;
+    }
+    *lease = (struct lease){.start = start, .end = end, .kernel = kernel};
+    insert(map, lease, carve(map, start, end, spare));
+    node = lease->node.previous;
+    before = node != &map->order ? lease_at(node) : NULL;
+    join(map, lease);
+    if (before != NULL)
+        join(map, before);
+    return 0;
+}

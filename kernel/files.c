@@ -40,10 +40,11 @@ static void nothing(void)
 {
 }
 
-static int fork_files(struct group *parent, bool files, bool folder, void **out)
+static int fork_files(struct group *parent, bool files, bool directory, void **out)
 {
     struct file_table *table;
-    int error = files || folder ? file_table_share(parent, files, folder, &table) : file_table_fork(parent, &table);
+    int error = files || directory ? file_table_share(parent, files, directory, &table)
+                                   : file_table_fork(parent, &table);
 
     *out = error == 0 ? table : NULL;
     return error;

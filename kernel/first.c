@@ -95,7 +95,7 @@ void first_process_start(void)
     strings.user = &root;
     if (initramfs_find(".kettle/run", &run) == 0 && !parse_run(&run, &path, &strings))
         panic("kernel: .kettle/run of the initramfs is damaged");
-    error = file_load(NULL, &(struct name){NAME_FOLDER, path}, &loaded);
+    error = file_load(NULL, &(struct name){NAME_WORKING_DIRECTORY, path}, &loaded);
     terminal = terminal_open(2);
     if (terminal != NULL)
         files = file_table_create(terminal);

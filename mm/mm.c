@@ -13,7 +13,7 @@
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
 #include "mm/lock/lock.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/space.h"
 

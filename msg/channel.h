@@ -124,7 +124,7 @@ uint64_t msg_due(void);
 #define MSG_BOARD_WORDS 496u
 #define MSG_BOARD_LOAD 0u   /* a cache line: tasks/sched/load.h */
 #define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/file/root.h */
-#define MSG_BOARD_FILES 16u /* the others: kernel/file/known.h */
+#define MSG_BOARD_FILES 16u /* the others: kernel/file/descriptor_cache.h */
 volatile uint64_t *msg_board_own(void);
 /* KERNEL's, or NULL: it is not in the plan. Not to be believed: another kernel writes it. Zero until it does. */
 const volatile uint64_t *msg_board_of(uint32_t kernel);

@@ -47,7 +47,7 @@ struct peer;
 struct sender_class {
     struct ring_sender ring;       /* [k] tx_lock */
     uint64_t limit;                /* [i] slots that ordinary traffic may fill; the rest is for replies of one slot */
-    uint64_t fast_limit;           /* [k] tx_lock: the same, or 0 when the short way is closed: see msg_put_fast */
+    uint64_t fast_limit;           /* [k] tx_lock: the same, or 0 when the fast path is closed: see msg_put_fast */
     uint64_t fast_reply_limit;     /* [k] tx_lock: all slots, or 0 */
     uint64_t source;               /* [i] of its messages, as in their headers */
     struct peer *peer;             /* [i] */
@@ -121,12 +121,12 @@ static inline struct peer *msg_peer(uint32_t kernel)
 
 /* Interrupts the peer's first CPU, if it was not done for this WORD. [tx_lock] */
 void msg_ring_doorbell(struct peer *peer, uint64_t word);
-/* Changes why the peer is blocked, and so whether the short way is open. [tx_lock] */
+/* Changes why the peer is blocked, and so whether the fast path is open. [tx_lock] */
 void msg_set_blocked(struct peer *peer, uint32_t set, uint32_t clear);
 
 /* Sending; all for one message of at most MSG_MAX bytes, HEADER without source. */
 
-/* The short way into a ring, of an instance with one CPU: nothing else runs meanwhile, so there is nothing to lock.
+/* The fast path into a ring, of an instance with one CPU: nothing else runs meanwhile, so there is nothing to lock.
  * False, and nothing has happened, when the general way has to be taken: several CPUs, no room that we know of,
  * messages that wait for room, a trace, or a payload that is not 0 to 6 whole words. */
 static inline __attribute__((always_inline)) bool msg_put_fast(struct sender_class *out, uint64_t header,

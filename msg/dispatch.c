@@ -34,7 +34,7 @@ void *msg_allocate_for_good(size_t size)
     return memory;
 }
 
-/* The first message of a row: from now on it may go the short way. */
+/* The first message of a row: from now on it may go the fast path. */
 static bool row_prepare(struct msg_row *row, uint32_t number)
 {
     if (row->times != NULL)

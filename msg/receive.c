@@ -1,6 +1,6 @@
 /* Receiving: which peer's turn it is, and what is taken from a ring. See msg/PROTOCOL.md.
  *
- * The short way through drain() is for a message whose header is exactly what its row expects; all else, and everything
+ * The fast path through drain() is for a message whose header is exactly what its row expects; all else, and everything
  * while messages are traced or held back, goes the long way: msg/fragment.c, msg/dispatch.c. */
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/string.h"

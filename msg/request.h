@@ -54,7 +54,7 @@ bool msg_requests_grow_locked(void);
 bool msg_request_wait_locked(struct msg_asking *asking);
 /* A slot is free again: the first that waits for one takes it, or waits for a credit now. */
 void msg_request_pass_on_locked(void);
-/* Sends what cannot go the short way, now or when there is room. */
+/* Sends what cannot go the fast path, now or when there is room. */
 void msg_request_send_slowly_locked(struct msg_asking *asking, struct peer *peer);
 /* The next request that waits for a credit takes the one that has come back. Returns it if it fails for want of memory.
  */

@@ -127,7 +127,7 @@ int script_load(struct group *group, const struct name *name, const struct exec_
         }
         memcpy(path, line->interpreter, LINE_MAX);
         file_unload(loaded);
-        error = file_load(group, &(struct name){NAME_FOLDER, path}, loaded);
+        error = file_load(group, &(struct name){NAME_WORKING_DIRECTORY, path}, loaded);
     }
     heap_free(line, sizeof(*line));
     heap_free(path, LINE_MAX);

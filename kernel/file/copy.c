@@ -50,7 +50,7 @@ static void list_one_locked(struct listing *listing, const struct descriptor *sl
 static int list_table(struct file_table *table, const int32_t *fds, uint32_t count, struct listing **out,
                       uint32_t *room)
 {
-    struct file_table *folders = table->folders;
+    struct file_table *directories = table->directories;
     struct listing *listing;
     int error = 0;
 
@@ -72,18 +72,18 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
             error = -EBADF;
     }
     spin_unlock(&table->lock);
-    spin_lock(&folders->lock);
-    if (error == 0 && folders->folder != NULL) {
-        const struct descriptor folder = {.file = folders->folder};
+    spin_lock(&directories->lock);
+    if (error == 0 && directories->directory != NULL) {
+        const struct descriptor directory = {.file = directories->directory};
 
-        list_one_locked(listing, &folder, FILE_FOLDER, 0);
+        list_one_locked(listing, &directory, FILE_WORKING_DIRECTORY, 0);
     }
-    if (error == 0 && folders->root != NULL) {
-        const struct descriptor top = {.file = folders->root};
+    if (error == 0 && directories->root != NULL) {
+        const struct descriptor top = {.file = directories->root};
 
         list_one_locked(listing, &top, FILE_ROOT, 0);
     }
-    spin_unlock(&folders->lock);
+    spin_unlock(&directories->lock);
     if (error != 0)
         listing_free(listing, *room);
     *out = error == 0 ? listing : NULL;
@@ -111,7 +111,7 @@ static int copy_name(struct file_table *from, struct file_table *to)
 /* Makes TO, which is new, have all descriptors of FROM. */
 static int copy_all(struct file_table *from, struct file_table *to)
 {
-    struct file_table *folders = from->folders;
+    struct file_table *directories = from->directories;
     uint32_t size;
 
     from = from->descriptors;
@@ -131,22 +131,22 @@ static int copy_all(struct file_table *from, struct file_table *to)
     }
     to->lowest = from->lowest;
     spin_unlock(&from->lock);
-    spin_lock(&folders->lock);
-    if (folders->folder != NULL)
-        file_open_again(folders->folder);
-    to->folder = folders->folder;
-    if (folders->root != NULL)
-        file_open_again(folders->root);
-    to->root = folders->root;
-    spin_unlock(&folders->lock);
+    spin_lock(&directories->lock);
+    if (directories->directory != NULL)
+        file_open_again(directories->directory);
+    to->directory = directories->directory;
+    if (directories->root != NULL)
+        file_open_again(directories->root);
+    to->root = directories->root;
+    spin_unlock(&directories->lock);
     return 0;
 }
 
 /* FILE, whose open goes with it, is what the parent has at FD, or as its working directory or root. */
 static int put_one(struct file_table *to, int32_t fd, struct file *file, uint32_t flags)
 {
-    if (fd == FILE_FOLDER)
-        to->folder = file;
+    if (fd == FILE_WORKING_DIRECTORY)
+        to->directory = file;
     else if (fd == FILE_ROOT)
         to->root = file;
     else

@@ -3,7 +3,7 @@
 #include "kernel/file/descriptor.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/known.h"
+#include "kernel/file/descriptor_cache.h"
 #include "kernel/file/lock.h"
 #include "kernel/file/table.h"
 #include "kernel/file/wire.h"
@@ -20,13 +20,13 @@ struct file *table_find(struct file_table *table, int64_t fd)
     struct descriptor *slot;
     struct file *file = NULL;
 
-    table = fd == FILE_FOLDER || fd == FILE_ROOT ? table->folders : table->descriptors;
+    table = fd == FILE_WORKING_DIRECTORY || fd == FILE_ROOT ? table->directories : table->descriptors;
     spin_lock(&table->lock);
     slot = slot_locked(table, fd);
     if (slot != NULL)
         file = slot->file;
-    else if (fd == FILE_FOLDER)
-        file = table->folder;
+    else if (fd == FILE_WORKING_DIRECTORY)
+        file = table->directory;
     else if (fd == FILE_ROOT)
         file = table->root;
     if (file != NULL)
@@ -131,7 +131,7 @@ static struct file *take_locked(struct file_table *table, int64_t fd)
     struct file *file = table->slots[fd].file;
 
     table->slots[fd] = (struct descriptor){.file = NULL};
-    known_changed(table->count);
+    descriptor_cache_changed(table->count);
     if (fd < (int64_t)table->lowest)
         table->lowest = (uint32_t)fd;
     return file;
@@ -192,7 +192,7 @@ int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uin
             old = table->slots[to].file;
             file_open_again(table->slots[fd].file);
             table->slots[to] = (struct descriptor){table->slots[fd].file, flags};
-            known_changed(table->count);
+            descriptor_cache_changed(table->count);
             result = to;
         }
     }

@@ -9,7 +9,7 @@
 struct file;
 struct file_table;
 
-/* The file of FD, or of FILE_FOLDER or FILE_ROOT, with a pin, or NULL. */
+/* The file of FD, or of FILE_WORKING_DIRECTORY or FILE_ROOT, with a pin, or NULL. */
 struct file *table_find(struct file_table *table, int64_t fd);
 /* Puts FILE, one open of which goes to the table, at the lowest free descriptor from LEAST on. -EMFILE, -EINVAL
  * (LEAST), -ENOMEM: then the open has been closed. */

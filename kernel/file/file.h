@@ -115,7 +115,7 @@ struct file {
     struct list node;             /* [t] in the table of files; a proxy: alone */
     const struct file_kind *kind; /* [i] NULL: a proxy */
     uint64_t id;                  /* [i] at KERNEL */
-    uint32_t kernel;              /* where the file is; changes only while programs stand still */
+    uint32_t kernel;              /* where the file is; changes only while programs are quiesced */
     uint32_t opens;               /* [t] */
     uint32_t pins;                /* [a] one of them is that of all opens together */
     volatile uint32_t flags;      /* [a] as open's */

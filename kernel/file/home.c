@@ -4,8 +4,8 @@
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/descriptor.h"
+#include "kernel/file/descriptor_cache.h"
 #include "kernel/file/file.h"
-#include "kernel/file/known.h"
 #include "kernel/file/operation.h"
 #include "kernel/file/rule.h"
 #include "kernel/file/table.h"
@@ -67,7 +67,7 @@ static int64_t locate(struct file_table *table, const void *data, size_t size, v
 }
 
 /* The descriptor's file, or a file whose open comes along, becomes the working directory. */
-static int64_t set_folder(struct file_table *table, const struct file_request *request)
+static int64_t set_directory(struct file_table *table, const struct file_request *request)
 {
     struct file *file;
     int64_t error;
@@ -83,7 +83,7 @@ static int64_t set_folder(struct file_table *table, const struct file_request *r
         if (error != 0)
             return error;
     }
-    (request->operation == MSG_FILE_SET_ROOT ? file_table_set_root : file_table_set_folder)(table, file);
+    (request->operation == MSG_FILE_SET_ROOT ? file_table_set_root : file_table_set_working_directory)(table, file);
     return 0;
 }
 
@@ -105,9 +105,9 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
         return install(table, request);
     case MSG_FILE_LOCATE:
         return locate(table, data, size, result, room);
-    case MSG_FILE_SET_FOLDER:
+    case MSG_FILE_SET_DIRECTORY:
     case MSG_FILE_SET_ROOT:
-        return set_folder(table, request);
+        return set_directory(table, request);
     case MSG_FILE_NOTE_UNDO:
         __atomic_store_n(&table->undo, request->process, __ATOMIC_RELAXED);
         return 0;
@@ -182,7 +182,7 @@ int64_t home_do(struct file_table *table, const struct file_request *request, co
                 void *result, size_t room, struct file_answer *answer)
 {
     const struct file_rule *rule = file_rule(request->operation);
-    uint64_t stamp = known_stamp(table->descriptors->count);
+    uint64_t stamp = descriptor_cache_stamp(table->descriptors->count);
     bool limited = __atomic_load_n(&table->file_limit, __ATOMIC_ACQUIRE) != UINT64_MAX;
     bool lasts = !limited && !__atomic_load_n(&table->left, __ATOMIC_ACQUIRE); /* STAMP tells when that ends */
     struct file *file = NULL;
@@ -197,7 +197,8 @@ int64_t home_do(struct file_table *table, const struct file_request *request, co
         *answer = (struct file_answer){.value = act_on_table(table, request, data, size, result, room)};
         return answer->value;
     }
-    if (request->fd != FILE_FOLDER || request->operation == MSG_FILE_PATH || request->operation == MSG_FILE_STAT)
+    if (request->fd != FILE_WORKING_DIRECTORY || request->operation == MSG_FILE_PATH ||
+        request->operation == MSG_FILE_STAT)
         file = table_find(table, request->fd);
     if (file != NULL && request->operation == MSG_FILE_LOCK && size == sizeof(struct file_lock))
         table_note_lock(table, data);

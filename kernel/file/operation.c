@@ -261,17 +261,17 @@ static int64_t map_file(const struct file *file, bool shared, bool write)
 /* Of files that have no bytes of their own to be given or taken. */
 static int64_t change_bytes(const struct file *file, const struct file_request *request)
 {
-    bool folder = file->kind->directory, pipe = (file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO;
+    bool directory = file->kind->directory, pipe = (file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO;
 
     if ((file->flags & OPEN_PATH) != 0)
         return -EBADF;
     switch (request->operation) {
     case MSG_FILE_ALLOCATE:
-        return (file->flags & OPEN_ACCESS) == 0 ? -EBADF : pipe ? -ESPIPE : folder ? -EISDIR : -ENODEV;
+        return (file->flags & OPEN_ACCESS) == 0 ? -EBADF : pipe ? -ESPIPE : directory ? -EISDIR : -ENODEV;
     case MSG_FILE_ADVISE:
         return request->ahead != 0 ? (file->flags & OPEN_ACCESS) == 1 ? -EBADF : -EINVAL : pipe ? -ESPIPE : 0;
     case MSG_FILE_SYNC:
-        return folder || file->kind->seekable ? 0 : -EINVAL;
+        return directory || file->kind->seekable ? 0 : -EINVAL;
     default:
         return -EINVAL;
     }

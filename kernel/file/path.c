@@ -4,19 +4,19 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 
-int path_normalize(const char *path, char *out, size_t size, bool *folder)
+int path_normalize(const char *path, char *out, size_t size, bool *directory)
 {
     size_t used = 0;
 
     if (*path == '\0')
         return -ENOENT;
-    *folder = false;
+    *directory = false;
     while (*path != '\0') {
         size_t length = 0;
 
         while (*path == '/') {
             path++;
-            *folder = true;
+            *directory = true;
         }
         while (path[length] != '\0' && path[length] != '/')
             length++;
@@ -25,9 +25,9 @@ int path_normalize(const char *path, char *out, size_t size, bool *folder)
         if (length > NAME_MAX)
             return -ENAMETOOLONG;
         if (length == 1 && path[0] == '.') {
-            *folder = true;
+            *directory = true;
         } else if (length == 2 && path[0] == '.' && path[1] == '.') {
-            *folder = true;
+            *directory = true;
             while (used > 0 && out[used - 1] != '/')
                 used--;
             if (used > 0)
@@ -41,7 +41,7 @@ int path_normalize(const char *path, char *out, size_t size, bool *folder)
                 out[used++] = '/';
             memcpy(out + used, path, length);
             used += length;
-            *folder = false;
+            *directory = false;
         }
         path += length;
     }

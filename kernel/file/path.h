@@ -8,9 +8,9 @@
 #define PATH_MAX 4096u /* bytes with the NUL */
 #define NAME_MAX 255u
 
-/* Writes PATH to OUT (SIZE bytes) without leading, double and trailing slashes, "." and "..": "" is the root. *FOLDER
- * says whether PATH ended in a way only a directory can. -ENOENT: empty; -ENAMETOOLONG: a name over NAME_MAX, or no
- * room. */
-int path_normalize(const char *path, char *out, size_t size, bool *folder);
+/* Writes PATH to OUT (SIZE bytes) without leading, double and trailing slashes, "." and "..": "" is the root.
+ * *DIRECTORY says whether PATH ended in a way only a directory can. -ENOENT: empty; -ENAMETOOLONG: a name over
+ * NAME_MAX, or no room. */
+int path_normalize(const char *path, char *out, size_t size, bool *directory);
 
 #endif

@@ -39,9 +39,10 @@ bool permission_owner(const struct file_user *user, uint32_t uid)
     return permission_root(user) || user->uid == uid;
 }
 
-bool permission_remove(const struct file_user *user, uint32_t folder_mode, uint32_t folder_uid, uint32_t uid)
+bool permission_remove(const struct file_user *user, uint32_t directory_mode, uint32_t directory_uid, uint32_t uid)
 {
-    return (folder_mode & MODE_STICKY) == 0 || permission_root(user) || user->uid == uid || user->uid == folder_uid;
+    return (directory_mode & MODE_STICKY) == 0 || permission_root(user) || user->uid == uid ||
+           user->uid == directory_uid;
 }
 
 int permission_change(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid,

@@ -39,9 +39,9 @@ static inline uint32_t permission_lost(uint32_t mode)
 bool permission_in_group(const struct file_user *user, uint32_t gid);
 /* Is USER the owner UID, or root? */
 bool permission_owner(const struct file_user *user, uint32_t uid);
-/* May USER remove, or rename, what UID owns from a directory of FOLDER_MODE that FOLDER_UID owns, as far as its sticky
- * bit is concerned? */
-bool permission_remove(const struct file_user *user, uint32_t folder_mode, uint32_t folder_uid, uint32_t uid);
+/* May USER remove, or rename, what UID owns from a directory of DIRECTORY_MODE that DIRECTORY_UID owns, as far as its
+ * sticky bit is concerned? */
+bool permission_remove(const struct file_user *user, uint32_t directory_mode, uint32_t directory_uid, uint32_t uid);
 /* May USER make CHANGE to what has MODE, UID and GID? A set-group-ID bit that USER may not give is taken out of CHANGE.
  * 0, -EPERM, -EACCES. */
 int permission_change(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid,

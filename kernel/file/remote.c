@@ -4,8 +4,8 @@
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/descriptor.h"
+#include "kernel/file/descriptor_cache.h"
 #include "kernel/file/home.h"
-#include "kernel/file/known.h"
 #include "kernel/file/lent.h"
 #include "kernel/file/operation.h"
 #include "kernel/file/rule.h"
@@ -170,7 +170,7 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
         struct file_place place;
         struct file *file;
 
-        if (table != NULL || !known_find(id, home, request, &place)) {
+        if (table != NULL || !descriptor_cache_find(id, home, request, &place)) {
             if (table != NULL)
                 value = home_do(table, request, data, size, result, room, answer);
             else
@@ -181,7 +181,7 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
                 return value;
             place = (struct file_place){.id = answer->id, .kernel = answer->kernel};
             if (table == NULL)
-                known_note(id, home, request, answer);
+                descriptor_cache_note(id, home, request, answer);
         }
         if (place.kernel != instance.kernel) {
             value = call_at(place.kernel, 0, place.id, request, data, size, result, room, answer);
@@ -196,7 +196,7 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
             }
         }
         if (table == NULL) /* closed meanwhile, or another file is behind the descriptor: the home knows */
-            known_forget(id, request->fd);
+            descriptor_cache_forget(id, request->fd);
     }
     return -EBADF;
 }

@@ -67,9 +67,9 @@ int64_t root_look(void)
     return 0;
 }
 
-int64_t root_to_folder(char *text, size_t room)
+int64_t root_to_working_directory(char *text, size_t room)
 {
-    struct file_request request = {.operation = MSG_FILE_PATH, .fd = FILE_FOLDER};
+    struct file_request request = {.operation = MSG_FILE_PATH, .fd = FILE_WORKING_DIRECTORY};
     struct file_answer answer;
     int64_t result = -ESRCH;
 

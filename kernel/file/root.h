@@ -23,8 +23,8 @@ void root_begin(struct file_table *table, struct credentials *credentials);
 int64_t root_look(void);
 /* The name of the current thread's working directory from its root on: its length. -EBADF: none was set; errors of
  * FILE_PATH. Tasks only; waits. */
-int64_t root_to_folder(char *text, size_t room);
-/* Programs stand still: processes at home elsewhere come here. GROUP's threads here look again. */
+int64_t root_to_working_directory(char *text, size_t room);
+/* Programs are quiesced: processes at home elsewhere come here. GROUP's threads here look again. */
 void root_forget(struct group *group);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/descriptor.h"
-#include "kernel/file/known.h"
+#include "kernel/file/descriptor_cache.h"
 #include "kernel/file/lock.h"
 #include "kernel/file/root.h"
 #include "kernel/file/table_share.h"
@@ -23,7 +23,7 @@ struct file_table *file_table_new(void)
     table->users = table->holders = 1;
     table->limit = TABLE_MAX;
     table->file_limit = UINT64_MAX;
-    table->descriptors = table->folders = table;
+    table->descriptors = table->directories = table;
     table->count = known_count_new();
     table->size = FIRST_SLOTS;
     table->slots = heap_alloc(table->size * sizeof(struct descriptor));
@@ -63,8 +63,8 @@ void file_table_free(void *files)
         if (table->slots[fd].file != NULL)
             table_let_go(table, table->slots[fd].file);
     }
-    if (table->folder != NULL)
-        file_close(table->folder);
+    if (table->directory != NULL)
+        file_close(table->directory);
     if (table->root != NULL)
         file_close(table->root);
     file_table_forget(table);
@@ -121,29 +121,29 @@ static int set_text(struct file_table *table, char **place, const char *text)
     return 0;
 }
 
-void file_table_set_folder(struct file_table *table, struct file *file)
+void file_table_set_working_directory(struct file_table *table, struct file *file)
 {
-    struct file_table *folders = table->folders;
+    struct file_table *directories = table->directories;
     struct file *old;
 
-    spin_lock(&folders->lock);
-    old = folders->folder;
-    folders->folder = file;
-    spin_unlock(&folders->lock);
+    spin_lock(&directories->lock);
+    old = directories->directory;
+    directories->directory = file;
+    spin_unlock(&directories->lock);
     if (old != NULL)
         file_close(old);
 }
 
 void file_table_set_root(struct file_table *table, struct file *file)
 {
-    struct file_table *folders = table->folders;
+    struct file_table *directories = table->directories;
     struct file *old;
 
-    spin_lock(&folders->lock);
-    old = folders->root;
-    folders->root = file;
+    spin_lock(&directories->lock);
+    old = directories->root;
+    directories->root = file;
     root_changed();
-    spin_unlock(&folders->lock);
+    spin_unlock(&directories->lock);
     if (old != NULL)
         file_close(old); /* who asks with it yet is told that it is closed, and looks again */
 }
@@ -178,6 +178,6 @@ int64_t file_table_program(struct file_table *table, char *out, size_t size)
 void file_table_limit(struct file_table *table, uint64_t count, uint64_t bytes)
 {
     __atomic_store_n(&table->file_limit, bytes, __ATOMIC_RELEASE);
-    known_changed(table->descriptors->count);
+    descriptor_cache_changed(table->descriptors->count);
     __atomic_store_n(&table->limit, count < TABLE_MAX ? (uint32_t)count : TABLE_MAX, __ATOMIC_RELAXED);
 }

@@ -27,17 +27,17 @@ struct file_table {
     uint64_t file_limit;            /* [a] bytes that a file may have by its writes: RLIMIT_FSIZE */
     uint32_t users;                 /* [a] the group, and whoever looks at it from outside */
     struct descriptor *slots;       /* [k] */
-    struct file *folder;            /* [k] the working directory, with an open; NULL: the root */
+    struct file *directory;         /* [k] the working directory, with an open; NULL: the root */
     struct file *root;              /* [k] of chroot(2), with an open; NULL: the tree's */
     char *program;                  /* [k] the executable's path; NULL: not known */
     struct file_table *descriptors; /* [i] while it has users: whose descriptors these are: its own, or another's */
-    struct file_table *folders;     /* the same of the working directory and the root */
+    struct file_table *directories; /* the same of the working directory and the root */
     uint32_t sharers;               /* [a] tables that have the one or the other from here */
     uint32_t holders;               /* [a] processes whose descriptors these are: the last one's end closes them */
-    uint16_t count;                 /* [i] of known.h: of its descriptors, others' tables have it from there */
-    bool left;                      /* [a] its process has ended, or has another one */
-    uint32_t undo;                  /* [a] its process, once that has asked for semaphores to be undone at its end */
-    uint32_t process;               /* [a] whose it is, once that has had locks on files; else 0 */
+    uint16_t count;   /* [i] of descriptor_cache.h: of its descriptors, others' tables have it from there */
+    bool left;        /* [a] its process has ended, or has another one */
+    uint32_t undo;    /* [a] its process, once that has asked for semaphores to be undone at its end */
+    uint32_t process; /* [a] whose it is, once that has had locks on files; else 0 */
 };
 
 /* An empty table; NULL without memory. */
@@ -54,7 +54,7 @@ void file_table_unlock(struct file_table *table);
 /* Frees a table that is not to be used after all, and closes nothing. */
 void file_table_forget(struct file_table *table);
 /* FILE, an open of which goes to the table, is the working directory from now on. */
-void file_table_set_folder(struct file_table *table, struct file *file);
+void file_table_set_working_directory(struct file_table *table, struct file *file);
 /* The same for its root, and all who share it know. */
 void file_table_set_root(struct file_table *table, struct file *file);
 /* Remembers PATH as the executable. -ENOMEM. */

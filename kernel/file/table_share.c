@@ -4,7 +4,7 @@
 
 #include "kernel/file/copy.h"
 #include "kernel/file/descriptor.h"
-#include "kernel/file/known.h"
+#include "kernel/file/descriptor_cache.h"
 #include "tasks/process/group.h"
 
 /* TABLE, the caller's, has WHAT of its own no more, but that of OWNER. */
@@ -26,8 +26,8 @@ static void leave(struct file_table *table, struct file_table **what)
     file_table_free(owner);
 }
 
-/* The process of TABLE has its descriptors no more. Somebody else may have the folder from the same table: it must not
- * keep them open. What others know of them ends here, though they may stay as they are for other processes: the
+/* The process of TABLE has its descriptors no more. Somebody else may have the directory from the same table: it must
+ * not keep them open. What others know of them ends here, though they may stay as they are for other processes: the
  * process may have new ones, and its id may be another's one day. */
 static void let_go(struct file_table *table)
 {
@@ -36,7 +36,7 @@ static void let_go(struct file_table *table)
     if (table->left)
         return;
     __atomic_store_n(&table->left, true, __ATOMIC_RELEASE); /* who finds the new count finds this */
-    known_changed(owner->count);
+    descriptor_cache_changed(owner->count);
     if (__atomic_sub_fetch(&owner->holders, 1, __ATOMIC_ACQ_REL) == 0 &&
         __atomic_load_n(&owner->users, __ATOMIC_ACQUIRE) > 1) /* else they are closed in a moment */
         table_close_all(owner);
@@ -52,20 +52,20 @@ void file_table_part(struct file_table *table)
 {
     let_go(table);
     leave(table, &table->descriptors);
-    leave(table, &table->folders);
+    leave(table, &table->directories);
 }
 
 bool file_table_is_shared(const struct file_table *table)
 {
-    return table->descriptors != table || table->folders != table ||
+    return table->descriptors != table || table->directories != table ||
            __atomic_load_n(&table->sharers, __ATOMIC_RELAXED) != 0;
 }
 
-int file_table_share(struct group *parent, bool files, bool folder, struct file_table **out)
+int file_table_share(struct group *parent, bool files, bool directory, struct file_table **out)
 {
     static const int32_t none;
     struct file_table *from = parent->files, *table;
-    /* without descriptors, which are the parent's; the folder and the name of the program come along */
+    /* without descriptors, which are the parent's; the directory and the name of the program come along */
     int error = files ? file_table_pick(parent, &none, 0, &table) : file_table_fork(parent, &table);
 
     if (error != 0)
@@ -76,8 +76,8 @@ int file_table_share(struct group *parent, bool files, bool folder, struct file_
         take_part(&table->descriptors, from->descriptors);
         __atomic_fetch_add(&table->descriptors->holders, 1, __ATOMIC_RELAXED);
     }
-    if (folder)
-        take_part(&table->folders, from->folders);
+    if (directory)
+        take_part(&table->directories, from->directories);
     *out = table;
     return 0;
 }
@@ -89,7 +89,7 @@ int file_table_unshare(struct group *group)
 
     if (!file_table_is_shared(old))
         return 0;
-    error = file_table_share(group, false, old->folders != old || old->sharers != 0, &table);
+    error = file_table_share(group, false, old->directories != old || old->sharers != 0, &table);
     if (error != 0)
         return error;
     table->process = old->process;

@@ -12,7 +12,8 @@
 #define FILE_CHUNK 61440u /* bytes of data that one message moves at most */
 
 #define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */
-#define FILE_FOLDER INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
+#define FILE_WORKING_DIRECTORY                                                                                         \
+    INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
 
 #define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
 
@@ -38,7 +39,7 @@ struct file_request {
             uint32_t flags;    /* CLOSE_RANGE_CLOEXEC or 0 */
             uint32_t unlocked; /* a descriptor + 1 whose locks have gone */
         } range;
-        struct { /* FILE_INSTALL; FILE_SET_FOLDER and FILE_SET_ROOT, with fd -1 */
+        struct { /* FILE_INSTALL; FILE_SET_WORKING_DIRECTORY and FILE_SET_ROOT, with fd -1 */
             uint64_t id;
             uint32_t kernel;
             uint32_t flags; /* of the descriptor */
@@ -130,8 +131,9 @@ struct msg_file_call { /* every operation; data follows */
 #define FILE_YOURS                                                                                                     \
     1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does it, to process SEEN, and only      \
              while it runs the program that began at ID (kernel/fs/proc/live.h) */
-#define FILE_STAMPED 2048u /* with FILE_ELSEWHERE: SEEN is known_stamp of the descriptor (known.h) */
-#define FILE_NOTED 4096u   /* with FILE_STAMPED: the home knows that the process asks for locks */
+#define FILE_STAMPED                                                                                                   \
+    2048u /* with FILE_ELSEWHERE: SEEN is descriptor_cache_stamp of the descriptor (descriptor_cache.h) */
+#define FILE_NOTED 4096u /* with FILE_STAMPED: the home knows that the process asks for locks */
 
 _Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ FILE_MAP_WRITES ^ FILE_UNLOCKS ^
                 FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_LENT ^ FILE_YOURS ^ FILE_STAMPED ^
@@ -264,8 +266,8 @@ struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
 
 #define COPY_FIRST 0x80000000u /* in flags: an open of the file goes with this entry */
 
-struct msg_file_copied { /* struct copied_entry follow, the working directory's one is FILE_FOLDER; then the name of the
-                            program with its NUL */
+struct msg_file_copied { /* struct copied_entry follow, the working directory's one is FILE_WORKING_DIRECTORY; then the
+                            name of the program with its NUL */
     int64_t value;
     uint32_t count;
     uint32_t name; /* bytes */

@@ -1,4 +1,4 @@
-/* Formatted text into a buffer (the subset named in the header; anything else is copied as it stands). */
+/* Formatted text into a buffer (the subset named in the header; anything else is copied as it quiesced). */
 #include "kernel/lib/printf.h"
 
 #include <stdbool.h>

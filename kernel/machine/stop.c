@@ -24,7 +24,7 @@
 #include "tasks/role/role.h"
 #include "tasks/sched/sched.h"
 
-#define DRAIN_TIMEOUT 10000000000ull /* ns: for all threads to leave, and for all programs to stand still */
+#define DRAIN_TIMEOUT 10000000000ull /* ns: for all threads to leave, and for all programs to quiesce */
 #define FREEZE_TIMEOUT 2000000000ull /* ns: then programs may go on for a while */
 #define CALLS_TIMEOUT 100000000ull   /* ns: for interrupted calls to wait again */
 #define LOOK_INTERVAL 500000ull      /* ns between two looks at something that has no event */
@@ -147,7 +147,7 @@ static bool freeze_all(const struct stop *stop, kernel_set running)
         }
         wait_a_moment();
     }
-    log_line("kernel: programs do not stand still: %u threads, %u groups, %u work items, %u requests", before.moving,
+    log_line("kernel: programs do not quiesce: %u threads, %u groups, %u work items, %u requests", before.moving,
              before.ending, before.working, before.unanswered);
     return false;
 }
@@ -278,7 +278,7 @@ static void run_stop(struct work *work)
     end_of_stop(error);
 }
 
-int stand_still(void (*what)(kernel_set running, void *context), void *context)
+int quiesce_machine(void (*what)(kernel_set running, void *context), void *context)
 {
     struct stop stop = {.deadline = clock_now() + DRAIN_TIMEOUT};
     uint64_t began = 0, ended_at;

@@ -1,4 +1,4 @@
-/* Stopping a kernel while programs run: its threads go elsewhere, all programs stand still for a moment, what it
+/* Stopping a kernel while programs run: its threads go elsewhere, all programs are quiesced for a moment, what it
  * answered for becomes its successor's, and it halts; it may be started again. tasks/handover/stop_kernel.md has the
  * protocol.
  */
@@ -21,9 +21,9 @@ int stop_kernel_result(uint64_t ticket);
 /* Waits until no kernel is being stopped. 0, -ERESTARTSYS. */
 int stop_wait(void);
 
-/* Kernel 0, in a work item: calls WHAT while all programs of the machine stand still and nothing of theirs is under
+/* Kernel 0, in a work item: calls WHAT while all programs of the machine are quiesced and nothing of theirs is under
  * way; it may wait, and changes nothing. RUNNING: the kernels that run. 0; -EAGAIN: a kernel is being stopped, see
- * stop_wait; -EBUSY: programs do not stand still within ten seconds. */
-int stand_still(void (*what)(kernel_set running, void *context), void *context);
+ * stop_wait; -EBUSY: programs do not quiesce within ten seconds. */
+int quiesce_machine(void (*what)(kernel_set running, void *context), void *context);
 
 #endif

@@ -1,8 +1,8 @@
 /* Audits that a program asks for. See the header.
  *
- * A process is audited by a task of its home, which lodges in its memory so that it stays. The machine is audited by a
+ * A process is audited by a task of its home, which pins its memory so that it stays. The machine is audited by a
  * worker of kernel 0: it brings all programs to rest, as for the stop of a kernel, and asks each kernel to check what
- * it has. Who asked waits so that only its death ends the wait: then it counts as standing still. */
+ * it has. Who asked waits so that only its death ends the wait: then it counts as being quiesced. */
 #include "kernel/process/audit.h"
 
 #include "kernel/abi/errno.h"
@@ -71,10 +71,10 @@ static int run_process(const struct remote_request *request, void *result)
     if (group == NULL)
         return -ESRCH;
     if (group->process != NULL)
-        error = group_lodge(group, &host);
+        error = group_pin(group, &host);
     if (error == 0) {
         error = audit_space(host->space, false, report);
-        group_leave(host);
+        group_unpin(host);
     }
     group_put(group);
     return report_length(error, report);
@@ -106,7 +106,7 @@ static void audit_all(kernel_set running, void *context)
 static int run_all(const struct remote_request *request, void *result)
 {
     struct gathering g = {.whole = report_begin(result)};
-    int error = stand_still(audit_all, &g);
+    int error = quiesce_machine(audit_all, &g);
 
     (void)request;
     return report_length(error != 0 ? error : g.error, g.whole);

@@ -12,7 +12,7 @@
 void audit_calls_init(void);
 
 /* Audits PROCESS, 0 for that of the current thread, or AUDIT_MACHINE, and adds to REPORT. 0, whatever was found;
- * -ESRCH: no such process, or it is ending or beginning a program; -EBUSY: programs do not stand still within ten
+ * -ESRCH: no such process, or it is ending or beginning a program; -EBUSY: programs do not quiesce within ten
  * seconds; -ENOMEM; -ERESTARTSYS; -EINTR: the caller is to die. Waits for other kernels. */
 int audit_process(int64_t process, struct audit_report *report);
 

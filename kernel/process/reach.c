@@ -1,4 +1,4 @@
-/* Memory of any process. See the header. A worker at the process's home lodges in the process (group_lodge), so its
+/* Memory of any process. See the header. A worker at the process's home pins the process (group_pin), so its
  * memory stays as long as it is at it; pages that other kernels have are fetched as by a fault there. */
 #include "kernel/process/reach.h"
 
@@ -9,7 +9,7 @@
 #include "mm/change/change.h"
 #include "mm/fault/page_move.h"
 #include "mm/frame/heap.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/retrieve/areas.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
@@ -44,7 +44,7 @@ static int64_t migrate_page(struct space *space, uint64_t page, uint64_t from, u
     /* of two sets of one size each node has its own counterpart; else what is in the new set already is right */
     if (kernel_set_count(from) != kernel_set_count(to) && (to >> node & 1) != 0)
         return 0;
-    return space_page_move(space, page, 1ull << policy_remap((uint32_t)node, from, to)) < 0 ? 1 : 0;
+    return space_page_move(space, page, 1ull << mempolicy_remap((uint32_t)node, from, to)) < 0 ? 1 : 0;
 }
 
 static int64_t count_pages(struct space *space, uint64_t start, uint64_t size)
@@ -182,10 +182,10 @@ static int run(const struct remote_request *request, void *result)
     struct group *host;
     int64_t value = -ESRCH;
 
-    if (group != NULL && group->process != NULL && group_lodge(group, &host) == 0) {
+    if (group != NULL && group->process != NULL && group_pin(group, &host) == 0) {
         if (runs(group, target->program)) /* from here on nothing can exec */
             value = operations[request->type - MSG_REACH_READ](host->space, request->data, result);
-        group_leave(host);
+        group_unpin(host);
     }
     if (group != NULL)
         group_put(group);

@@ -23,7 +23,7 @@ static int ask(uint32_t home, int64_t process, uint32_t strategy)
     return remote_call(home, MSG_RETRIEVE, &message, sizeof(message), NULL, 0, &how);
 }
 
-/* A child of vfork lodges in memory whose home may be another kernel. */
+/* A child of vfork pins memory whose home may be another kernel. */
 static int run(const struct remote_request *request, void *result)
 {
     int64_t process = ((const struct msg_retrieve *)request->data)->process;
@@ -36,11 +36,11 @@ static int run(const struct remote_request *request, void *result)
     if (group == NULL)
         return -ESRCH;
     if (group->process != NULL)
-        error = group_lodge(group, &host);
+        error = group_pin(group, &host);
     if (error == 0) {
         error = host->space->home == instance.kernel ? space_retrieve_switch(host->space, strategy)
                                                      : ask(host->space->home, host->id, strategy);
-        group_leave(host);
+        group_unpin(host);
     }
     group_put(group);
     return error;

@@ -79,7 +79,7 @@ struct line {
     uint32_t start;            /* the cursor's column where the line being typed began */
     bool literal;              /* the next byte is taken as it is */
     bool erasing;              /* what is erased is being shown between \ and / (ECHOPRT) */
-    bool stopped;              /* output stands still: ^S, or a program has asked for it */
+    bool stopped;              /* output is quiesced: ^S, or a program has asked for it */
     bool held;                 /* a program has: keys do not let it go on */
     bool finished;             /* nothing more comes: reads find the end */
     const struct line_output_side *side;

@@ -9,7 +9,7 @@ void vdso_init(void);
 /* Kernel 0: the frame of page 0 (data) or 1 (code) of the object, with one reference counted, the caller's. -ENXIO:
  * there are no others; -ENOMEM. Never waits. */
 int vdso_page(uint64_t page, uint64_t *frame);
-/* Calls EACH for both frames, if they are there. Programs stand still. */
+/* Calls EACH for both frames, if they are there. Programs are quiesced. */
 void vdso_each(void (*each)(uint64_t frame, void *context), void *context);
 /* What /proc/PID/maps calls it. */
 const char *vdso_name(uint64_t page);

@@ -28,7 +28,7 @@
 #define AREA_MOVING 0x800u     /* is being moved elsewhere, or comes from elsewhere (mm/change/remap.md) */
 /* Not a bit of areas, but of what is asked about them: a file is behind it. */
 #define AREA_BACKED 0x1000u
-/* The number of a policy (mm/policy/policy.h), or 0: also kept. */
+/* The number of a policy (mm/mempolicy/mempolicy.h), or 0: also kept. */
 #define AREA_POLICY_SHIFT 16
 #define AREA_POLICY 0xff0000u
 /* All that an area may have. */

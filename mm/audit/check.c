@@ -137,9 +137,9 @@ static void look_at_entry(struct audit_check *check, uint32_t kernel, uint64_t p
     else if (((entry & PAGING_SOFT_REMOTE) != 0) != (owner != kernel))
         audit_violation(report, AUDIT_REMOTE, "space %lu page %lx: kernel %u has entry %lx, its frame is kernel %u's",
                         space, at, kernel, bits, owner);
-    if ((entry & PAGING_SOFT_LIMBO) != 0) {
-        audit_violation(report, AUDIT_LIMBO, "space %lu page %lx: kernel %u has entry %lx outside a change", space, at,
-                        kernel, bits);
+    if ((entry & PAGING_SOFT_PENDING_FREE) != 0) {
+        audit_violation(report, AUDIT_PENDING_FREE, "space %lu page %lx: kernel %u has entry %lx outside a change",
+                        space, at, kernel, bits);
         return;
     }
     if (prot == AUDIT_NO_AREA) {
@@ -195,7 +195,7 @@ void audit_check_run(struct audit_check *check, uint32_t kernel, const struct au
         uint64_t entry = run->entry + i * PAGE_SIZE;
 
         look_at_entry(check, kernel, run->page + i * PAGE_SIZE, entry, run->prot);
-        if ((entry & PAGING_SOFT_LIMBO) == 0)
+        if ((entry & PAGING_SOFT_PENDING_FREE) == 0)
             add_entry(check, kernel, run->page + i * PAGE_SIZE, entry);
     }
 }

@@ -51,7 +51,8 @@ void audit_check_areas(struct audit_check *check, uint32_t kernel, const struct 
 
 /* A new window: AUDIT_PAGES pages from BASE on. */
 void audit_check_begin(struct audit_check *check, uint64_t base);
-/* Pages of KERNEL in the window, each told once. What the entry alone shows: R1, R2, R4, limbo, remote, outside. */
+/* Pages of KERNEL in the window, each told once. What the entry alone shows: R1, R2, R4, pending free, remote, outside.
+ */
 void audit_check_run(struct audit_check *check, uint32_t kernel, const struct audit_run *run);
 /* All kernels have told: what only all entries of a page show: owned, home, R4. May wait, as check->spaces does. */
 void audit_check_end(struct audit_check *check);

@@ -49,7 +49,7 @@ uint32_t audit_view_here(const struct msg_audit_view *ask, struct msg_audit_view
 uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_framed *out);
 void audit_view_init(void);
 
-/* Checks what this kernel maps, in its own tables and those of the spaces here. Programs stand still. */
+/* Checks what this kernel maps, in its own tables and those of the spaces here. Programs are quiesced. */
 void audit_tables(struct audit_report *report);
 /* Checks this kernel's frames against all page tables of the machine. As audit_kernel. */
 int audit_frames(struct audit_report *report);

@@ -1,5 +1,5 @@
 /* The audit of one kernel: its page tables, and its frames as its own bookkeeping and all page tables of the machine
- * see them. Programs stand still. See mm/audit/audit.md. */
+ * see them. Programs are quiesced. See mm/audit/audit.md. */
 #include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"

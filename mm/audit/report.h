@@ -14,7 +14,7 @@
     RULE(AREA, "R5 area")                                                                                              \
     RULE(OWNED, "owned once")                                                                                          \
     RULE(HOME, "known at home")                                                                                        \
-    RULE(LIMBO, "no limbo")                                                                                            \
+    RULE(PENDING_FREE, "no pending free")                                                                              \
     RULE(REMOTE, "remote mark")                                                                                        \
     RULE(OUTSIDE, "inside an area")                                                                                    \
     RULE(VIEW, "order of a view")                                                                                      \

@@ -32,7 +32,7 @@ enum lie {
     LIE_RIGHTS,
     LIE_REMOTE,
     LIE_COW,
-    LIE_LIMBO,
+    LIE_PENDING,
     LIE_OUTSIDE,
     LIE_AREA,
     LIE_BACKING,
@@ -40,8 +40,8 @@ enum lie {
     LIE_COUNT
 };
 
-static const char *const lie_names[] = {"off",   "frame",   "owned", "rights",  "remote", "cow",
-                                        "limbo", "outside", "area",  "backing", "bits",   "count"};
+static const char *const lie_names[] = {"off",     "frame",   "owned", "rights",  "remote", "cow",
+                                        "pending", "outside", "area",  "backing", "bits",   "count"};
 static volatile enum lie lie; /* [a] */
 
 static enum lie lie_of(const char *value)
@@ -82,8 +82,8 @@ static void lie_of_run(struct audit_run *run)
         run->prot |= AREA_SHARED;
         run->entry |= PAGING_SOFT_COW;
         break;
-    case LIE_LIMBO:
-        run->entry |= PAGING_SOFT_LIMBO;
+    case LIE_PENDING:
+        run->entry |= PAGING_SOFT_PENDING_FREE;
         break;
     case LIE_OUTSIDE:
         run->prot = AUDIT_NO_AREA;

@@ -42,7 +42,7 @@ int64_t space_apply_resident_locked(struct space *space, const struct msg_space_
     for (uint32_t i = 0; i < RESIDENT_MAX && i < change->length / PAGE_SIZE; i++) {
         const uint64_t *entry = paging_look(&space->tables, change->start + i * PAGE_SIZE);
 
-        if (entry != NULL && *entry != 0 && (*entry & PAGING_SOFT_LIMBO) == 0)
+        if (entry != NULL && *entry != 0 && (*entry & PAGING_SOFT_PENDING_FREE) == 0)
             pages |= 1ull << i;
     }
     return (int64_t)pages;
@@ -222,7 +222,7 @@ static void empty_entry(void *context, uint64_t va, uint64_t *entry, uint64_t si
     (void)context;
     (void)va;
     (void)size;
-    if ((*entry & PAGING_SOFT_LIMBO) == 0)
+    if ((*entry & PAGING_SOFT_PENDING_FREE) == 0)
         frame_zero(*entry & PAGING_FRAME);
 }
 

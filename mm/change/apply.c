@@ -36,7 +36,7 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
 
     (void)va;
     (void)size;
-    if ((old & PAGING_SOFT_LIMBO) != 0)
+    if ((old & PAGING_SOFT_PENDING_FREE) != 0)
         return; /* only SETTLE ends that */
     if ((old & PAGING_SOFT_OWNING) != 0)
         rewrite->owns = true;
@@ -46,7 +46,7 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
         *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
     else {
         rewrite->prefetch_used += space_prefetch_used(old);
-        *entry = (keep & PAGING_SOFT_OWNING) != 0 ? keep | PAGING_SOFT_LIMBO : 0;
+        *entry = (keep & PAGING_SOFT_OWNING) != 0 ? keep | PAGING_SOFT_PENDING_FREE : 0;
         rewrite->let_go += (keep & PAGING_SOFT_OWNING) != 0;
     }
     if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
@@ -102,7 +102,7 @@ static void settle_entry(void *context, uint64_t va, uint64_t *entry, uint64_t s
 
     (void)va;
     (void)size;
-    if ((*entry & PAGING_SOFT_LIMBO) == 0)
+    if ((*entry & PAGING_SOFT_PENDING_FREE) == 0)
         return;
     if (release_add(&settle->releasing, *entry & PAGING_FRAME) == 0)
         *entry = 0;
@@ -180,7 +180,7 @@ int64_t space_apply_map_locked(struct space *space, const struct msg_space_chang
     uint64_t start = change->start, end, backing = backing_of_locked(space, change);
     int error;
 
-    if (!shares_file(change->prot, backing) && !space_promised(change->prot, change->length))
+    if (!shares_file(change->prot, backing) && !space_commit_allowed(change->prot, change->length))
         return -ENOMEM;
     if ((change->map.how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
         start = space_room_locked(space, start, change->length, change->map.how);
@@ -248,7 +248,7 @@ static int protect_refused(const struct space *space, uint64_t start, uint64_t e
         if (shares_file(area->prot, area->backing) && (area->backing & BACKING_READ_ONLY) != 0)
             return -EACCES;
         if ((area->prot & (AREA_WRITE | AREA_SHARED)) == 0 &&
-            !space_promised((area->prot & AREA_NORESERVE) | (prot & AREA_WRITE), to - from))
+            !space_commit_allowed((area->prot & AREA_NORESERVE) | (prot & AREA_WRITE), to - from))
             return -ENOMEM;
     }
     return 0;

@@ -22,7 +22,7 @@ static int64_t set_break_locked(struct space *space, uint64_t wanted)
         return (int64_t)space->break_now;
     if (new_end > old_end &&
         (area_overlaps(&space->areas, old_end, new_end + PAGE_SIZE) || !space_gap_kept_locked(space, new_end) ||
-         !space_promised(prot, new_end - old_end) || !space_may_have_locked(space, prot, old_end, new_end) ||
+         !space_commit_allowed(prot, new_end - old_end) || !space_may_have_locked(space, prot, old_end, new_end) ||
          area_set(&space->areas, old_end, new_end, prot | space->later) != 0))
         return (int64_t)space->break_now;
     space->break_now = wanted;

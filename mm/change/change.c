@@ -218,7 +218,7 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
     }
     if (change_alone(space, &change, fixed && replace, &result))
         return result;
-    if (how == 0 && lease_may_have(prot, backing) && space_promised(prot, change.length)) {
+    if (how == 0 && lease_may_have(prot, backing) && space_commit_allowed(prot, change.length)) {
         result = map_leased(space, &change);
         if (result != 0)
             return result;

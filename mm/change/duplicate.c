@@ -34,7 +34,7 @@ static int gather(struct duplicate *d, uint64_t at, uint64_t end)
         const uint64_t *entry = paging_look(&d->space->tables, at);
         uint64_t page = at - d->from + d->to;
 
-        if (entry == NULL || *entry == 0 || (*entry & PAGING_SOFT_LIMBO) != 0)
+        if (entry == NULL || *entry == 0 || (*entry & PAGING_SOFT_PENDING_FREE) != 0)
             error = -EAGAIN;
         else if (paging_entry(&d->space->tables, page, true) == NULL)
             error = -ENOMEM;

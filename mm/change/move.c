@@ -18,7 +18,7 @@ static void prepare_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     const uint64_t *there;
 
     (void)size;
-    if ((*entry & PAGING_SOFT_LIMBO) != 0 || moving->error != 0)
+    if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || moving->error != 0)
         return;
     there = paging_entry(&moving->space->tables, va - moving->from + moving->to, true);
     if (there == NULL || *there != 0) /* what is there is left by an unmap that found no memory */
@@ -30,7 +30,7 @@ static void move_entry(void *context, uint64_t va, uint64_t *entry, uint64_t siz
     struct moving *moving = context;
 
     (void)size;
-    if ((*entry & PAGING_SOFT_LIMBO) != 0)
+    if ((*entry & PAGING_SOFT_PENDING_FREE) != 0)
         return; /* belongs to the address, until a second unmap */
     *paging_entry(&moving->space->tables, va - moving->from + moving->to, false) = *entry;
     *entry = 0;
@@ -59,7 +59,7 @@ static int prepare_areas(struct space *space, const struct msg_space_change *cha
     if (space->home == instance.kernel) {
         if (area_overlaps(&space->areas, change->move.to, change->move.to + change->move.room))
             return -EEXIST;
-        if (!space_promised(change->prot, (change->prot & AREA_MOVING) != 0 ? change->move.room : added))
+        if (!space_commit_allowed(change->prot, (change->prot & AREA_MOVING) != 0 ? change->move.room : added))
             return -ENOMEM;
     }
     error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);

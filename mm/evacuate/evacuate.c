@@ -1,4 +1,4 @@
-/* Evacuation of a kernel's memory. See the header. Nothing here contends with programs, which all stand still; the
+/* Evacuation of a kernel's memory. See the header. Nothing here contends with programs, which all are quiesced; the
  * locks are taken because others ask for them. */
 #include "mm/evacuate/evacuate.h"
 
@@ -178,7 +178,7 @@ static void send_space(struct space *space, void *context)
     for (uint64_t va = 0; sending->error == 0 && (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL;
          va += LEAF_SIZE) {
         for (uint32_t i = 0; i < LEAF_ENTRIES && sending->error == 0; i++) {
-            if ((leaf[i] & PAGING_SOFT_LIMBO) != 0)
+            if ((leaf[i] & PAGING_SOFT_PENDING_FREE) != 0)
                 sending->error = -EBUSY; /* an unmap that found no memory has left it */
             else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_OWNING) != 0))
                 entries[sending->message->count++] = (struct moved_entry){va + i * PAGE_SIZE, leaf[i]};

@@ -1,5 +1,5 @@
 /* Memory of a kernel that is to stop: its successor takes over the content of every frame that programs use, and the
- * page table entries through which the kernel holds frames go to the homes of the spaces. All programs stand still.
+ * page table entries through which the kernel holds frames go to the homes of the spaces. All programs are quiesced.
  * tasks/handover/stop_kernel.md has the protocol. */
 #ifndef MM_EVACUATE_EVACUATE_H
 #define MM_EVACUATE_EVACUATE_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 

@@ -12,7 +12,7 @@
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/life/life.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
@@ -70,7 +70,7 @@ static int copies_make(struct copies *copies, const struct shared_frame *frames,
     return 0;
 }
 
-/* Programs stand still: a handler may take its time. */
+/* Programs are quiesced: a handler may take its time. */
 static void handle_frames(const struct msg *m)
 {
     const struct msg_evacuate *message = m->data;
@@ -178,7 +178,7 @@ int evacuate_stage(uint64_t id, const struct space_facts *facts, struct space **
     area_list_init(&staged->areas);
     staged->space = space_get(id);
     if (staged->space != NULL) {
-        space_put(staged->space); /* it stays: programs stand still */
+        space_put(staged->space); /* it stays: programs are quiesced */
     } else {
         staged->space = space_create(id, facts->home);
         staged->fresh = true;
@@ -216,8 +216,9 @@ int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *pol
     struct staged_space *staged = staged_find(id);
 
     /* it means the same if the stop is given up */
-    return staged == NULL || number == 0 || number > POLICY_MAX ? -EPROTO
-                                                                : policy_note(staged->space, (uint32_t)number, policy);
+    return staged == NULL || number == 0 || number > POLICY_MAX
+               ? -EPROTO
+               : mempolicy_note(staged->space, (uint32_t)number, policy);
 }
 
 /* What was begun for each area of LIST, which hold what is behind them now, or go. */

@@ -1,4 +1,4 @@
-/* The short way of a fault, at the home: what it answers to a question. See mm/fault/get.h, and
+/* The fast path of a fault, at the home: what it answers to a question. See mm/fault/get.h, and
  * mm/retrieve/retrieval.md for the protocol. */
 #include <stddef.h>
 
@@ -13,9 +13,9 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/zero_page.h"
-#include "mm/policy/policy.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
@@ -96,7 +96,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     }
     /* a question may have been on its way while the strategy changed */
     if (!space->retrieval->home_knows || (!still && (block == 0 || !block_still_locked(space, page, 0))) ||
-        (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)) {
+        (entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0)) {
         got->kind = SPACE_BUSY;
         return;
     }
@@ -123,7 +123,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
                 return;
         }
         if (ask->spare != 0 && area->backing == BACKING_NONE &&
-            policy_accepts_locked(space, area->prot, page, ask->spare))
+            mempolicy_accepts_locked(space, area->prot, page, ask->spare))
             take_spare_locked(space, page, ask->spare, area, got);
         return;
     }

@@ -13,9 +13,9 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/question.h"
-#include "mm/policy/policy.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
@@ -35,7 +35,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
         space->stats.cow_upgrades++;
         return 0; /* a TLB that knows it as read-only faults once, and finds it so */
     }
-    new = policy_frame_here_locked(space, prot, page, false, &elsewhere);
+    new = mempolicy_frame_here_locked(space, prot, page, false, &elsewhere);
     if (new == 0)
         return elsewhere ? 1 : -ENOMEM;
     frame_copy(new, old);
@@ -55,7 +55,7 @@ static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
     uint64_t *entry = paging_entry(&space->tables, page, false);
     bool owned;
 
-    if (entry == NULL || (*entry & PAGING_SOFT_LIMBO) != 0)
+    if (entry == NULL || (*entry & PAGING_SOFT_PENDING_FREE) != 0)
         return false;
     owned = (*entry & PAGING_SOFT_OWNING) != 0;
     if (frame == 0 || area == NULL)
@@ -140,7 +140,7 @@ static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
     area = area_find(&space->areas, page);
     prot = area != NULL ? area->prot : 0;
     spin_unlock(&space->lock);
-    return policy_frame(space, prot, page, frame);
+    return mempolicy_frame(space, prot, page, frame);
 }
 
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame)

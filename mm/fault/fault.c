@@ -2,7 +2,7 @@
  *
  * Where this kernel decides (mm/lease/decide.h), one critical section of the space's lock is enough: the space lives
  * here alone, the page is in a lease of this kernel's, or this is the home and its tables are the directory. Where the
- * home's tables are the directory and this is another kernel, one question to the home (mm/fault/get.c, the short way)
+ * home's tables are the directory and this is another kernel, one question to the home (mm/fault/get.c, the fast path)
  * answers most faults. The rest take the page's distributed lock, which orders us against every other kernel, and the
  * retrieval strategy asks them. */
 #include "mm/fault/fault.h"
@@ -21,10 +21,10 @@
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/question.h"
 #include "mm/page/zero_page.h"
-#include "mm/policy/policy.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/upfront.h"
 #include "mm/space/wire.h"
@@ -37,7 +37,7 @@
 static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
 {
     bool elsewhere;
-    uint64_t frame = policy_frame_here_locked(space, prot, page, true, &elsewhere);
+    uint64_t frame = mempolicy_frame_here_locked(space, prot, page, true, &elsewhere);
     int error = frame == 0 ? elsewhere ? 1 : -ENOMEM : space_install_locked(space, page, frame, prot, true, false);
 
     if (error != 0 && frame != 0)
@@ -45,9 +45,9 @@ static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
     return error;
 }
 
-static bool in_limbo(const uint64_t *entry)
+static bool pending_free(const uint64_t *entry)
 {
-    return entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0;
+    return entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0;
 }
 
 enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE };
@@ -60,14 +60,14 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_look(&space->tables, page);
 
-    if (in_limbo(entry))
+    if (pending_free(entry))
         return NEEDS_LOCK;
     if (area == NULL)
         return decides != DECIDES_NOT ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
         return -EACCES;
     if (entry != NULL && (access & AREA_WRITE) != 0 && zero_page_is(*entry)) {
-        if (decides != DECIDES_NOT && policy_is_near_locked(space, area->prot, page))
+        if (decides != DECIDES_NOT && mempolicy_is_near_locked(space, area->prot, page))
             return zero_page_replace_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
         /* others may have to be told of a frame, or give it */
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return 0; /* another thread was faster, or the TLB was stale */
     if (decides == DECIDES_NOT)
         return NOT_KNOWN;
-    if (huge && huge_wanted_locked(space, area, page) && policy_is_near_locked(space, area->prot, page))
+    if (huge && huge_wanted_locked(space, area, page) && mempolicy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
     if (area->backing != BACKING_NONE) {
@@ -112,7 +112,7 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
     }
     if (backing != BACKING_NONE)
         return file_page_copy(backing, &fresh->frame);
-    fresh->frame = policy_frame(space, prot, page, 0);
+    fresh->frame = mempolicy_frame(space, prot, page, 0);
     return fresh->frame != 0 ? 0 : -ENOMEM;
 }
 
@@ -185,7 +185,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     result = resolve_locked(space, page, access, DECIDES_NOT, false);
     entry = paging_look(&space->tables, page);
     here = entry != NULL ? *entry : 0;
-    if (result > 0 && in_limbo(entry))
+    if (result > 0 && pending_free(entry))
         result = -ENOMEM; /* an unmap ran out of memory half way; until a second one is done the page cannot be had */
     spin_unlock(&space->lock);
     if (result <= 0)

@@ -1,4 +1,4 @@
-/* The short way of a fault, at the kernel that asks. See the header, and mm/retrieve/retrieval.md for the protocol.
+/* The fast path of a fault, at the kernel that asks. See the header, and mm/retrieve/retrieval.md for the protocol.
  * What the home answers is in mm/fault/answer.c. */
 #include "mm/fault/get.h"
 
@@ -15,8 +15,8 @@
 #include "mm/fault/wire.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/question.h"
-#include "mm/policy/policy.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
@@ -131,7 +131,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     }
     if (!area_allows(answer->prot, get->access))
         return -EACCES;
-    if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_LIMBO) != 0)
+    if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_PENDING_FREE) != 0)
         return 1;
     if (*seen == 0)
         *paging_entry(&space->tables, get->page, false) = space_entry(answer->frame, answer->prot, answer->cow != 0,
@@ -205,7 +205,8 @@ static bool here_locked(const struct space_get *get)
     const uint64_t *entry = paging_look(&get->space->tables, get->page);
 
     return area != NULL && area_allows(area->prot, get->access) && entry != NULL && *entry != 0 &&
-           (*entry & PAGING_SOFT_LIMBO) == 0 && ((get->access & AREA_WRITE) == 0 || (*entry & PAGING_SOFT_COW) == 0);
+           (*entry & PAGING_SOFT_PENDING_FREE) == 0 &&
+           ((get->access & AREA_WRITE) == 0 || (*entry & PAGING_SOFT_COW) == 0);
 }
 
 /* Asks once, with RUNS. False: there is no memory for the answer. */
@@ -294,7 +295,7 @@ static uint64_t spare_for(struct space *space, uint64_t page, bool *near)
     spin_lock(&space->lock);
     area = area_find(&space->areas, page);
     prot = area != NULL ? area->prot : 0;
-    frame = policy_frame_here_locked(space, prot, page, true, &elsewhere);
+    frame = mempolicy_frame_here_locked(space, prot, page, true, &elsewhere);
     *near = !elsewhere;
     spin_unlock(&space->lock);
     return frame;

@@ -1,4 +1,4 @@
-/* The short way of a fault: one question to the space's home, one answer, no lock. mm/retrieve/retrieval.md has the
+/* The fast path of a fault: one question to the space's home, one answer, no lock. mm/retrieve/retrieval.md has the
  * protocol. What other kernels do to the page meanwhile waits for the answer: mm/page/question.h. */
 #ifndef MM_FAULT_GET_H
 #define MM_FAULT_GET_H

@@ -10,8 +10,8 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
-#include "mm/policy/policy.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
@@ -113,7 +113,7 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
 {
     const struct area *area = area_find(&space->areas, page);
 
-    if (area == NULL || !area_allows(area->prot, access) || !policy_is_near_locked(space, area->prot, page) ||
+    if (area == NULL || !area_allows(area->prot, access) || !mempolicy_is_near_locked(space, area->prot, page) ||
         !huge_wanted_locked(space, area, page))
         return false;
     if (!fill_locked(space, page, space_entry_own(frame, area->prot, false, PAGING_ACCESSED)))

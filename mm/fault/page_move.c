@@ -1,6 +1,7 @@
 /* Pages that move to another node while programs run: under the page's lock every kernel lets go of the old frame, so
  * nobody writes to it; then it is copied, and the copy takes its place. Whoever touches the page meanwhile waits for
- * the lock. mm/policy/policy.md has the protocol; the messages are those of a copy-on-write page (mm/fault/cow.c).
+ * the lock. mm/mempolicy/mempolicy.md has the protocol; the messages are those of a copy-on-write page
+ * (mm/fault/cow.c).
  *
  * Only a private page that one space has is moved: shared memory's frame names the words in it (tasks/futex/futex.md),
  * and a file's belongs to the file. */
@@ -15,9 +16,9 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/question.h"
 #include "mm/page/zero_page.h"
-#include "mm/policy/policy.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
@@ -55,7 +56,7 @@ static int find(struct space *space, uint64_t page, struct there *out)
                               (here & PAGING_SOFT_COW) != 0};
     spin_unlock(&space->lock);
     if (here != 0)
-        return (here & PAGING_SOFT_LIMBO) != 0 || zero_page_is(here) ? -EFAULT : 0;
+        return (here & PAGING_SOFT_PENDING_FREE) != 0 || zero_page_is(here) ? -EFAULT : 0;
     error = space->retrieval->fetch(space, page, &answer);
     if (error != 0 && answer.kind != SPACE_FRAME)
         return -ENOMEM;

@@ -1,4 +1,4 @@
-/* Pages that move to another node while programs run: mm/policy/policy.md. */
+/* Pages that move to another node while programs run: mm/mempolicy/mempolicy.md. */
 #ifndef MM_FAULT_PAGE_MOVE_H
 #define MM_FAULT_PAGE_MOVE_H
 

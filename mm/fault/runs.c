@@ -8,7 +8,7 @@
 
 static bool may_go_along(uint64_t entry)
 {
-    return (entry & PAGING_PRESENT) != 0 && (entry & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW)) == 0;
+    return (entry & PAGING_PRESENT) != 0 && (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW)) == 0;
 }
 
 /* The end of the run that begins at INDEX, at most END. */

@@ -1,4 +1,4 @@
-/* Payloads of the short way of a fault (mm/retrieve/retrieval.md), and of a page that gets another frame. */
+/* Payloads of the fast path of a fault (mm/retrieve/retrieval.md), and of a page that gets another frame. */
 #ifndef MM_FAULT_WIRE_H
 #define MM_FAULT_WIRE_H
 

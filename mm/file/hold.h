@@ -54,7 +54,7 @@ void file_stamps_join(struct file_stamps *to, const struct file_stamps *other);
 /* The object has a user here: it has these stamps, too. */
 void file_hold_stamp(uint64_t backing, const struct file_stamps *stamps);
 
-/* Calls EACH for every object that is held here. Programs stand still. */
+/* Calls EACH for every object that is held here. Programs are quiesced. */
 void file_hold_each(void (*each)(void *context, uint64_t backing, const struct file_held *held), void *context);
 /* How many there are. */
 uint64_t file_hold_count(void);

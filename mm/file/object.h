@@ -17,7 +17,7 @@ struct file_objects {
     int (*page)(uint32_t object, uint64_t page, bool write, uint64_t *frame);
     /* Fills FRAME, which is this kernel's, with the page instead. -ENXIO. */
     int (*copy)(uint32_t object, uint64_t page, uint64_t frame);
-    /* Calls EACH for every frame that an object has. Programs stand still. */
+    /* Calls EACH for every frame that an object has. Programs are quiesced. */
     void (*each)(void (*each)(uint64_t frame, void *context), void *context);
     /* Spaces at home with KERNEL refer to the object MORE times more, or less: STAMPS has what is known of those, or is
      * NULL. -ENXIO, -ENOMEM: not counted. */

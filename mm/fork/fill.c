@@ -11,8 +11,8 @@
 #include "mm/space/wire.h"
 #include "msg/channel.h"
 
-/* The child gets frames for all of them first, marked as PAGING_SOFT_LIMBO, so that a fork that finds no memory for
- * them leaves the parent as it was. */
+/* The child gets frames for all of them first, marked as PAGING_SOFT_PENDING_FREE, so that a fork that finds no memory
+ * for them leaves the parent as it was. */
 static int fill_child(struct fork *fork, const struct area *area)
 {
     for (uint64_t page = area->start; page < area->end; page += PAGE_SIZE) {
@@ -27,8 +27,8 @@ static int fill_child(struct fork *fork, const struct area *area)
         if (frame == 0)
             return -ENOMEM;
         frame_share(frame);
-        *entry = space_entry_own(frame, 0, false, PAGING_SOFT_LIMBO);
-        space_hold_pages_locked(fork->child, 1); /* limbo ends with the fork */
+        *entry = space_entry_own(frame, 0, false, PAGING_SOFT_PENDING_FREE);
+        space_hold_pages_locked(fork->child, 1); /* pending free ends with the fork */
         if (paging_index(page) == 0)
             msg_poll();
     }
@@ -69,7 +69,7 @@ static int fill_area(struct fork *fork, const struct area *area)
     for (uint64_t page = area->start; page < area->end && error == 0; page += PAGE_SIZE) {
         uint64_t entry = *fork_child_entry(fork, page); /* its table is there */
 
-        if ((entry & PAGING_SOFT_LIMBO) != 0)
+        if ((entry & PAGING_SOFT_PENDING_FREE) != 0)
             pairs[count++] = (struct msg_space_pair){page, entry & PAGING_FRAME};
         if (count == PAIRS_MAX || (count > 0 && page + PAGE_SIZE == area->end)) {
             error = fill_parent(fork, area, pairs, count);

@@ -1,16 +1,16 @@
 /* Fork of an address space that may span kernels: the order of its steps. See the header, and mm/fork/fork.md for the
  * protocol.
  *
- * The parent's heavy lock is held all the time, so no kernel resolves faults of it meanwhile, and of its areas none
- * changes but that a map may add one. */
+ * The parent's whole-space lock is held all the time, so no kernel resolves faults of it meanwhile, and of its areas
+ * none changes but that a map may add one. */
 #include "mm/fork/fork.h"
 
 #include "mm/change/revoke.h"
 #include "mm/fork/internal.h"
 #include "mm/frame/heap.h"
 #include "mm/lock/lock.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/question.h"
-#include "mm/policy/policy.h"
 #include "mm/space/entry.h"
 
 _Static_assert(PAIRS_MAX >= LEAF_ENTRIES && PAIRS_MAX * sizeof(uint64_t) <= MSG_MAX, "a table fits, and its frames");
@@ -48,7 +48,7 @@ static int fork_locked(struct fork *fork)
     fork->child->areas.refers = false;
     error = fork_copy_areas(fork);
     if (error == 0)
-        error = policy_inherit(fork->parent, fork->child);
+        error = mempolicy_inherit(fork->parent, fork->child);
     if (error == 0)
         error = fork_hold_files(fork->child, (uint32_t)fork->parent->id);
     if (error == 0)

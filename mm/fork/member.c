@@ -60,7 +60,7 @@ static uint32_t list_owned(struct space *space, uint64_t from, struct msg_space_
         for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
             uint64_t entry = leaf[i];
 
-            if ((entry & PAGING_SOFT_OWNING) == 0 || (entry & PAGING_SOFT_LIMBO) != 0 || zero_page_is(entry))
+            if ((entry & PAGING_SOFT_OWNING) == 0 || (entry & PAGING_SOFT_PENDING_FREE) != 0 || zero_page_is(entry))
                 continue; /* the child finds zeros without it */
             if (area == NULL || area->end <= va + i * PAGE_SIZE)
                 area = area_next(&space->areas, va + i * PAGE_SIZE);

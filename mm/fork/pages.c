@@ -110,7 +110,7 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
         uint64_t page = (start & ~(LEAF_SIZE - 1)) + i * PAGE_SIZE;
         uint64_t entry = leaf[i];
 
-        if ((entry & PAGING_SOFT_LIMBO) != 0)
+        if ((entry & PAGING_SOFT_PENDING_FREE) != 0)
             continue;
         if (!shared) {
             entry = (entry & ~PAGING_WRITE) | PAGING_SOFT_COW;
@@ -138,8 +138,9 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
     return 0;
 }
 
-/* What this kernel has. The lock is free after each table, so that messages can be taken; the heavy lock keeps entries
- * as they are. The areas are the child's, which are all of the parent's: a map may join and free one of those. */
+/* What this kernel has. The lock is free after each table, so that messages can be taken; the whole-space lock keeps
+ * entries as they are. The areas are the child's, which are all of the parent's: a map may join and free one of those.
+ */
 int fork_copy_own(struct fork *fork)
 {
     struct space *parent = fork->parent;

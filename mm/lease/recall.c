@@ -287,7 +287,7 @@ static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, 
         for (uint32_t i = first; (i = paging_next_used(leaf, i, last)) < last; i++) {
             uint64_t page = va + i * PAGE_SIZE, frame = leaf[i] & PAGING_FRAME;
 
-            if ((leaf[i] & PAGING_SOFT_OWNING) == 0 || (leaf[i] & PAGING_SOFT_LIMBO) != 0)
+            if ((leaf[i] & PAGING_SOFT_OWNING) == 0 || (leaf[i] & PAGING_SOFT_PENDING_FREE) != 0)
                 continue;
             if (out->pairs == room) {
                 out->next = page;

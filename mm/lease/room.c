@@ -64,7 +64,7 @@ uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t le
     return space_gap_locked(space, length, low ? LOW_START : MAP_LOW, low ? LOW_END : MAP_TOP, how);
 }
 
-bool space_promised(uint32_t prot, uint64_t length)
+bool space_commit_allowed(uint32_t prot, uint64_t length)
 {
     uint64_t bytes = 0;
 

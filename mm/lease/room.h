@@ -20,7 +20,7 @@ uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t le
 uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t bottom, uint64_t high, uint32_t how);
 /* LENGTH bytes with PROT (AREA_*) can be promised: not more than the whole machine has, as Linux's
  * vm.overcommit_memory=0. */
-bool space_promised(uint32_t prot, uint64_t length);
+bool space_commit_allowed(uint32_t prot, uint64_t length);
 /* An area that ends at END is not too near to one above it that grows. */
 bool space_gap_kept_locked(const struct space *space, uint64_t end);
 

@@ -10,7 +10,7 @@
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/entry.h"
 #include "msg/channel.h"
@@ -127,7 +127,7 @@ void space_destroy(struct space *space)
     release_tables(space);
     frame_free(space->tables.root, 0);
     area_list_clear(&space->areas);
-    policy_list_free(&space->policies);
+    mempolicy_list_free(&space->policies);
     heap_free(space, sizeof(*space));
     __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);
 }

@@ -8,8 +8,8 @@
 #include "mm/file/object.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
-#include "mm/policy/policy.h"
 #include "mm/space/entry.h"
 
 int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool owning, bool cow)
@@ -42,7 +42,7 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
             frame_release(frame); /* the entry has its own reference, and the cache */
         return error;
     }
-    frame = policy_frame_near(false);
+    frame = mempolicy_frame_near(false);
     error = frame == 0 ? -ENOMEM : file_object_copy(backing, frame);
     if (error == 0)
         error = space_install_locked(space, page, frame, prot, true, false);
@@ -86,7 +86,7 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
     spin_lock(&space->lock);
     area = area_find(&space->areas, page);
     entry = paging_look(&space->tables, page);
-    if (entry != NULL && (*entry & PAGING_SOFT_LIMBO) != 0)
+    if (entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0)
         area = NULL; /* nobody is to get this frame any more */
     if (entry != NULL && zero_page_is(*entry))
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));

@@ -6,13 +6,13 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
-#include "mm/policy/policy.h"
 
 /* For a program that is loaded: whatever its policy. */
 static int install_near_locked(struct space *space, uint64_t page, uint32_t prot)
 {
-    uint64_t frame = policy_frame_near(true);
+    uint64_t frame = mempolicy_frame_near(true);
     int error = frame == 0 ? -ENOMEM : space_install_locked(space, page, frame, prot, true, false);
 
     if (error != 0 && frame != 0)

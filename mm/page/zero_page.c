@@ -3,7 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "mm/frame/frame.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/space/entry.h"
 
 static struct spinlock lock;    /* after space->lock; before that of frames */
@@ -35,7 +35,7 @@ static uint64_t share(void)
 
 bool zero_page_compare(uint64_t entry)
 {
-    return zeros != 0 && (entry & PAGING_FRAME) == zeros && (entry & PAGING_SOFT_LIMBO) == 0;
+    return zeros != 0 && (entry & PAGING_FRAME) == zeros && (entry & PAGING_SOFT_PENDING_FREE) == 0;
 }
 
 bool zero_page_map_locked(struct space *space, uint64_t page, uint32_t prot)
@@ -52,7 +52,7 @@ bool zero_page_map_locked(struct space *space, uint64_t page, uint32_t prot)
 
 int zero_page_replace_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot)
 {
-    uint64_t frame = policy_frame_near(true);
+    uint64_t frame = mempolicy_frame_near(true);
 
     if (frame == 0)
         return -ENOMEM;

@@ -14,7 +14,7 @@
 /* Maps it at PAGE, whose entry is empty. False without memory. */
 bool zero_page_map_locked(struct space *space, uint64_t page, uint32_t prot);
 
-/* ENTRY, not in limbo, maps it. */
+/* ENTRY, not pending free, maps it. */
 bool zero_page_compare(uint64_t entry);
 static inline bool zero_page_is(uint64_t entry)
 {
@@ -26,7 +26,7 @@ int zero_page_replace_locked(struct space *space, uint64_t page, uint64_t *entry
 /* ENTRY, which maps it, becomes empty: as if the page had never been read. */
 void zero_page_let_go_locked(struct space *space, uint64_t page, uint64_t *entry);
 
-/* Nobody has it any more, nor does this kernel: its memory is to go to another. Programs stand still. */
+/* Nobody has it any more, nor does this kernel: its memory is to go to another. Programs are quiesced. */
 void zero_page_leave(void);
 
 /* Its frame, or 0. */

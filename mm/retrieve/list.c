@@ -22,12 +22,12 @@
 /* The end of the run of pages that begins at INDEX: with frames one behind the other, and alike. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index)
 {
-    uint64_t kind = leaf[index] & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW | PAGING_SOFT_OWNING);
+    uint64_t kind = leaf[index] & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_OWNING);
     uint32_t i = index + 1;
 
     while (i < LEAF_ENTRIES && leaf[i] != 0 &&
-           (leaf[i] & (PAGING_SOFT_LIMBO | PAGING_SOFT_COW | PAGING_SOFT_OWNING)) == kind && !zero_page_is(leaf[i]) &&
-           (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
+           (leaf[i] & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_OWNING)) == kind &&
+           !zero_page_is(leaf[i]) && (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
         i++;
     return i;
 }
@@ -50,7 +50,7 @@ static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_l
         for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES;) {
             uint32_t end = zero_page_is(leaf[i]) ? i + 1 : run_end(leaf, i);
 
-            if ((leaf[i] & PAGING_SOFT_LIMBO) == 0 && !zero_page_is(leaf[i]) && (leaf[i] & needed) == needed)
+            if ((leaf[i] & PAGING_SOFT_PENDING_FREE) == 0 && !zero_page_is(leaf[i]) && (leaf[i] & needed) == needed)
                 runs[count++] = (struct msg_space_run){
                     .page = va + i * PAGE_SIZE,
                     .run = SPACE_RUN(leaf[i] & PAGING_FRAME, end - i, (leaf[i] & PAGING_SOFT_COW) != 0 ? 1u : 0u)};

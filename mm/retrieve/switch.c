@@ -1,7 +1,7 @@
 /* A space changes its retrieval strategy while its threads run. See mm/retrieve/retrieval.md.
  *
  * At the home, under the lock of the whole space: no fault that asks and no change is under way anywhere then but
- * questions of the short way, which are told to ask again with the page's lock. Where a strategy comes whose directory
+ * questions of the fast path, which are told to ask again with the page's lock. Where a strategy comes whose directory
  * the home's page tables are, the home first learns of all pages. From then on nothing can fail. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/panic.h"

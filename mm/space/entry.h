@@ -44,8 +44,8 @@ static inline uint64_t space_entry_remote(uint64_t frame)
 
 /* An entry for FRAME in an area with PROT; all entries are made here. COW: the frame is only to be read. OWNING: the
  * entry has the space's reference to the frame, and lets go of it when the page goes; else it is a borrowed one. FLAGS:
- * what else it has, PAGING_ACCESSED, PAGING_SOFT_PREFETCHED or PAGING_SOFT_LIMBO, and PAGING_SOFT_REMOTE where that is
- * known, which saves the look. The frames of a block differ in nothing but their addresses. */
+ * what else it has, PAGING_ACCESSED, PAGING_SOFT_PREFETCHED or PAGING_SOFT_PENDING_FREE, and PAGING_SOFT_REMOTE where
+ * that is known, which saves the look. The frames of a block differ in nothing but their addresses. */
 static inline uint64_t space_entry(uint64_t frame, uint32_t prot, bool cow, bool owning, uint64_t flags)
 {
     return frame | space_page_flags(prot, cow) | (owning ? PAGING_SOFT_OWNING : 0) |

@@ -30,8 +30,8 @@ struct space_limits {
 };
 
 struct policy;
-/* Policies of a space, by number: mm/policy/policy.h. Under space->lock. */
-struct policy_list {
+/* Policies of a space, by number: mm/mempolicy/mempolicy.h. Under space->lock. */
+struct mempolicy_list {
     struct policy *known; /* by number - 1; mode DEFAULT: not known here */
     uint32_t room;
 };
@@ -42,7 +42,7 @@ struct space {
     uint32_t users;            /* [k] table lock: groups on this kernel that have it */
     bool published;            /* [k] table lock: in the table */
     bool filled;               /* [k] strategy upfront: this kernel has got what there was when it began */
-    uint32_t home;             /* [i] kernel; but a stop changes it while all programs stand still (mm/evacuate) */
+    uint32_t home;             /* [i] kernel; but a stop changes it while all programs are quiesced (mm/evacuate) */
     uint64_t id;               /* [i] the group's id */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
@@ -57,7 +57,7 @@ struct space {
     struct space_lamport lamport;   /* [k] lock=lamport */
     struct space_leases leases;     /* [k] */
     uint64_t get_count;             /* [k] questions so far */
-    struct policy_list policies;    /* [k] */
+    struct mempolicy_list policies; /* [k] */
     struct list gets;               /* [k] questions under way: mm/page/question.h */
     struct list deferred;           /* [k] what waits for their answers */
     struct list queries;            /* [k] of strategy chain: under way */
@@ -67,7 +67,7 @@ struct space {
     uint32_t prefetch;              /* [k] runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
-    int64_t resident;                        /* [k] pages that entries here hold, without those in limbo */
+    int64_t resident;                        /* [k] pages that entries here hold, without those pending free */
     uint64_t peak;                           /* [k] the most that has been */
     uint64_t revokes_seen; /* [i] a fork's child: space_revokes when that began (mm/change/revoke.h) */
 };
@@ -85,7 +85,7 @@ void space_put(struct space *space);
 void space_hold(struct space *space);
 /* The space here, that messages find, with the lowest id from ID on; with a reference, or NULL. */
 struct space *space_next(uint64_t id);
-/* Calls EACH for every space here that messages find. Programs stand still: none comes or goes; EACH may wait. */
+/* Calls EACH for every space here that messages find. Programs are quiesced: none comes or goes; EACH may wait. */
 void space_each(void (*each)(struct space *space, void *context), void *context);
 
 /* One user more, as for vfork; each calls space_destroy of mm/life/life.h. */

@@ -195,13 +195,13 @@ void task_counts(struct task_counts *out)
 
 /* --- threads --- */
 
-static uint32_t state_of(enum thread_state state, enum wait_end end, bool stands)
+static uint32_t state_of(enum thread_state state, enum wait_end end, bool quiesced)
 {
     if (state == THREAD_DEAD)
         return 'X';
     if (state != THREAD_BLOCKED)
         return 'R';
-    if (stands)
+    if (quiesced)
         return 'T';
     return end == WAIT_INTERRUPTIBLE ? 'S' : 'D';
 }
@@ -240,7 +240,7 @@ static void thread_facts_locked(struct thread *thread, struct thread_facts *out)
     memcpy(out->name, context->name, sizeof(out->name));
     sched_cpu_time(thread, &out->user_ns, &out->system_ns);
     queue = sched_lock(thread);
-    out->state = state_of(thread->state, thread->wait_end, thread->stands);
+    out->state = state_of(thread->state, thread->wait_end, thread->quiesced);
     out->cpu = cpus[thread->cpu]->number;
     if (thread->state == THREAD_BLOCKED)
         what = thread->reason.what;

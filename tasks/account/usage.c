@@ -1,5 +1,5 @@
 /* Usage of a process. See the header. A thread that moves while the kernels are asked may be counted twice or not at
- * all, for the time since its last move; a process that stands still is counted exactly. What tasks/thread/account.h
+ * all, for the time since its last move; a process that is quiesced is counted exactly. What tasks/thread/account.h
  * counts does not move, and is right in any case. */
 #include "tasks/account/usage.h"
 

@@ -189,7 +189,7 @@ static void consider(struct cpu_queue *queue, uint32_t kernel, struct balance_ca
 
     spin_lock(&queue->lock);
     for (struct time_node *node = queue->run.ready.first; node != NULL && left-- > 0; node = time_queue_next(node)) {
-        struct thread *thread = thread_of((struct share *)(void *)node);
+        struct thread *thread = thread_of((struct sched_entity *)(void *)node);
 
         if (thread->group == NULL || thread->presence != THREAD_PRESENT || share_rank(&thread->share) != RANK_FAIR ||
             (thread->due & THREAD_DUE_MOVE) != 0 || !is_allowed(kernel, thread->context.affinity))

@@ -61,7 +61,7 @@ static void note_peak(struct group *group)
     uint64_t peak;
 
     spin_lock(&group->lock);
-    peak = group->peaks + (group->host == NULL ? space_peak(group->space) : 0);
+    peak = group->peaks + (group->pinned == NULL ? space_peak(group->space) : 0);
     group->peaks = 0;
     if (peak > group->process->peak)
         group->process->peak = peak;
@@ -76,7 +76,7 @@ static void end_elsewhere(struct group *group)
     struct wait_reason reason = {.what = "end of a group's threads here", .kernel = -1, .key = group->id};
     kernel_set others = 0;
 
-    if (group->host == NULL)                                         /* else they are its host's */
+    if (group->pinned == NULL)                                       /* else they are its host's */
         others = group->space->members & ~(1ull << instance.kernel); /* nobody joins a group that ends or prunes */
     msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
                group->id);
@@ -92,15 +92,15 @@ void exit_leave_host(struct group *group)
     struct group *host;
 
     spin_lock(&group->lock);
-    host = group->host;
-    group->host = NULL;
+    host = group->pinned;
+    group->pinned = NULL;
     if (group->process->vfork_done != NULL)
         completion_signal(group->process->vfork_done);
     group->process->vfork_done = NULL;
     spin_unlock(&group->lock);
     if (host == NULL)
         return;
-    group_leave(host);
+    group_unpin(host);
 }
 
 /* Gives back what the group has besides its threads and its process. */
@@ -108,18 +108,18 @@ static void release(struct group *group)
 {
     struct space *space;
     void *files;
-    bool lodges;
+    bool pins;
 
     spin_lock(&group->lock); /* who looks from outside finds nothing from now on */
     space = group->space;
     files = group->files;
-    lodges = group->host != NULL;
+    pins = group->pinned != NULL;
     group->space = NULL;
     group->files = NULL;
     spin_unlock(&group->lock);
     if (files != NULL)
         group_hooks.release_files(files);
-    if (!lodges)
+    if (!pins)
         space_destroy(space);
     adopted_forget_group(group->id);
     exit_leave_host(group);
@@ -172,7 +172,7 @@ int exit_others(void)
     end = group->exiting;
     process->replacing = !end;
     self->visited = 1ull << instance.kernel;
-    if (group->host == NULL) {
+    if (group->pinned == NULL) {
         spin_lock(&group->space->lock);
         group->space->members = 1ull << instance.kernel;
         spin_unlock(&group->space->lock);

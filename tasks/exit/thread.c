@@ -36,7 +36,7 @@ void exit_killed(void)
     /* Unless its state, and what it holds, is on another kernel. Threads are killed together, but not at one moment: a
      * word that is cleared, which may be a lock of the thread library, would lead those astray that still run. */
     if (thread->presence == THREAD_PRESENT)
-        futex_release_thread(thread->group->host != NULL);
+        futex_release_thread(thread->group->pinned != NULL);
     sched_die();
 }
 
@@ -63,7 +63,7 @@ void exit_thread(uint32_t code)
 static void reap(struct thread *thread)
 {
     struct group *group = thread->group;
-    struct stop_standing stop;
+    struct stop_quiesced stop;
     bool answer = false, stopped;
     uint64_t user, system;
 

@@ -133,7 +133,7 @@ void process_group_look(uint32_t group, uint32_t session, uint32_t except, struc
     ask_all(&asked, found);
 }
 
-/* Signals of terminals that cannot be sent now: programs stand still, or there is no memory to tell another kernel. A
+/* Signals of terminals that cannot be sent now: programs are quiesced, or there is no memory to tell another kernel. A
  * task sends them later. One that is here already is not put in twice, as a signal that is pending is not sent twice: a
  * few places are enough. */
 static struct spinlock later_lock;

@@ -15,7 +15,7 @@ void process_group_call(enum msg_type type, uint32_t group, uint32_t except, con
  * EXCEPT. Tasks only; waits. */
 void process_group_look(uint32_t group, uint32_t session, uint32_t except, struct msg_process_group_found *found);
 /* A signal of the kernel's to a process group, from a handler or an interrupt (the terminal). What cannot be sent now,
- * because programs stand still or there is no memory to tell another kernel, is sent later. */
+ * because programs are quiesced or there is no memory to tell another kernel, is sent later. */
 void process_group_signal(uint32_t group, uint32_t signal);
 /* The same for a process, later: there is no memory to tell its home. */
 void process_signal_later(uint32_t process, uint32_t signal);

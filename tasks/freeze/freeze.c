@@ -1,4 +1,4 @@
-/* Standing still. See the header. A thread that is to die is let go: its group's end has to come to rest too before all
+/* Quiescing. See the header. A thread that is to die is let go: its group's end has to come to rest too before all
  * is quiet. One that waits where only its death may end the wait (a vfork's parent, a stopped process) stands there. */
 #include "tasks/freeze/freeze.h"
 
@@ -58,7 +58,7 @@ static bool may_pass(const struct thread *thread)
     return mode == CALLS && thread->context.interrupted != 0 && (thread->due & THREAD_DUE_SIGNAL) == 0;
 }
 
-void freeze_stand(struct thread *thread)
+void freeze_quiesce(struct thread *thread)
 {
     static const struct wait_reason reason = {.what = "end of a freeze", .kernel = -1};
 
@@ -125,7 +125,7 @@ static void send_away_locked(struct thread *thread, uint32_t successor)
 {
     int64_t kernel;
 
-    if ((thread->due & THREAD_DUE_MOVE) != 0 || thread->group->host != NULL || thread_dying(thread))
+    if ((thread->due & THREAD_DUE_MOVE) != 0 || thread->group->pinned != NULL || thread_dying(thread))
         return;
     kernel = cpu_mask_nearest_other(thread->context.affinity);
     if (kernel < 0) { /* as Linux does when the last CPU that a thread may use is taken away */

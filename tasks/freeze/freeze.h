@@ -1,4 +1,4 @@
-/* Standing still: every program thread of the machine on its way to user mode, no work and no message of programs under
+/* Quiescing: every program thread of the machine on its way to user mode, no work and no message of programs under
  * way. Then what belongs to programs can be changed on several kernels at once without their locks, as nobody looks.
  * Each kernel does this for itself; kernel/machine/stop.c tells all of them when, and asks until all are quiet.
  * tasks/handover/stop_kernel.md has the protocol. */
@@ -11,7 +11,7 @@
 #include "tasks/thread/group.h"
 
 void freeze_init(void);
-/* From now on program threads here stand still; until freeze_end. Any context. */
+/* From now on program threads here are quiesced; until freeze_end. Any context. */
 void freeze_begin(void);
 /* Calls that were interrupted begin again, and their threads stand again when they return; until freeze_end. So who was
  * in a queue is in it before anybody else goes on. */
@@ -22,7 +22,7 @@ extern void (*freeze_over)(void);
 bool freeze_active(void);
 
 /* The current thread, on its way to user mode, stands until the end of the freeze, or dies. */
-void freeze_stand(struct thread *thread);
+void freeze_quiesce(struct thread *thread);
 
 /* What is still under way here. All zero but TAKEN: it is quiet, as far as one kernel can tell. */
 struct freeze_state {

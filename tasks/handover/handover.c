@@ -8,7 +8,7 @@
 #include "mm/file/hold.h"
 #include "mm/frame/heap.h"
 #include "mm/lock/lock.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
 #include "tasks/handover/internal.h"
@@ -69,7 +69,7 @@ static bool check_group(struct group *group, void *context)
     const struct process *process = group->process;
 
     spin_lock(&group->lock);
-    if (group->host != NULL || group->joining || group->stop_waits ||
+    if (group->pinned != NULL || group->joining || group->stop_waits ||
         (group->exiting && (process == NULL || !process->zombie)) ||
         (process != NULL && (process->pruning || process->vfork_done != NULL || process->timer_count != 0)) ||
         (group->space != NULL && (group->space->users != 1 || group->space->slow != 0)))

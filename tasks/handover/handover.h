@@ -1,4 +1,4 @@
-/* Groups, processes and threads of a kernel that is to stop go to its successor, while all programs stand still. First
+/* Groups, processes and threads of a kernel that is to stop go to its successor, while all programs are quiesced. First
  * everything is laid out at the successor, where nobody sees it; that may fail, and is then forgotten. The rest cannot
  * fail. tasks/handover/stop_kernel.md has the protocol. */
 #ifndef TASKS_HANDOVER_HANDOVER_H

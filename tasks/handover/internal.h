@@ -74,7 +74,7 @@ struct handover_hold { /* an object that the sender's spaces refer to was grante
 };
 
 struct handover_policy {
-    uint64_t number; /* mm/policy/policy.h */
+    uint64_t number; /* mm/mempolicy/mempolicy.h */
     struct policy policy;
 };
 

@@ -1,6 +1,6 @@
 /* Handing over, the other side: the successor, which lays out groups that nobody finds before the commit, the homes of
  * groups, and every kernel, which learns that another is in the place of the one that stops. See
- * tasks/handover/handover.h. Everything is done in handlers, one at a time, while programs stand still. */
+ * tasks/handover/handover.h. Everything is done in handlers, one at a time, while programs are quiesced. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
@@ -54,7 +54,7 @@ static int take_group(uint32_t id, const struct handover_group *facts)
     laid->facts = *facts;
     laid->group = group_find(id);
     if (laid->group != NULL) {
-        group_put(laid->group); /* it stays: programs stand still */
+        group_put(laid->group); /* it stays: programs are quiesced */
     } else {
         laid->group = group_create(id, facts->home, NULL);
         laid->fresh = true;

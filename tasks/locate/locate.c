@@ -64,7 +64,7 @@ static int64_t set_affinity(struct thread *thread, const struct msg_thread_call 
         sched_affinity_changed(thread);
         return 0;
     }
-    if (thread->group->host != NULL)
+    if (thread->group->pinned != NULL)
         return 0; /* once it has its own memory */
     thread_order_move_locked(thread, (uint32_t)kernel);
     return 1;
@@ -74,7 +74,7 @@ static int64_t is_settled(struct thread *thread, const struct msg_thread_call *c
 {
     (void)call;
     result->events = watch_events(&thread->group->moves);
-    return (thread->due & THREAD_DUE_MOVE) != 0 && !thread->stands ? 1 : 0;
+    return (thread->due & THREAD_DUE_MOVE) != 0 && !thread->quiesced ? 1 : 0;
 }
 
 static int64_t set_nice(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)

@@ -55,7 +55,7 @@ static int join(struct group *group, uint32_t kernel, struct msg_group_joined *j
     if (process == NULL)
         return -EPROTO;
     spin_lock(&group->lock);
-    if (group->exiting || process->pruning || group->host != NULL) {
+    if (group->exiting || process->pruning || group->pinned != NULL) {
         error = -ESRCH;
     } else {
         uint64_t mode = space_join(group->space, kernel);

@@ -46,7 +46,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     struct departure *departure = context;
     struct group *group = group_find(departure->group);
     uint32_t tid = departure->tid, move = departure->move;
-    struct stop_standing stop;
+    struct stop_quiesced stop;
     bool stopped = false;
     struct thread *thread;
 
@@ -140,7 +140,7 @@ static int depart(uint32_t kernel, bool ordered)
         return 0;
     if (!msg_peer_started(kernel))
         return -EAGAIN;
-    if (group->host != NULL)
+    if (group->pinned != NULL)
         return -EBUSY;
     if (cpu_self()->fpu_owner == thread)
         fpu_save(thread->fpu);
@@ -207,7 +207,7 @@ static bool order(uint32_t tid, uint32_t kernel)
 
     if (thread == NULL)
         return false;
-    can = thread->presence == THREAD_PRESENT && !thread_dying(thread) && thread->group->host == NULL &&
+    can = thread->presence == THREAD_PRESENT && !thread_dying(thread) && thread->group->pinned == NULL &&
           (thread->due & THREAD_DUE_MOVE) == 0 && cpu_mask_allows(thread->context.affinity, kernel);
     if (can)
         thread_order_move_locked(thread, kernel);

@@ -41,7 +41,7 @@ kernel_set group_members_locked(struct group *group)
 {
     kernel_set members;
 
-    if (group->space == NULL || group->host != NULL)
+    if (group->space == NULL || group->pinned != NULL)
         return 0;
     spin_lock(&group->space->lock);
     members = group->space->members;
@@ -130,13 +130,13 @@ void group_answer_kill(struct group *group, bool answer)
         msg_kept_reply(&group->kept, &killed, sizeof(killed), group_kept_done);
 }
 
-int group_lodge(struct group *group, struct group **host_out)
+int group_pin(struct group *group, struct group **host_out)
 {
     struct group *host;
     int error = -ESRCH;
 
     spin_lock(&group->lock);
-    host = group->host != NULL ? group->host : group;
+    host = group->pinned != NULL ? group->pinned : group;
     if (!group->exiting && group->space != NULL)
         error = 0;
     if (error == 0)
@@ -157,7 +157,7 @@ int group_lodge(struct group *group, struct group **host_out)
     return error;
 }
 
-void group_leave(struct group *host)
+void group_unpin(struct group *host)
 {
     bool answer;
 

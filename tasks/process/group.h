@@ -19,8 +19,8 @@ struct group_hooks {
     void (*limit_time)(struct group *group, uint64_t soft, uint64_t hard);
     void (*alarm)(struct timer *timer); /* ITIMER_REAL of a process (struct process, alarm) has come to its end */
     /* *OUT becomes a copy of the descriptors of PARENT, of any home, for a child whose home this kernel is; or
-     * PARENT's, at home here, are shared: descriptors (FILES), working directory (FOLDER). Waits. */
-    int (*fork_files)(struct group *parent, bool files, bool folder, void **out);
+     * PARENT's, at home here, are shared: descriptors (FILES), working directory (DIRECTORY). Waits. */
+    int (*fork_files)(struct group *parent, bool files, bool directory, void **out);
     /* CREDENTIALS, of the first thread of a child with FILES, have the root of those from now on. */
     void (*begin_root)(void *files, struct credentials *credentials);
     /* A descriptor of CHILD, which is being made, for the current process: its number goes to user address ADDRESS.
@@ -44,14 +44,14 @@ void group_made_begin(struct group *group);
 void group_made_locked(struct group *group, struct thread *thread, int32_t kernel);
 /* Frees one that was never published, without its space. */
 void group_abandon(struct group *group);
-/* Keeps the memory of GROUP on this kernel, and the group that has it, until group_leave of *HOST_OUT:
+/* Keeps the memory of GROUP on this kernel, and the group that has it, until group_unpin of *HOST_OUT:
  * its end, and exec, wait. -ESRCH: it ends, begins another program, or has no memory any more. */
-int group_lodge(struct group *group, struct group **host_out);
-void group_leave(struct group *host);
+int group_pin(struct group *group, struct group **host_out);
+void group_unpin(struct group *host);
 
 /* The kernels that host it, as this one knows them; none while it uses its parent's memory. Its lock is held. */
 kernel_set group_members_locked(struct group *group);
-/* Puts THREAD, which does not run yet, into its group; it begins by standing still if the group is stopped. -ESRCH: the
+/* Puts THREAD, which does not run yet, into its group; it begins by being quiesced if the group is stopped. -ESRCH: the
  * group is exiting, or all its threads but one are being killed for exec. */
 int group_add_thread(struct group *group, struct thread *thread);
 int group_add_thread_locked(struct group *group, struct thread *thread);
@@ -63,7 +63,7 @@ void group_account(struct group *group, struct account *out, uint64_t *peak);
 /* The home counts one thread more in the machine. -EAGAIN: the group is ending, or about to run another program. Waits
  * for the home. */
 int group_count_thread(struct group *group);
-/* One thread (or lodger) less, with the group's lock held. *ANSWER: the kept GROUP_KILL is to be answered
+/* One thread (or pin) less, with the group's lock held. *ANSWER: the kept GROUP_KILL is to be answered
  * (group_answer_kill) once the lock is free; a reference for that was taken. */
 void group_count_down_locked(struct group *group, bool *answer);
 /* Answers it, if ANSWER. */

@@ -31,7 +31,7 @@ void process_limits_apply(struct group *group)
     space = (struct space_limits){
         .stack = limits[LIMIT_STACK].soft, .data = limits[LIMIT_DATA].soft, .all = limits[LIMIT_AS].soft};
     cpu = limits[LIMIT_CPU];
-    if (group->space != NULL && group->host == NULL)
+    if (group->space != NULL && group->pinned == NULL)
         space_set_limits(group->space, &space);
     if (group->files != NULL)
         group_hooks.limit_files(group->files, limits[LIMIT_NOFILE].soft, limits[LIMIT_FSIZE].soft);

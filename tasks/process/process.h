@@ -47,7 +47,7 @@ struct process {
     uint32_t exit_signal;   /* [g] what the parent is sent */
     uint32_t live;          /* [g] threads in the whole machine */
     bool pruning;           /* [g] all threads but one are being killed, for exec: no new ones, nobody joins */
-    bool replacing;         /* [g] exec is about to give it other memory: nobody lodges in what it has */
+    bool replacing;         /* [g] exec is about to give it other memory: nobody pins what it has */
     uint32_t status;        /* [g] of the end, as waitpid's; valid once exiting */
     uint32_t leader_status; /* [g] what the first thread left, if it went by itself */
     struct list children;   /* [g] struct child */

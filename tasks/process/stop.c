@@ -1,6 +1,6 @@
 /* Stop and continue of a process over its kernels. The home counts rounds: each stop and each continue is one, told to
- * every member kernel. A kernel answers a stop once all threads it has stand still, or when a later round overtakes it;
- * when all have, the parent is told. See the header. */
+ * every member kernel. A kernel answers a stop once all threads it has are quiesced, or when a later round overtakes
+ * it; when all have, the parent is told. See the header. */
 #include "tasks/process/stop.h"
 
 #include "kernel/abi/errno.h"
@@ -52,7 +52,7 @@ static void tell_parent(struct group *group, const struct msg_process_call *call
 }
 
 /* Home: one kernel less to wait for in round ROUND; with the last one the parent hears of the stop. */
-static void one_stands(struct group *group, uint32_t round)
+static void one_quiesced(struct group *group, uint32_t round)
 {
     struct process *process = group->process;
     struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
@@ -70,15 +70,15 @@ static void one_stands(struct group *group, uint32_t round)
         tell_parent(group, &call);
 }
 
-bool stop_look_locked(struct group *group, struct stop_standing *standing)
+bool stop_look_locked(struct group *group, struct stop_quiesced *standing)
 {
-    *standing = (struct stop_standing){.request = NULL, .round = group->stop_round};
+    *standing = (struct stop_quiesced){.request = NULL, .round = group->stop_round};
     if (!group->stop_waits)
         return false;
     list_for_each(node, &group->threads) {
         const struct thread *thread = container_of(node, struct thread, group_node);
 
-        if (thread->presence == THREAD_LEAVING || (thread->presence == THREAD_PRESENT && !thread->stands))
+        if (thread->presence == THREAD_LEAVING || (thread->presence == THREAD_PRESENT && !thread->quiesced))
             return false;
     }
     group->stop_waits = false;
@@ -96,12 +96,12 @@ static void kept_done(struct msg_kept *kept)
     heap_free(container_of(kept, struct stop_request, kept), sizeof(struct stop_request));
 }
 
-void stop_answer(struct group *group, const struct stop_standing *standing)
+void stop_answer(struct group *group, const struct stop_quiesced *standing)
 {
     if (standing->request != NULL)
         msg_kept_reply(&standing->request->kept, NULL, 0, kept_done);
     else
-        one_stands(group, standing->round);
+        one_quiesced(group, standing->round);
 }
 
 /* Applies round ROUND here. Returns the kept stop of an earlier round, which is to be answered now, or NULL. */
@@ -122,7 +122,7 @@ static struct stop_request *apply_locked(struct group *group, uint32_t round, bo
     return overtaken;
 }
 
-static void member_stands(void *context, uint32_t kernel, const void *reply, int length)
+static void member_quiesced(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct group *group = group_find((uint32_t)((uint64_t)context >> 32));
 
@@ -132,7 +132,7 @@ static void member_stands(void *context, uint32_t kernel, const void *reply, int
     if (group == NULL)
         return;
     if (group->process != NULL)
-        one_stands(group, (uint32_t)(uint64_t)context);
+        one_quiesced(group, (uint32_t)(uint64_t)context);
     group_put(group);
 }
 
@@ -143,7 +143,7 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
     struct process *process = group->process;
     struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
     kernel_set others = 0;
-    struct stop_standing standing;
+    struct stop_quiesced standing;
     bool answer = false, tell = false;
 
     spin_lock(&group->lock);
@@ -155,7 +155,7 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
         spin_unlock(&group->lock);
         return;
     }
-    if (group->space != NULL && group->host == NULL) {
+    if (group->space != NULL && group->pinned == NULL) {
         spin_lock(&group->space->lock);
         others = group->space->members & ~(1ull << instance.kernel);
         spin_unlock(&group->space->lock);
@@ -174,10 +174,10 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
     }
     spin_unlock(&group->lock);
     for (kernel_set rest = others; rest != 0; rest &= rest - 1)
-        post_answered((uint32_t)__builtin_ctzll(rest), MSG_GROUP_STOP, &message, sizeof(message), member_stands,
+        post_answered((uint32_t)__builtin_ctzll(rest), MSG_GROUP_STOP, &message, sizeof(message), member_quiesced,
                       (void *)((uint64_t)group->id << 32 | message.round));
     if (answer)
-        one_stands(group, message.round);
+        one_quiesced(group, message.round);
     if (tell)
         tell_parent(group, &call);
 }
@@ -202,15 +202,15 @@ void stop_continue(struct group *group)
     begin_round(group, false, 0, 0);
 }
 
-void stop_stand(struct thread *thread)
+void stop_quiesce(struct thread *thread)
 {
     static const struct wait_reason reason = {.what = "SIGCONT (stopped)", .kernel = -1};
     struct group *group = thread->group;
-    struct stop_standing standing;
+    struct stop_quiesced standing;
 
     spin_lock(&group->lock);
     while (group->stopped && !thread_dying(thread)) {
-        thread->stands = true;
+        thread->quiesced = true;
         if (stop_look_locked(group, &standing)) {
             spin_unlock(&group->lock);
             stop_answer(group, &standing);
@@ -219,7 +219,7 @@ void stop_stand(struct thread *thread)
         }
         waitq_wait(&group->stop_wait, &group->lock, &reason, WAIT_KILLABLE, 0);
     }
-    thread->stands = false;
+    thread->quiesced = false;
     if (!group->stopped)
         thread_clear_due(thread, THREAD_DUE_STOP);
     spin_unlock(&group->lock);
@@ -230,7 +230,7 @@ static void handle_stop(const struct msg *m)
     const struct msg_group_stop *message = m->data;
     struct group *group = group_find(message->group);
     struct stop_request *request = NULL;
-    struct stop_standing overtaken = {.request = NULL}, done = {.request = NULL};
+    struct stop_quiesced overtaken = {.request = NULL}, done = {.request = NULL};
 
     if (group == NULL || group->home != m->ticket.kernel) {
         if (group != NULL)

@@ -14,17 +14,17 @@ struct thread;
 process_operation stop_begin, stop_end;
 /* The same as the second. At home, any context without locks. */
 void stop_continue(struct group *group);
-/* The current thread stands still while its group is stopped; killable. */
-void stop_stand(struct thread *thread);
+/* The current thread is quiesced while its group is stopped; killable. */
+void stop_quiesce(struct thread *thread);
 /* Some thread of GROUP here has come to stand, has left or died, and the lock is held. True: all stand now, and
  * stop_answer is to be called once it is free. */
 struct stop_request;
-struct stop_standing {
+struct stop_quiesced {
     struct stop_request *request; /* of the home, or NULL: this is the home */
     uint32_t round;
 };
-bool stop_look_locked(struct group *group, struct stop_standing *standing);
-void stop_answer(struct group *group, const struct stop_standing *standing);
+bool stop_look_locked(struct group *group, struct stop_quiesced *standing);
+void stop_answer(struct group *group, const struct stop_quiesced *standing);
 void stop_init(void);
 
 #endif

@@ -40,7 +40,7 @@ struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */
 struct msg_group_stop { /* GROUP_STOP */
     uint32_t group;
     uint32_t round;
-    uint32_t stopped; /* 1: stand still, 0: go on */
+    uint32_t stopped; /* 1: are quiesced, 0: go on */
     uint32_t pad;
 };
 

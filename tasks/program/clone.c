@@ -112,7 +112,7 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
             exit_when_killed();
         return error;
     }
-    if (self->group->host == NULL)
+    if (self->group->pinned == NULL)
         place(thread, BALANCE_CLONE);
     sched_start(thread);
     return tid;
@@ -122,7 +122,7 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
 static int give_memory(struct group *group, uint64_t flags)
 {
     struct group *own = thread_current()->group;
-    struct group *host = own->host != NULL ? own->host : own;
+    struct group *host = own->pinned != NULL ? own->pinned : own;
     int error;
 
     if ((flags & CLONE_VM) == 0) {
@@ -143,7 +143,7 @@ static int give_memory(struct group *group, uint64_t flags)
     spin_unlock(&host->lock);
     if (error == 0) {
         group_get(host);
-        group->host = host;
+        group->pinned = host;
         group->space = host->space;
     }
     return error;
@@ -152,7 +152,7 @@ static int give_memory(struct group *group, uint64_t flags)
 /* That is not made after all. */
 static void take_memory(struct group *group)
 {
-    if (group->host == NULL)
+    if (group->pinned == NULL)
         space_destroy(group->space);
     group->space = NULL;
     exit_leave_host(group);
@@ -273,12 +273,12 @@ static int64_t clone_process(const struct trap_frame *frame, const struct clone_
     group->process->live = 1;
     group_add_thread(group, thread);
     group_get(group);
-    if (group->host == NULL)
+    if (group->pinned == NULL)
         space_publish(group->space);
     group_publish(group);
-    if (group->host == NULL && space_catch_up(group->space) != 0)
+    if (group->pinned == NULL && space_catch_up(group->space) != 0)
         log_line("clone: process %u keeps pages of a file that has got shorter", group->id);
-    if (group->host == NULL)
+    if (group->pinned == NULL)
         place(thread, BALANCE_FORK);
     sched_start(thread);
     if (waits)

@@ -160,7 +160,7 @@ int spawn_exec(const struct spawn_program *program)
     struct space *space = space_create(group->id, instance.kernel);
     struct space *old;
     struct program_start start;
-    bool lodged;
+    bool pins;
     int error = space == NULL ? -ENOMEM : 0;
 
     if (error == 0)
@@ -176,7 +176,7 @@ int spawn_exec(const struct spawn_program *program)
     futex_release_thread(true); /* under its old id, in its old memory */
     spin_lock(&group->lock);
     old = group->space;
-    lodged = group->host != NULL;
+    pins = group->pinned != NULL;
     group->space = space;
     group->process->program_ns = clock_now();
     name_locked(group->process, thread, program, &start);
@@ -192,7 +192,7 @@ int spawn_exec(const struct spawn_program *program)
     thread->pi.closed = false;
     spin_unlock(&group->lock);
     space_load(space);
-    if (!lodged)
+    if (!pins)
         space_destroy(old);
     space_publish(space);
     spin_lock(&group->lock);

@@ -63,7 +63,7 @@ int remote_lost(uint32_t kernel, enum msg_type type, int error);
 int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
                 const struct remote_how *how);
 
-/* The same of another kernel, by the short way: nothing ends the wait but the answer, and -ENOMEM is told. */
+/* The same of another kernel, by the fast path: nothing ends the wait but the answer, and -ENOMEM is told. */
 static inline int remote_ask(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result,
                              uint32_t room, const char *why, uint64_t key)
 {

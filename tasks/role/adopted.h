@@ -26,7 +26,7 @@ void adopted_redirect(uint32_t tid, uint32_t from, uint32_t to);
 /* It is over; all threads of GROUP are. Any context. */
 void adopted_forget(uint32_t tid);
 void adopted_forget_group(uint32_t group);
-/* Calls EACH for all while programs stand still. */
+/* Calls EACH for all while programs are quiesced. */
 void adopted_each(void (*each)(const struct adopted *entry, void *context), void *context);
 
 #endif

@@ -1,7 +1,7 @@
 /* Who answers for an id. The upper part of a process or thread id is the role it was born in, and of an open file's id
  * the role it was made in. At first kernel k has role k. When a kernel is stopped, every role that it has goes to its
  * successor; started again, it gets one that nobody has had, so ids are never given out twice. All kernels know all
- * roles; they change while programs stand still (tasks/handover/stop_kernel.md). */
+ * roles; they change while programs are quiesced (tasks/handover/stop_kernel.md). */
 #ifndef TASKS_ROLE_ROLE_H
 #define TASKS_ROLE_ROLE_H
 
@@ -29,7 +29,7 @@ void role_init(void);
 uint32_t role_kernel(uint32_t role);
 /* The role that this kernel makes ids with. */
 uint32_t role_own(void);
-/* All roles of kernel FROM are TO's from now on. Programs stand still. */
+/* All roles of kernel FROM are TO's from now on. Programs are quiesced. */
 void role_hand_over(uint32_t from, uint32_t to);
 /* Roles that nobody has had. */
 uint32_t role_room(void);

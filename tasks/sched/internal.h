@@ -40,7 +40,7 @@ static inline struct cpu_queue *queue_of(uint32_t index)
     return cpus[index]->scheduler;
 }
 
-static inline struct thread *thread_of(struct share *share)
+static inline struct thread *thread_of(struct sched_entity *share)
 {
     return container_of(share, struct thread, share);
 }

@@ -151,7 +151,7 @@ static struct thread *find_locked(struct cpu_queue *from, uint32_t to, const uin
     uint32_t left = LOOK_MAX;
 
     for (struct time_node *node = from->run.ready.first; node != NULL && left-- > 0; node = time_queue_next(node)) {
-        struct thread *thread = thread_of((struct share *)(void *)node);
+        struct thread *thread = thread_of((struct sched_entity *)(void *)node);
 
         if ((load == NULL || fair_better(from->run.load, *load, thread->share.load)) && place_allowed(thread, to))
             return thread;

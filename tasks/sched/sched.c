@@ -153,7 +153,7 @@ static inline void switch_to_locked(struct cpu_queue *queue, struct thread *next
 
 void sched_switch_locked(struct cpu_queue *queue, uint64_t now)
 {
-    struct share *share = run_queue_take(&queue->run);
+    struct sched_entity *share = run_queue_take(&queue->run);
 
     if (share == NULL) {
         run_queue_raise_floor(&queue->run, &thread_current()->share); /* nobody is owed the past */
@@ -182,7 +182,7 @@ static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_
  * or it may not stay. */
 static inline void give_way_locked(struct cpu_queue *queue, struct thread *thread, bool stays, uint64_t now)
 {
-    struct share *share;
+    struct sched_entity *share;
 
     if (thread != queue->idle) {
         if (!stays) {

@@ -248,7 +248,7 @@ static void wake_sleepers(struct cpu_queue *queue, uint64_t now)
 {
     spin_lock(&queue->lock);
     while (queue->sleepers.first != NULL && queue->sleepers.first->key <= now) {
-        sched_notify(wake_unlock(queue, thread_of((struct share *)(void *)queue->sleepers.first)));
+        sched_notify(wake_unlock(queue, thread_of((struct sched_entity *)(void *)queue->sleepers.first)));
         spin_lock(&queue->lock);
     }
     spin_unlock(&queue->lock);

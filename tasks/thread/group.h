@@ -3,7 +3,7 @@
  * are, the children, the signals of the group; it decides stop and end. Here are the structure and the table;
  * tasks/process/group.h has what is done with members.
  *
- * Marks: [i] set once, [g] under group->lock, [h] set once, but changed while all programs stand still, when the home
+ * Marks: [i] set once, [g] under group->lock, [h] set once, but changed while all programs are quiesced, when the home
  * stops and another kernel takes its place (tasks/handover/stop_kernel.md). Lock order: group->lock, then space->lock,
  * then run queues. */
 #ifndef TASKS_THREAD_GROUP_H
@@ -28,7 +28,7 @@ struct group {
     uint32_t home;       /* [h] kernel */
     struct spinlock lock;
     struct space *space;     /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
-    struct group *host;      /* [g] whose space that is, with a reference and counted among its threads, or NULL */
+    struct group *pinned;    /* [g] whose space that is, with a reference and counted among its threads, or NULL */
     struct process *process; /* [h] at the home, else NULL */
     void *files;             /* [g] at the home: descriptors, owned by the file system; others may share them */
 
@@ -47,13 +47,13 @@ struct group {
     struct work work;        /* the end runs here */
     struct completion quiet; /* home: signalled when count has come down to quiet_count */
     uint32_t quiet_count;    /* [g] */
-    uint32_t count; /* [g] threads here, until their last CPU has left their stacks, and lodgers in our space */
+    uint32_t count;          /* [g] threads here, until their last CPU has left their stacks, and pins in our space */
 
     /* stop and continue: tasks/process/stop.c */
     struct waitq stop_wait;            /* [g] where they stand */
     struct stop_request *stop_request; /* [g] the home, by this; NULL: this is the home */
     uint32_t stop_round;               /* [g] the home's number of the last stop or continue */
-    bool stopped;                      /* [g] its threads here are to stand still */
+    bool stopped;                      /* [g] its threads here are to quiesce */
     bool stop_waits;                   /* [g] somebody is to be told when all stand */
 
     bool joining;          /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
@@ -71,7 +71,7 @@ void group_publish(struct group *group);
 /* Calls EACH for every group here with a reference held and no lock, until it returns false. False: without memory for
  * that nothing was done. */
 bool group_each(bool (*each)(struct group *group, void *context), void *context);
-/* The same while programs stand still: no group comes or goes. Needs no memory. */
+/* The same while programs are quiesced: no group comes or goes. Needs no memory. */
 void group_each_still(bool (*each)(struct group *group, void *context), void *context);
 /* The group ID on this kernel with a reference taken, or NULL. */
 struct group *group_find(uint32_t id);

@@ -14,7 +14,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/list.h"
 #include "kernel/wait/completion.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "msg/call.h"
 #include "tasks/sched/fair/fair.h"
 #include "tasks/signal/queue/queue.h"
@@ -42,7 +42,7 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
 #define THREAD_DUE_MOVE 2u    /* it is to go on at thread->target: tasks/migrate/migrate.c */
 #define THREAD_DUE_STOP 4u    /* its group is stopped: tasks/process/stop.c */
 #define THREAD_DUE_RSEQ 8u    /* it was off its CPU, and has registered a restartable sequence: tasks/user/rseq.c */
-#define THREAD_DUE_FREEZE 16u /* all programs are to stand still: tasks/freeze/freeze.c */
+#define THREAD_DUE_FREEZE 16u /* all programs are to quiesce: tasks/freeze/freeze.c */
 #define THREAD_DUE_PASSED 32u /* a freeze has let its call begin again: tasks/freeze/freeze.c */
 
 #define THREAD_DUE_INTERRUPTS                                                                                          \
@@ -110,18 +110,18 @@ struct pi_thread {
 };
 
 struct thread {
-    struct list table_node; /* in the table of threads, by tid */
-    struct list group_node; /* [g] in group->threads */
-    struct list queue_node; /* [q] among the blocked threads of its CPU */
-    struct share share;     /* [q] its place among the ready or the sleeping threads of its CPU */
-    uint32_t tid;           /* [i] */
-    volatile uint32_t cpu;  /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
-                               sched_lock in tasks/sched/internal.h */
-    uint64_t user_counts;   /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
-    uint32_t fpu_cpu;       /* [o] index of the CPU whose registers last were given its FPU state */
-    bool lent;              /* [g] it runs as lent_policy and lent_nice say, if that is better than its own */
-    uint16_t lent_policy;   /* [g] of a thread that waits for a lock it has: tasks/futex/pi/pi.md */
-    int16_t lent_nice;      /* [g] */
+    struct list table_node;    /* in the table of threads, by tid */
+    struct list group_node;    /* [g] in group->threads */
+    struct list queue_node;    /* [q] among the blocked threads of its CPU */
+    struct sched_entity share; /* [q] its place among the ready or the sleeping threads of its CPU */
+    uint32_t tid;              /* [i] */
+    volatile uint32_t cpu; /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
+                              sched_lock in tasks/sched/internal.h */
+    uint64_t user_counts;  /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
+    uint32_t fpu_cpu;      /* [o] index of the CPU whose registers last were given its FPU state */
+    bool lent;             /* [g] it runs as lent_policy and lent_nice say, if that is better than its own */
+    uint16_t lent_policy;  /* [g] of a thread that waits for a lock it has: tasks/futex/pi/pi.md */
+    int16_t lent_nice;     /* [g] */
     bool transit;        /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
     struct group *group; /* [i] NULL for a kernel thread */
 
@@ -144,8 +144,8 @@ struct thread {
 
     struct signal_queue signals; /* [g] sent to it alone */
     volatile uint64_t awaited;   /* [o] blocked signals that it waits for in sigtimedwait(2) */
-    bool stands;                 /* [g] it stands still: its group is stopped */
-    volatile bool frozen;        /* [o] it stands still: see tasks/freeze/freeze.h */
+    bool quiesced;               /* [g] it is quiesced: its group is stopped */
+    volatile bool frozen;        /* [o] it is quiesced: see tasks/freeze/freeze.h */
     uint32_t target;             /* [g] with THREAD_DUE_MOVE: kernel */
     uint64_t child_tid;          /* [o] a new thread of another process: where it writes its id first, or 0 */
     union {

@@ -32,9 +32,9 @@ static bool do_due(struct thread *thread)
     if ((due & THREAD_DUE_MOVE) != 0)
         migrate_ordered(thread);
     else if ((due & THREAD_DUE_STOP) != 0)
-        stop_stand(thread);
+        stop_quiesce(thread);
     else if ((due & THREAD_DUE_FREEZE) != 0 || ((due & THREAD_DUE_PASSED) != 0 && thread->context.interrupted == 0))
-        freeze_stand(thread);
+        freeze_quiesce(thread);
     else if ((due & THREAD_DUE_SIGNAL) != 0)
         signal_deliver(thread);
     else if ((due & THREAD_DUE_RSEQ) != 0)

@@ -1,4 +1,4 @@
-/* The short way of a fault (mm/fault/get.c; mm/retrieve/retrieval.md has the tables) against unmaps, for one page of a space on three kernels, kernel
+/* The fast path of a fault (mm/fault/get.c; mm/retrieve/retrieval.md has the tables) against unmaps, for one page of a space on three kernels, kernel
  * 0 its home. On kernels 1 and 2 one task each faults, a bounded number of times, kernel 1 a second one at the same time; the
  * home's task faults as one that decides alone. A task of kernel 0 or 2 unmaps the page everywhere, under its lock, and maps it
  * again. Answers to faults have one FIFO channel per ordered pair, changes others, for they may go by way of a third kernel.
@@ -29,7 +29,7 @@ chan changes[9] = [1] of { mtype };
 bool locked;           /* the home's queue has a request for the page */
 byte entry[KERNELS];   /* frame, 0: none */
 bool held[KERNELS];
-bool limbo[KERNELS];
+bool pending free[KERNELS];
 bool freed[FRAMES + 1];
 byte owner[FRAMES + 1];
 byte frames;           /* allocated so far */
@@ -40,7 +40,7 @@ byte changer;          /* who waits for that change to be done */
 byte answers;          /* that the unmapping task has */
 bool answered[4];      /* by task: 1 and 3 are of kernel 1, 2 of kernel 2 */
 
-#define MAPS(k, f) (entry[k] == (f) && !limbo[k])
+#define MAPS(k, f) (entry[k] == (f) && !pending free[k])
 #define KERNEL(task) (task == 3 -> 1 : task)
 
 inline free(f, k)
@@ -51,9 +51,9 @@ inline free(f, k)
 }
 
 #define ONE_FRAME                                                                                                  \
-    ((entry[0] == 0 || entry[1] == 0 || limbo[0] || limbo[1] || entry[0] == entry[1]) &&                           \
-     (entry[0] == 0 || entry[2] == 0 || limbo[0] || limbo[2] || entry[0] == entry[2]) &&                           \
-     (entry[1] == 0 || entry[2] == 0 || limbo[1] || limbo[2] || entry[1] == entry[2]))
+    ((entry[0] == 0 || entry[1] == 0 || pending free[0] || pending free[1] || entry[0] == entry[1]) &&                           \
+     (entry[0] == 0 || entry[2] == 0 || pending free[0] || pending free[2] || entry[0] == entry[2]) &&                           \
+     (entry[1] == 0 || entry[2] == 0 || pending free[1] || pending free[2] || entry[1] == entry[2]))
 
 inline allocate(k)
 {
@@ -65,9 +65,9 @@ inline allocate(k)
 inline let_go(k)
 {
     if
-    :: entry[k] != 0 && !limbo[k] ->
+    :: entry[k] != 0 && !pending free[k] ->
         if
-        :: held[k] -> limbo[k] = true
+        :: held[k] -> pending free[k] = true
         :: else -> entry[k] = 0
         fi
     :: else
@@ -77,7 +77,7 @@ inline let_go(k)
 inline settle(k)
 {
     if
-    :: limbo[k] -> free(entry[k], k); entry[k] = 0; limbo[k] = false; held[k] = false
+    :: pending free[k] -> free(entry[k], k); entry[k] = 0; pending free[k] = false; held[k] = false
     :: else
     fi
 }

@@ -266,7 +266,7 @@ end:
     od
 }
 
-/* A fault of kernel 2 that the home answers without a lock: the short way of mm/retrieve/retrieval.md. */
+/* A fault of kernel 2 that the home answers without a lock: the fast path of mm/retrieve/retrieval.md. */
 proctype short_way()
 {
     atomic {

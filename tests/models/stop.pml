@@ -6,7 +6,7 @@
  * round, and any two posters run in any order. One FIFO channel per ordered pair; an atomic step is a critical section
  * of group->lock.
  *
- * Checked: when nothing happens any more, every thread stands still exactly if the home says so, and the home says what
+ * Checked: when nothing happens any more, every thread is quiesced exactly if the home says so, and the home says what
  * was sent last; the parent is told of a stop when no thread runs, and of each stop that lasts; every request is answered.
  *
  * Seeded bugs: 1 a member takes any round, not only later ones; 2 a stop counts though SIGCONT has come since it was
@@ -31,7 +31,7 @@ bool stopped[KERNELS];
 bool waits[KERNELS];  /* somebody is to be told when all stand: stop_waits */
 byte kept[KERNELS];   /* the round whose answer is kept, 0: none */
 bool due[KERNELS];    /* the threads, by number */
-bool stands[KERNELS];
+bool quiesced[KERNELS];
 byte at[KERNELS];
 byte leaving[KERNELS]; /* kernel that a thread leaves, until the target has answered */
 byte left;             /* stop_left */
@@ -44,7 +44,7 @@ byte busy;             /* posters, and stops that were taken */
 #define RUNS(t, k) ((at[t] == (k) && !stands[t]) || (leaving[t] == (k) && BUG != 5))
 #define ALL_STAND(k) (!RUNS(0, k) && !RUNS(1, k) && !RUNS(2, k))
 
-inline one_stands(r)
+inline one_quiesced(r)
 {
     if
     :: (round[HOME] == (r) || BUG == 3) && stopped[HOME] ->
@@ -69,7 +69,7 @@ inline look(k)
     :: waits[k] && ALL_STAND(k) ->
         waits[k] = false;
         if
-        :: k == HOME -> one_stands(round[HOME])
+        :: k == HOME -> one_quiesced(round[HOME])
         :: k != HOME && kept[k] != 0 -> CHANNEL(k, HOME)!STANDS, kept[k], false; kept[k] = 0
         :: else
         fi
@@ -141,7 +141,7 @@ end:
             :: number <= round[k] && BUG != 1 && flag -> CHANNEL(k, HOME)!STANDS, number, false
             :: else
             fi
-        :: type == STANDS -> unanswered--; one_stands(number)
+        :: type == STANDS -> unanswered--; one_quiesced(number)
         :: type == MOVE ->
             at[number] = k;
             if

@@ -172,7 +172,7 @@ static const struct lie {
     {"frame", "R1 one frame", false, true},     {"rights", "R2 protection", false, false},
     {"bits", "R2 protection", false, true},     {"backing", "R3 backing", false, true},
     {"cow", "R4 copy-on-write", false, false},  {"area", "R5 area", false, true},
-    {"owned", "owned once", false, false},      {"limbo", "no limbo", false, false},
+    {"owned", "owned once", false, false},      {"pending", "no pending free", false, false},
     {"remote", "remote mark", false, false},    {"outside", "inside an area", false, false},
     {"count", "count of a frame", true, false},
 };

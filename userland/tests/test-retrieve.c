@@ -295,7 +295,7 @@ static void test_storm(void)
     tap_note("%lu changes of strategy while test-vm ran", changes);
 }
 
-/* A child of vfork was made on the caller's kernel, and lodges in memory whose home is another. */
+/* A child of vfork was made on the caller's kernel, and pins memory whose home is another. */
 static void test_vfork(void)
 {
     int status = -1;
@@ -313,7 +313,7 @@ static void test_vfork(void)
 static const struct tap_test tests[] = {
     {"after each strategy each other finds all pages, and every kernel uses it", test_pairs},
     {"what makes no sense is refused", test_refusals},
-    {"a child of vfork changes the strategy of the memory that it lodges in", test_vfork},
+    {"a child of vfork changes the strategy of the memory that it pins", test_vfork},
     {"a kernel that joins during a change has the new strategy", test_joins},
     {"test-vm finds nothing wrong while its strategy changes", test_storm},
 };

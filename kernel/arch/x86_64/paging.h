@@ -24,10 +24,10 @@
 #define PAGING_NO_EXECUTE (1ull << 63)
 #define PAGING_FRAME 0x000ffffffffff000ull
 /* Bits the hardware ignores, for the address space code. */
-#define PAGING_SOFT_REMOTE (1ull << 9)  /* the frame is another instance's memory */
-#define PAGING_SOFT_LIMBO (1ull << 10)  /* not present: unmapped, the frame waits until no peer maps it */
-#define PAGING_SOFT_OWNING (1ull << 11) /* this entry has its space's reference to the frame */
-#define PAGING_SOFT_COW (1ull << 52)    /* not writable, whatever the area says: the frame may be in other spaces too */
+#define PAGING_SOFT_REMOTE (1ull << 9)        /* the frame is another instance's memory */
+#define PAGING_SOFT_PENDING_FREE (1ull << 10) /* not present: unmapped, the frame waits until no peer maps it */
+#define PAGING_SOFT_OWNING (1ull << 11)       /* this entry has its space's reference to the frame */
+#define PAGING_SOFT_COW (1ull << 52) /* not writable, whatever the area says: the frame may be in other spaces too */
 
 #define PAGING_SOFT_PREFETCHED (1ull << 53) /* came with another page's answer */
 

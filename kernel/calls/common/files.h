@@ -48,8 +48,8 @@ static inline int64_t files_write(const struct file_request *request, const void
 
 /* SIGPIPE for the current thread. */
 void files_signal_broken_pipe(void);
-/* OPERATION, FILE_INSTALL, FILE_SET_FOLDER or FILE_SET_ROOT, with the open file at PLACE, whose open is the caller's,
- * and is gone then in any case. FLAGS: DESCRIPTOR_CLOEXEC. */
+/* OPERATION, FILE_INSTALL, FILE_SET_WORKING_DIRECTORY or FILE_SET_ROOT, with the open file at PLACE, whose open is the
+ * caller's, and is gone then in any case. FLAGS: DESCRIPTOR_CLOEXEC. */
 int64_t files_give(enum msg_type operation, const struct file_place *place, uint32_t flags);
 #define F_GETLK 5u
 #define F_SETLK 6u

@@ -81,7 +81,7 @@ int64_t call_inotify_add_watch(struct call *c)
         asked.flags |= OPEN_NO_FOLLOW;
     if ((mask & WATCH_ONLY_DIRECTORY) != 0)
         asked.flags |= OPEN_DIRECTORY;
-    error = files_name(&asked, NAME_FOLDER, c->a[1], &opened);
+    error = files_name(&asked, NAME_WORKING_DIRECTORY, c->a[1], &opened);
     name_result_free(&opened);
     if (error != 0)
         return error;

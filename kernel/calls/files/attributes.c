@@ -27,7 +27,7 @@ static int64_t change_at(int64_t directory, uint64_t path, uint32_t flags, const
 
     if ((flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
         return -EINVAL;
-    if ((flags & AT_EMPTY_PATH) != 0 && directory != NAME_FOLDER && files_empty(path)) {
+    if ((flags & AT_EMPTY_PATH) != 0 && directory != NAME_WORKING_DIRECTORY && files_empty(path)) {
         error = change_fd(directory, change); /* O_PATH will do here, but is of the tree */
         if (error != -EBADF)
             return error;
@@ -46,7 +46,7 @@ int64_t call_chmod(struct call *c)
 {
     struct node_change change = mode_change(c->a[1]);
 
-    return change_at(NAME_FOLDER, c->a[0], 0, &change);
+    return change_at(NAME_WORKING_DIRECTORY, c->a[0], 0, &change);
 }
 
 int64_t call_fchmod(struct call *c)
@@ -78,14 +78,14 @@ int64_t call_chown(struct call *c)
 {
     struct node_change change = owner_change(c->a[1], c->a[2]);
 
-    return change_at(NAME_FOLDER, c->a[0], 0, &change);
+    return change_at(NAME_WORKING_DIRECTORY, c->a[0], 0, &change);
 }
 
 int64_t call_lchown(struct call *c)
 {
     struct node_change change = owner_change(c->a[1], c->a[2]);
 
-    return change_at(NAME_FOLDER, c->a[0], AT_SYMLINK_NOFOLLOW, &change);
+    return change_at(NAME_WORKING_DIRECTORY, c->a[0], AT_SYMLINK_NOFOLLOW, &change);
 }
 
 int64_t call_fchown(struct call *c)
@@ -160,7 +160,7 @@ int64_t call_utimensat(struct call *c)
         return error;
     if (c->a[1] != 0)
         return change_at((int32_t)c->a[0], c->a[1], flags, &change);
-    if ((int32_t)c->a[0] == NAME_FOLDER)
+    if ((int32_t)c->a[0] == NAME_WORKING_DIRECTORY)
         return -EFAULT;
     return flags != 0 ? -EINVAL : change_fd((int32_t)c->a[0], &change);
 }
@@ -186,7 +186,7 @@ static int64_t set_times(int64_t directory, uint64_t path, uint64_t address)
 
 int64_t call_utimes(struct call *c)
 {
-    return set_times(NAME_FOLDER, c->a[0], c->a[1]);
+    return set_times(NAME_WORKING_DIRECTORY, c->a[0], c->a[1]);
 }
 
 int64_t call_futimesat(struct call *c)
@@ -208,5 +208,5 @@ int64_t call_utime(struct call *c)
         times[1].seconds = seconds[1];
         error = time_change(times, &change);
     }
-    return error != 0 ? error : change_at(NAME_FOLDER, c->a[0], 0, &change);
+    return error != 0 ? error : change_at(NAME_WORKING_DIRECTORY, c->a[0], 0, &change);
 }

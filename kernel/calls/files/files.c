@@ -205,7 +205,7 @@ static bool has_room(const struct span *span)
            (span->address / PAGE_SIZE == last / PAGE_SIZE || user_probe((uint8_t *)last) == 0);
 }
 
-/* The short way of a small read or write, for when descriptor and file are here and it need not wait. False: nothing
+/* The fast path of a small read or write, for when descriptor and file are here and it need not wait. False: nothing
  * was done. */
 static bool transfer_near(int64_t fd, const struct span *span, bool reading, int64_t *result)
 {

@@ -57,13 +57,13 @@ struct listing {
 
 static void put(struct listing *listing, const char *name, uint64_t inode, uint32_t mode, int64_t next)
 {
-    size_t size = directory_entry(NULL, name, strlen(name), inode, mode, 0);
+    size_t size = dirent_write(NULL, name, strlen(name), inode, mode, 0);
 
     if (size > listing->room - listing->done) {
         listing->full = true;
         return;
     }
-    directory_entry(listing->buffer + listing->done, name, strlen(name), inode, mode, (uint64_t)next);
+    dirent_write(listing->buffer + listing->done, name, strlen(name), inode, mode, (uint64_t)next);
     listing->done += size;
     listing->place = next;
 }

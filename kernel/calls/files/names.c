@@ -47,7 +47,7 @@ static int64_t make_directory(int64_t directory, uint64_t path, uint32_t mode)
 
 int64_t call_mkdir(struct call *c)
 {
-    return make_directory(NAME_FOLDER, c->a[0], (uint32_t)c->a[1]);
+    return make_directory(NAME_WORKING_DIRECTORY, c->a[0], (uint32_t)c->a[1]);
 }
 
 int64_t call_mkdirat(struct call *c)
@@ -82,7 +82,7 @@ static int64_t make_node(int64_t directory, uint64_t path, uint32_t mode, uint64
 
 int64_t call_mknod(struct call *c)
 {
-    return make_node(NAME_FOLDER, c->a[0], (uint32_t)c->a[1], (uint32_t)c->a[2]);
+    return make_node(NAME_WORKING_DIRECTORY, c->a[0], (uint32_t)c->a[1], (uint32_t)c->a[2]);
 }
 
 int64_t call_mknodat(struct call *c)
@@ -96,12 +96,12 @@ static int64_t make_link(uint64_t target, int64_t directory, uint64_t path)
 
     if (files_empty(target))
         return -ENOENT;
-    return with_two(&asked, directory, path, NAME_FOLDER, target);
+    return with_two(&asked, directory, path, NAME_WORKING_DIRECTORY, target);
 }
 
 int64_t call_symlink(struct call *c)
 {
-    return make_link(c->a[0], NAME_FOLDER, c->a[1]);
+    return make_link(c->a[0], NAME_WORKING_DIRECTORY, c->a[1]);
 }
 
 int64_t call_symlinkat(struct call *c)
@@ -118,12 +118,12 @@ static int64_t remove_name(int64_t directory, uint64_t path, uint32_t operation)
 
 int64_t call_unlink(struct call *c)
 {
-    return remove_name(NAME_FOLDER, c->a[0], MSG_NAME_UNLINK);
+    return remove_name(NAME_WORKING_DIRECTORY, c->a[0], MSG_NAME_UNLINK);
 }
 
 int64_t call_rmdir(struct call *c)
 {
-    return remove_name(NAME_FOLDER, c->a[0], MSG_NAME_REMOVE_DIRECTORY);
+    return remove_name(NAME_WORKING_DIRECTORY, c->a[0], MSG_NAME_REMOVE_DIRECTORY);
 }
 
 int64_t call_unlinkat(struct call *c)
@@ -145,7 +145,7 @@ static int64_t rename_at(int64_t directory, uint64_t path, int64_t to_directory,
 
 int64_t call_rename(struct call *c)
 {
-    return rename_at(NAME_FOLDER, c->a[0], NAME_FOLDER, c->a[1], 0);
+    return rename_at(NAME_WORKING_DIRECTORY, c->a[0], NAME_WORKING_DIRECTORY, c->a[1], 0);
 }
 
 int64_t call_renameat(struct call *c)
@@ -174,7 +174,7 @@ static int64_t link_at(int64_t directory, uint64_t path, int64_t to_directory, u
 
 int64_t call_link(struct call *c)
 {
-    return link_at(NAME_FOLDER, c->a[0], NAME_FOLDER, c->a[1], 0);
+    return link_at(NAME_WORKING_DIRECTORY, c->a[0], NAME_WORKING_DIRECTORY, c->a[1], 0);
 }
 
 int64_t call_linkat(struct call *c)
@@ -193,7 +193,7 @@ int64_t call_truncate(struct call *c)
 
     if (request.space.offset < 0)
         return -EINVAL;
-    error = files_name(&asked, NAME_FOLDER, c->a[0], &opened);
+    error = files_name(&asked, NAME_WORKING_DIRECTORY, c->a[0], &opened);
     name_result_free(&opened);
     if (error != 0)
         return error == -ENXIO ? -EINVAL : error;

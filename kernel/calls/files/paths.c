@@ -43,7 +43,7 @@ static int64_t open_at(int64_t directory, uint64_t path, uint32_t flags, uint32_
 
 int64_t call_open(struct call *c)
 {
-    return open_at(NAME_FOLDER, c->a[0], (uint32_t)c->a[1], (uint32_t)c->a[2]);
+    return open_at(NAME_WORKING_DIRECTORY, c->a[0], (uint32_t)c->a[1], (uint32_t)c->a[2]);
 }
 
 int64_t call_openat(struct call *c)
@@ -53,7 +53,7 @@ int64_t call_openat(struct call *c)
 
 int64_t call_creat(struct call *c)
 {
-    return open_at(NAME_FOLDER, c->a[0], 1 | OPEN_CREATE | OPEN_TRUNCATE, (uint32_t)c->a[1]);
+    return open_at(NAME_WORKING_DIRECTORY, c->a[0], 1 | OPEN_CREATE | OPEN_TRUNCATE, (uint32_t)c->a[1]);
 }
 
 /* May the current thread do MAY (MAY_*) with what has FACTS? */
@@ -92,7 +92,7 @@ static int64_t access_at(int64_t directory, uint64_t path, uint32_t mode, uint32
 
 int64_t call_access(struct call *c)
 {
-    return access_at(NAME_FOLDER, c->a[0], (uint32_t)c->a[1], 0);
+    return access_at(NAME_WORKING_DIRECTORY, c->a[0], (uint32_t)c->a[1], 0);
 }
 
 int64_t call_faccessat(struct call *c)
@@ -131,9 +131,9 @@ static bool is_of_tree(const struct file_place *place)
 }
 
 /* Opens the directory whose name is at user address PATH, for the current thread: *PLACE, with an open. */
-static int64_t open_folder(uint64_t path, struct file_place *place)
+static int64_t open_directory(uint64_t path, struct file_place *place)
 {
-    struct name name = {.directory = NAME_FOLDER};
+    struct name name = {.directory = NAME_WORKING_DIRECTORY};
     struct name_result opened;
     int64_t error;
     char *text = files_path(path, &error);
@@ -154,7 +154,7 @@ static int64_t open_folder(uint64_t path, struct file_place *place)
 int64_t call_chroot(struct call *c)
 {
     struct file_place place;
-    int64_t error = open_folder(c->a[0], &place);
+    int64_t error = open_directory(c->a[0], &place);
 
     if (error != 0)
         return error;
@@ -162,7 +162,7 @@ int64_t call_chroot(struct call *c)
     if (error == 0)
         error = credentials_need_root();
     if (error == 0 && !is_of_tree(&place))
-        error = -EINVAL; /* below /proc, or in a shared folder */
+        error = -EINVAL; /* below /proc, or in a shared directory */
     if (error == 0)
         return files_give(MSG_FILE_SET_ROOT, &place, 0);
     file_drop(place.kernel, place.id);
@@ -172,13 +172,13 @@ int64_t call_chroot(struct call *c)
 int64_t call_chdir(struct call *c)
 {
     struct file_place place;
-    int64_t error = open_folder(c->a[0], &place);
+    int64_t error = open_directory(c->a[0], &place);
 
     if (error != 0)
         return error;
     error = may_enter(&place);
     if (error == 0)
-        return files_give(MSG_FILE_SET_FOLDER, &place, 0);
+        return files_give(MSG_FILE_SET_DIRECTORY, &place, 0);
     file_drop(place.kernel, place.id);
     return error;
 }
@@ -198,7 +198,7 @@ int64_t call_fchdir(struct call *c)
     if ((facts.mode & FILE_TYPE_MASK) != FILE_DIRECTORY)
         return -ENOTDIR;
     error = check_facts(&facts, MAY_EXECUTE);
-    return error != 0 ? error : files_do((struct file_request){.operation = MSG_FILE_SET_FOLDER, .fd = request.fd});
+    return error != 0 ? error : files_do((struct file_request){.operation = MSG_FILE_SET_DIRECTORY, .fd = request.fd});
 }
 
 int64_t call_getcwd(struct call *c)
@@ -208,7 +208,7 @@ int64_t call_getcwd(struct call *c)
 
     if (text == NULL)
         return -ENOMEM;
-    result = root_to_folder(text, PATH_MAX);
+    result = root_to_working_directory(text, PATH_MAX);
     if (result == -EBADF) { /* none was set: the root */
         memcpy(text, "/", 2);
         result = 1;
@@ -229,7 +229,7 @@ static int64_t read_link(int64_t directory, uint64_t path, uint64_t address, int
 
     if (size <= 0)
         return -EINVAL;
-    if (directory == NAME_FOLDER)
+    if (directory == NAME_WORKING_DIRECTORY)
         asked.flags = NAME_NO_FOLLOW;
     length = files_name(&asked, directory, path, &result);
     if (length == 0) {
@@ -245,7 +245,7 @@ static int64_t read_link(int64_t directory, uint64_t path, uint64_t address, int
 
 int64_t call_readlink(struct call *c)
 {
-    return read_link(NAME_FOLDER, c->a[0], c->a[1], (int32_t)c->a[2]);
+    return read_link(NAME_WORKING_DIRECTORY, c->a[0], c->a[1], (int32_t)c->a[2]);
 }
 
 int64_t call_readlinkat(struct call *c)

@@ -318,7 +318,7 @@ static bool opened_right(const struct moving *m)
     return (m->in.flags & OPEN_ACCESS) != 1 && (m->out.flags & OPEN_ACCESS) != 0;
 }
 
-/* Files without a type, as eventfd, and folders are not for splice. */
+/* Files without a type, as eventfd, and directories are not for splice. */
 static bool side_allows(const struct side *side, bool reading)
 {
     uint64_t number = side->facts.number;

@@ -106,7 +106,7 @@ static int64_t facts_at(int64_t directory, uint64_t path, uint32_t flags, struct
     struct name_result result;
     int64_t error;
 
-    if ((flags & AT_EMPTY_PATH) != 0 && directory != NAME_FOLDER && (path == 0 || files_empty(path)))
+    if ((flags & AT_EMPTY_PATH) != 0 && directory != NAME_WORKING_DIRECTORY && (path == 0 || files_empty(path)))
         return facts_of(directory, facts);
     error = files_name(&asked, directory, path, &result);
     *facts = result.facts;
@@ -133,12 +133,12 @@ static int64_t stat_at(int64_t directory, uint64_t path, uint32_t flags, uint64_
 
 int64_t call_stat(struct call *c)
 {
-    return stat_at(NAME_FOLDER, c->a[0], 0, c->a[1]);
+    return stat_at(NAME_WORKING_DIRECTORY, c->a[0], 0, c->a[1]);
 }
 
 int64_t call_lstat(struct call *c)
 {
-    return stat_at(NAME_FOLDER, c->a[0], AT_SYMLINK_NOFOLLOW, c->a[1]);
+    return stat_at(NAME_WORKING_DIRECTORY, c->a[0], AT_SYMLINK_NOFOLLOW, c->a[1]);
 }
 
 int64_t call_newfstatat(struct call *c)
@@ -217,7 +217,7 @@ int64_t call_statfs(struct call *c)
     struct file_space space = {0};
     struct name_result opened;
     struct file_answer answer;
-    int64_t error = files_name(&asked, NAME_FOLDER, c->a[0], &opened);
+    int64_t error = files_name(&asked, NAME_WORKING_DIRECTORY, c->a[0], &opened);
 
     name_result_free(&opened);
     if (error != 0)

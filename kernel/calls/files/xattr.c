@@ -24,7 +24,7 @@ static int64_t find_path(struct call *c, bool follow, struct target *target)
 {
     struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = OPEN_PATH | (follow ? 0 : OPEN_NO_FOLLOW)};
     struct name_result opened;
-    int64_t error = files_name(&asked, NAME_FOLDER, c->a[0], &opened);
+    int64_t error = files_name(&asked, NAME_WORKING_DIRECTORY, c->a[0], &opened);
 
     name_result_free(&opened);
     *target = (struct target){.place = opened.place};

@@ -62,7 +62,7 @@ int64_t socket_find_node(struct socket_call *call, bool make)
     struct msg_file_name asked = {.operation = MSG_NAME_CREATE};
     struct group *group = thread_current()->group;
     char path[SOCKET_NAME_MAX + 1];
-    struct name name = {NAME_FOLDER, path};
+    struct name name = {NAME_WORKING_DIRECTORY, path};
     struct name_result result;
     struct file_facts facts;
     int64_t error = 0;
@@ -91,7 +91,7 @@ static void remove_name(const struct socket_call *call)
 {
     struct msg_file_name asked = {.operation = MSG_NAME_UNLINK};
     char path[SOCKET_NAME_MAX + 1];
-    struct name name = {NAME_FOLDER, path};
+    struct name name = {NAME_WORKING_DIRECTORY, path};
     struct name_result result;
 
     memcpy(path, call->name, call->name_size);

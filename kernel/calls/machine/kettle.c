@@ -74,7 +74,7 @@ int64_t call_kettle_start(struct call *c)
     }
 }
 
-/* The stop goes on while its caller is interrupted, moves or stands still. */
+/* The stop goes on while its caller is interrupted, moves or is quiesced. */
 static int64_t wait_for_stop(uint64_t ticket)
 {
     struct thread_context *context = &thread_current()->context;

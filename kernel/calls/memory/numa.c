@@ -1,5 +1,5 @@
 /* NUMA: set_mempolicy(2), get_mempolicy(2), mbind(2), set_mempolicy_home_node(2), migrate_pages(2), move_pages(2). What
- * a policy says is in mm/policy/policy.h. The order of the checks is Linux's. All memory is allowed to all. */
+ * a policy says is in mm/mempolicy/mempolicy.h. The order of the checks is Linux's. All memory is allowed to all. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/instance/instance.h"
@@ -7,7 +7,7 @@
 #include "mm/change/change.h"
 #include "mm/fault/fault.h"
 #include "mm/fault/page_move.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
@@ -96,7 +96,7 @@ static int64_t read_asked(uint32_t mode, uint64_t address, uint64_t most, struct
 
 static int make(uint32_t mode, const struct mask *mask, struct policy *out)
 {
-    return policy_make(mode, mask->nodes, mask->empty, policy_machine_nodes(), out);
+    return mempolicy_make(mode, mask->nodes, mask->empty, policy_machine_nodes(), out);
 }
 
 /* --- a thread's policy --- */
@@ -122,7 +122,7 @@ static int64_t area_policy(uint64_t address, struct policy *out)
     *out = (struct policy){.mode = POLICY_DEFAULT};
     if (number < 0)
         return -EFAULT;
-    return number == 0 ? 0 : policy_find(own_space(), (uint32_t)number, out);
+    return number == 0 ? 0 : mempolicy_find(own_space(), (uint32_t)number, out);
 }
 
 /* As if it were read. */
@@ -208,7 +208,7 @@ static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy,
             if ((pages >> i & 1) == 0)
                 continue;
             /* as Linux: of interleaved nodes any will do for what is there */
-            nodes = policy->mode == POLICY_INTERLEAVE ? policy->nodes : policy_nodes(policy, page, &strict);
+            nodes = policy->mode == POLICY_INTERLEAVE ? policy->nodes : mempolicy_nodes(policy, page, &strict);
             if (nodes == 0) /* near */
                 nodes = 1ull << instance.plan.cpus[cpu_self()->number].node;
             node = moves ? space_page_move(space, page, nodes) : space_page_node(space, page);
@@ -252,7 +252,7 @@ int64_t call_mbind(struct call *c)
     if (error < 0 || (error > 0 && policy.mode != POLICY_DEFAULT))
         return error < 0 ? error : -EFAULT;
     if (policy.mode != POLICY_DEFAULT)
-        number = policy_number(own_space(), &policy);
+        number = mempolicy_number(own_space(), &policy);
     if (number < 0)
         return number;
     if ((flags & (MOVE_STRICT | MOVE_OWN | MOVE_ALL)) == MOVE_STRICT) {
@@ -299,7 +299,7 @@ int64_t call_set_mempolicy_home_node(struct call *c)
             if (policy.mode != POLICY_BIND && policy.mode != POLICY_PREFERRED_MANY)
                 return -EOPNOTSUPP;
             policy.home = (uint32_t)home + 1;
-            number = policy_number(own_space(), &policy);
+            number = mempolicy_number(own_space(), &policy);
             error = number < 0 ? number
                                : space_flag(own_space(), start, (uint64_t)stop, 0,
                                             (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);

@@ -150,7 +150,7 @@ static int64_t without_interpreter(const struct loaded *loaded)
     int64_t error = path != NULL ? elf_interpreter(&loaded->file, path, PATH_MAX) : -ENOMEM;
 
     if (error == 0)
-        error = file_load(thread_current()->group, &(struct name){NAME_FOLDER, path}, &interpreter);
+        error = file_load(thread_current()->group, &(struct name){NAME_WORKING_DIRECTORY, path}, &interpreter);
     else if (error == -ENOENT)
         error = -ENOEXEC;
     file_unload(&interpreter);
@@ -210,7 +210,7 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const c
 
 int64_t call_execve(struct call *c)
 {
-    return exec_at(c, NAME_FOLDER, c->a[0], NULL, c->a[1], c->a[2]);
+    return exec_at(c, NAME_WORKING_DIRECTORY, c->a[0], NULL, c->a[1], c->a[2]);
 }
 
 int64_t call_execveat(struct call *c)
@@ -287,7 +287,7 @@ static int64_t spawn_here(const struct msg_spawn *message)
     int64_t result;
 
     context->credentials = message->attributes.credentials; /* a worker's, while it does this for the parent */
-    result = script_load(NULL, &(struct name){NAME_FOLDER, path}, &strings, &loaded, &script);
+    result = script_load(NULL, &(struct name){NAME_WORKING_DIRECTORY, path}, &strings, &loaded, &script);
 
     program.file = &loaded.file;
     program.strings = &script.strings;
@@ -333,7 +333,7 @@ static int64_t absolute(const char *path, char out[PATH_SIZE])
     if (length != 0)
         return length;
     if (path[0] != '/') {
-        length = root_to_folder(out, PATH_SIZE - 1);
+        length = root_to_working_directory(out, PATH_SIZE - 1);
 
         if (length < 0 && length != -EBADF) /* none was set: the root */
             return length;

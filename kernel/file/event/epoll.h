@@ -50,7 +50,7 @@ struct msg_epoll_wait { /* EPOLL_WAIT, answered with struct epoll_found and even
 };
 
 void epoll_init(void);
-/* All stand still: files of FROM, which stops, are at TO. */
+/* All are quiesced: files of FROM, which stops, are at TO. */
 void epoll_switch(uint32_t from, uint32_t to);
 /* SPECIAL_EPOLL_WAIT for the set at PLACE, asking other kernels as well; OUT has room for LOOK's events. Returns the
  * bytes at OUT. -ESRCH: it is closed. Tasks only; waits. */

@@ -80,7 +80,7 @@ static inline void epoll_far_changed(struct epoll_far *far)
 }
 /* It is closed: no kernel tells it any more. */
 void epoll_far_release(struct epoll *epoll);
-/* All stand still: files of FROM are at TO. */
+/* All are quiesced: files of FROM are at TO. */
 void epoll_far_switch(struct epoll *epoll, uint32_t from, uint32_t to);
 /* [s] ITEM's file is one of this kernel now, with a pin; NULL: it is closed, and ITEM goes. */
 void epoll_item_here(struct epoll_item *item);

@@ -40,7 +40,7 @@ struct moved_table {
     uint64_t file_limit;
 };
 
-#define MOVED_FOLDER UINT32_MAX /* in place of a descriptor: the working directory */
+#define MOVED_DIRECTORY UINT32_MAX /* in place of a descriptor: the working directory */
 #define MOVED_ROOT (UINT32_MAX - 1)
 
 struct moved_slot {

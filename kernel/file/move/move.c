@@ -187,7 +187,7 @@ static bool send_table(struct group *group, void *context)
     begin(s, MOVE_SLOTS);
     for (uint32_t fd = 0; fd < table->size; fd++)
         add_slot(s, fd, &table->slots[fd]);
-    add_slot(s, MOVED_FOLDER, &(struct descriptor){.file = table->folder});
+    add_slot(s, MOVED_DIRECTORY, &(struct descriptor){.file = table->directory});
     add_slot(s, MOVED_ROOT, &(struct descriptor){.file = table->root});
     send(s);
     return s->error == 0;

@@ -1,4 +1,4 @@
-/* Open files and descriptor tables of a kernel that is to stop go to its successor, while all programs stand still. A
+/* Open files and descriptor tables of a kernel that is to stop go to its successor, while all programs are quiesced. A
  * file keeps its id, which nobody else in the machine has. tasks/handover/stop_kernel.md has the protocol. */
 #ifndef KERNEL_FILE_MOVE_MOVE_H
 #define KERNEL_FILE_MOVE_MOVE_H

@@ -1,9 +1,9 @@
 /* Moving files, the other side: the successor lays them out, and every kernel learns where they are. See
- * kernel/file/move/move.h. Handlers do it, one at a time, while programs stand still. */
+ * kernel/file/move/move.h. Handlers do it, one at a time, while programs are quiesced. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/descriptor.h"
+#include "kernel/file/descriptor_cache.h"
 #include "kernel/file/event/epoll.h"
-#include "kernel/file/known.h"
 #include "kernel/file/move/internal.h"
 #include "kernel/file/move/move.h"
 #include "kernel/file/path.h"
@@ -208,8 +208,8 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
             error = proxy_of(&slots[i], &file);
         if (error != 0 || file == NULL)
             return error != 0 ? error : -EPROTO;
-        if (slots[i].fd == MOVED_FOLDER) {
-            table->folder = file;
+        if (slots[i].fd == MOVED_DIRECTORY) {
+            table->directory = file;
         } else if (slots[i].fd == MOVED_ROOT) {
             table->root = file;
             root_changed();
@@ -340,7 +340,7 @@ static bool switch_table(struct group *group, void *context)
     for (uint32_t fd = 0; table != NULL && fd < table->size; fd++)
         switch_place(&table->slots[fd].file, s);
     if (table != NULL) {
-        switch_place(&table->folder, s);
+        switch_place(&table->directory, s);
         switch_place(&table->root, s);
     }
     root_forget(group);

@@ -184,11 +184,11 @@ static void tell_locked(struct node *node, uint32_t mask, bool directory, uint32
     }
 }
 
-static void tell_about_name_locked(struct node *folder, const char *name, const struct node *node, uint32_t mask,
+static void tell_about_name_locked(struct node *directory, const char *name, const struct node *node, uint32_t mask,
                                    uint32_t cookie)
 {
     spin_lock(&lock);
-    tell_locked(folder, mask, tree_is(node, FILE_DIRECTORY), cookie, name);
+    tell_locked(directory, mask, tree_is(node, FILE_DIRECTORY), cookie, name);
     spin_unlock(&lock);
 }
 
@@ -201,7 +201,7 @@ static void tell_about_locked(struct node *node, uint32_t mask, bool name)
     if (name && part != NULL && !list_empty(&part->names)) {
         const struct entry *entry = container_of(part->names.next, struct entry, of_node);
 
-        tell_locked(entry->folder, mask, directory, 0, entry->name);
+        tell_locked(entry->directory, mask, directory, 0, entry->name);
     }
     tell_locked(node, mask, directory, 0, "");
     spin_unlock(&lock);

@@ -35,19 +35,19 @@ struct way {
 static int64_t find_start(struct group *group, const struct name *name, struct way *way)
 {
     struct file_request request = {.operation = MSG_FILE_LOCATE};
-    int32_t fd = name->directory == NAME_FOLDER ? FILE_FOLDER : (int32_t)name->directory;
+    int32_t fd = name->directory == NAME_WORKING_DIRECTORY ? FILE_WORKING_DIRECTORY : (int32_t)name->directory;
     struct file_place place = {.id = 0};
     struct file_answer answer;
     size_t length = strlen(name->path);
     int64_t result;
 
-    if (name->directory < 0 && name->directory != NAME_FOLDER)
+    if (name->directory < 0 && name->directory != NAME_WORKING_DIRECTORY)
         return -EBADF;
     result = file_call(group, &request, &fd, sizeof(fd), &place, sizeof(place), &answer);
     if (result < 0)
         return result;
     if (place.id == 0)
-        return fd == FILE_FOLDER ? 0 : -EBADF; /* 0: the root */
+        return fd == FILE_WORKING_DIRECTORY ? 0 : -EBADF; /* 0: the root */
     if (place.kernel == 0) {
         way->start = place.id;
         return 0;
@@ -315,7 +315,7 @@ static int64_t do_once(struct group *group, struct msg_file_name *asked, const s
 int64_t name_do(struct group *group, const struct msg_file_name *asked, const struct name *first,
                 const struct name *second, struct name_result *result)
 {
-    static const struct name none = {NAME_FOLDER, ""};
+    static const struct name none = {NAME_WORKING_DIRECTORY, ""};
     bool two = asked->operation == MSG_NAME_LINK || asked->operation == MSG_NAME_RENAME;
     bool may_be_empty = (asked->flags & NAME_EMPTY) != 0 && asked->operation != MSG_NAME_OPEN;
     struct msg_file_name own = *asked;

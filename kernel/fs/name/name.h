@@ -12,7 +12,7 @@
 
 struct group;
 
-#define NAME_FOLDER (-100)  /* AT_FDCWD */
+#define NAME_WORKING_DIRECTORY (-100) /* AT_FDCWD */
 #define NAME_TREE INT64_MIN /* no program's number: PATH is absolute, from the tree's root on, whatever the asker's */
 
 struct name {

@@ -140,7 +140,7 @@ static int64_t walk_on(struct proc_walk *walk, struct steps *steps, bool follow)
         while (name[length] != '\0' && name[length] != '/')
             length++;
         rest = name + length;
-        walk->folder = length == 0;
+        walk->directory = length == 0;
         if (length == 0)
             break;
         if (length == 1 && name[0] == '.')
@@ -198,18 +198,18 @@ static int64_t open_proc(const struct msg_file_name *asked, const struct proc_wa
                          const struct file_facts *facts, struct file **out)
 {
     bool writing = (asked->flags & OPEN_ACCESS) != 0 || (asked->flags & OPEN_TRUNCATE) != 0;
-    bool folder = (facts->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;
+    bool directory = (facts->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;
 
     if ((asked->flags & OPEN_TEMPORARY) != 0)
-        return folder ? -EOPNOTSUPP : -ENOTDIR;
+        return directory ? -EOPNOTSUPP : -ENOTDIR;
     if ((asked->flags & OPEN_CREATE) != 0 && (asked->flags & OPEN_EXCLUSIVE) != 0)
         return -EEXIST;
-    if ((asked->flags & OPEN_CREATE) != 0 && folder)
+    if ((asked->flags & OPEN_CREATE) != 0 && directory)
         return -EISDIR;
-    if ((asked->flags & OPEN_DIRECTORY) != 0 && !folder)
+    if ((asked->flags & OPEN_DIRECTORY) != 0 && !directory)
         return -ENOTDIR;
-    if (writing && (asked->flags & OPEN_PATH) == 0 && (folder || (facts->mode & 0222) == 0))
-        return folder ? -EISDIR : -EROFS;
+    if (writing && (asked->flags & OPEN_PATH) == 0 && (directory || (facts->mode & 0222) == 0))
+        return directory ? -EISDIR : -EROFS;
     if ((asked->flags & OPEN_RUN) != 0)
         return -EACCES;
     return proc_open(walk->text, asked->flags, out);
@@ -218,19 +218,19 @@ static int64_t open_proc(const struct msg_file_name *asked, const struct proc_wa
 /* A name that is not there was to be made: -EPERM, if the directory is there. */
 static int64_t may_hold(const char *name)
 {
-    char *folder = heap_alloc(PATH_MAX);
+    char *directory = heap_alloc(PATH_MAX);
     size_t length = strlen(name);
     struct file_facts facts;
     int64_t error;
 
-    if (folder == NULL)
+    if (directory == NULL)
         return -ENOMEM;
     while (name[length] != '/') /* there is one */
         length--;
-    memcpy(folder, name, length);
-    folder[length] = '\0';
-    error = proc_stat(folder, &facts);
-    heap_free(folder, PATH_MAX);
+    memcpy(directory, name, length);
+    directory[length] = '\0';
+    error = proc_stat(directory, &facts);
+    heap_free(directory, PATH_MAX);
     return error != 0 ? error : (facts.mode & FILE_TYPE_MASK) == FILE_DIRECTORY ? -EPERM : -ENOTDIR;
 }
 
@@ -238,7 +238,7 @@ int64_t name_do_proc(const struct msg_file_name *asked, const struct proc_walk *
                      struct file_facts *facts, char *result_text, struct file **out)
 {
     bool top = strchr(walk->text, '/') == NULL;
-    bool folder;
+    bool directory;
     int64_t error = proc_stat(walk->text, facts);
 
     if (asked->operation == MSG_NAME_RENAME) /* before it is known whether it is there, as in Linux */
@@ -248,10 +248,10 @@ int64_t name_do_proc(const struct msg_file_name *asked, const struct proc_walk *
         return may_hold(walk->text); /* Linux's /sys would look for the name, and has no way to make one */
     if (error != 0)
         return error;
-    folder = (facts->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;
+    directory = (facts->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;
     if (asked->operation == MSG_NAME_CREATE || (second && asked->operation == MSG_NAME_LINK))
         return -EEXIST;
-    if (walk->folder && !folder)
+    if (walk->directory && !directory)
         return -ENOTDIR;
     switch (asked->operation) {
     case MSG_NAME_OPEN:
@@ -264,9 +264,9 @@ int64_t name_do_proc(const struct msg_file_name *asked, const struct proc_walk *
             result_text[error] = '\0';
         return error < 0 ? error : 0;
     case MSG_NAME_UNLINK:
-        return folder ? -EISDIR : -EPERM;
+        return directory ? -EISDIR : -EPERM;
     case MSG_NAME_REMOVE_DIRECTORY:
-        return top ? -EBUSY : folder ? -EPERM : -ENOTDIR;
+        return top ? -EBUSY : directory ? -EPERM : -ENOTDIR;
     case MSG_NAME_LINK:
         return -EXDEV;
     case MSG_NAME_CHANGE:

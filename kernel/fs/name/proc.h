@@ -16,7 +16,7 @@ enum proc_way {
 struct proc_walk {
     char *text; /* heap, PATH_MAX: an absolute path, then as said above */
     uint32_t links;
-    bool folder; /* PROC_IN: only a directory will do */
+    bool directory; /* PROC_IN: only a directory will do */
     struct file_place place;
 };
 

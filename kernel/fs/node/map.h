@@ -28,7 +28,7 @@ bool node_maps_written_locked(const struct node *node);
 void node_maps_granted_locked(const struct node *node, uint32_t granted[KERNELS_MAX]);
 /* For the end of a node. */
 void node_maps_free(struct node *node);
-/* Programs stand still: what kernel FROM was granted is TO's. */
+/* Programs are quiesced: what kernel FROM was granted is TO's. */
 void node_maps_switch(uint32_t from, uint32_t to);
 
 /* Says to mm/ what can be mapped here, and registers the messages. Once. */

@@ -37,7 +37,8 @@ struct node;
 struct inotify_hooks {
     void (*node)(struct node *node, uint32_t mask);
     void (*node_locked)(struct node *node, uint32_t mask, bool name);
-    void (*name_locked)(struct node *folder, const char *name, const struct node *node, uint32_t mask, uint32_t cookie);
+    void (*name_locked)(struct node *directory, const char *name, const struct node *node, uint32_t mask,
+                        uint32_t cookie);
     void (*gone)(struct node *node);
     void (*flush)(void);
     uint32_t (*cookie)(void); /* a number that joins the two halves of a rename */
@@ -67,12 +68,12 @@ static inline void inotify_self_locked(struct node *node, uint32_t mask)
         inotify_hooks.node_locked(node, mask, false);
 }
 
-/* MASK has happened to NAME, which leads to NODE, in FOLDER; as above. */
-static inline void inotify_name_locked(struct node *folder, const char *name, const struct node *node, uint32_t mask,
+/* MASK has happened to NAME, which leads to NODE, in DIRECTORY; as above. */
+static inline void inotify_name_locked(struct node *directory, const char *name, const struct node *node, uint32_t mask,
                                        uint32_t cookie)
 {
     if (__builtin_expect(inotify_watches != 0, 0))
-        inotify_hooks.name_locked(folder, name, node, mask, cookie);
+        inotify_hooks.name_locked(directory, name, node, mask, cookie);
 }
 
 /* NODE goes. Any locks but those of watches may be held. */

@@ -31,7 +31,7 @@ void node_settle(uint32_t kernel, uint64_t number);
 
 /* Gives back the frames of CUT, about PAGES; many by a worker. */
 void node_free_cut(struct page_tree *cut, uint64_t pages);
-/* Calls EACH for every frame that revocations have. Programs stand still. */
+/* Calls EACH for every frame that revocations have. Programs are quiesced. */
 void revocations_each(void (*each)(uint64_t frame, void *context), void *context);
 
 /* node->lock is held: another kernel is about to be granted NODE for a fork, whose child may have pages by way of its

@@ -23,11 +23,11 @@ static bool revoke_in(struct group *group, void *context)
     struct group *host;
     int error = -ENOMEM;
 
-    if (group->process == NULL || group->home != instance.kernel || group_lodge(group, &host) != 0)
+    if (group->process == NULL || group->home != instance.kernel || group_pin(group, &host) != 0)
         return true; /* it is not at home here, or ends */
     for (int i = 0; i < TRIES && error != 0; i++)
         error = space_revoke(host->space, message->first, message->pages, message->copies != 0);
-    group_leave(host);
+    group_unpin(host);
     if (error != 0)
         revoking->error = error;
     return true;

@@ -163,7 +163,7 @@ static const struct proc_directory *find_report(struct proc_at *at, const char *
     return number < 0 ? NULL : &report_file;
 }
 
-static void list_reports(const struct proc_at *at, struct directory *to)
+static void list_reports(const struct proc_at *at, struct dirents *to)
 {
     (void)at;
     report_list(to);
@@ -271,7 +271,7 @@ static const struct proc_row root_rows[] = {
 };
 static const struct proc_directory root = {
     .rows = root_rows, .count = sizeof(root_rows) / sizeof(root_rows[0]), .find = process_find, .list = process_list};
-/* Both trees, under the names that they have in the root folder. */
+/* Both trees, under the names that they have in the root directory. */
 static struct proc_row tree_rows[TREES_MAX]; /* [i] */
 static struct proc_directory trees = {.rows = tree_rows};
 static const struct proc_row root_row = {.name = "", .directory = &trees};
@@ -395,21 +395,21 @@ static int64_t open_directory(const char *name, const struct proc_row *row, cons
                               const struct file_facts *facts, uint32_t flags, struct file **out)
 {
     const struct proc_directory *directory = row->directory;
-    struct directory list = {.bytes = NULL};
+    struct dirents list = {.bytes = NULL};
 
     if (directory->open != NULL)
         return directory->open(at, name, facts, flags, out);
-    directory_add(&list, ".", 1, facts->inode, FILE_DIRECTORY);
-    directory_add(&list, "..", 2, 1, FILE_DIRECTORY);
+    dirents_add(&list, ".", 1, facts->inode, FILE_DIRECTORY);
+    dirents_add(&list, "..", 2, 1, FILE_DIRECTORY);
     for (uint32_t i = 0; i < directory->count; i++) {
         struct file_facts child;
 
         facts_of(&directory->rows[i], false, facts->inode + 1 + i, &child);
-        directory_add(&list, directory->rows[i].name, strlen(directory->rows[i].name), child.inode, child.mode);
+        dirents_add(&list, directory->rows[i].name, strlen(directory->rows[i].name), child.inode, child.mode);
     }
     if (directory->list != NULL)
         directory->list(at, &list);
-    return directory_open(&list, name, facts, flags, out);
+    return dirents_open(&list, name, facts, flags, out);
 }
 
 int64_t proc_open(const char *name, uint32_t flags, struct file **out)

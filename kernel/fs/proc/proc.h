@@ -37,7 +37,7 @@ struct proc_directory {
     uint32_t count;
     /* For names that are no row's: fills AT in. NULL: there is no such thing. Or NULL: there are no such names. */
     const struct proc_directory *(*find)(struct proc_at *at, const char *name, size_t length);
-    void (*list)(const struct proc_at *at, struct directory *to);
+    void (*list)(const struct proc_at *at, struct dirents *to);
     /* Opens it as NAME, in place of a list of what there is now. Or NULL. */
     int64_t (*open)(const struct proc_at *at, const char *name, const struct file_facts *facts, uint32_t flags,
                     struct file **out);
@@ -45,7 +45,7 @@ struct proc_directory {
 
 /* Registers the messages, and /proc. Every kernel, once. */
 void proc_init(void);
-/* DIRECTORY is NAME of the root folder from now on: kernel/fs/sys has /sys. Before programs run. */
+/* DIRECTORY is NAME of the root directory from now on: kernel/fs/sys has /sys. Before programs run. */
 void proc_add_tree(const char *name, const struct proc_directory *directory);
 /* Whether NAME, as path_normalize writes it, is /proc, /sys or below them. */
 bool proc_has(const char *name);

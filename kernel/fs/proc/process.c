@@ -34,12 +34,12 @@ static uint32_t number_of(const char *name, size_t length, bool zero, bool *good
     return *good ? (uint32_t)value : 0;
 }
 
-static void add_number(struct directory *to, uint32_t number, uint64_t inode, uint32_t mode)
+static void add_number(struct dirents *to, uint32_t number, uint64_t inode, uint32_t mode)
 {
     char name[16];
     int length = snprintf(name, sizeof(name), "%u", number);
 
-    directory_add(to, name, (size_t)length, inode, mode);
+    dirents_add(to, name, (size_t)length, inode, mode);
 }
 
 /* --- links --- */
@@ -102,9 +102,9 @@ static int64_t link_program(const struct proc_at *at, char *out, size_t size)
     return length;
 }
 
-static int64_t link_folder(const struct proc_at *at, char *out, size_t size)
+static int64_t link_directory(const struct proc_at *at, char *out, size_t size)
 {
-    struct file_request request = {.operation = MSG_FILE_PATH, .fd = FILE_FOLDER};
+    struct file_request request = {.operation = MSG_FILE_PATH, .fd = FILE_WORKING_DIRECTORY};
     struct file_answer answer;
     int64_t length = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, out, size < PATH_MAX ? size : PATH_MAX,
                                        &answer);
@@ -216,7 +216,7 @@ static const struct proc_directory *find_thread(struct proc_at *at, const char *
     return &thread_directory;
 }
 
-static void list_threads(const struct proc_at *at, struct directory *to)
+static void list_threads(const struct proc_at *at, struct dirents *to)
 {
     uint32_t id = (uint32_t)at->keys[0];
     int error;
@@ -241,7 +241,7 @@ static const struct proc_directory threads = {.find = find_thread, .list = list_
 static const struct proc_row process_rows[] = {
     {.name = "cmdline", .write = proc_write_command},
     {.name = "comm", .write = proc_write_name},
-    {.name = "cwd", .link = link_folder},
+    {.name = "cwd", .link = link_directory},
     {.name = "environ", .write = proc_write_environment},
     {.name = "exe", .link = link_program},
     {.name = "fd", .directory = &descriptors},
@@ -272,7 +272,7 @@ const struct proc_directory *process_find(struct proc_at *at, const char *name, 
     return &process_directory;
 }
 
-void process_list(const struct proc_at *at, struct directory *to)
+void process_list(const struct proc_at *at, struct dirents *to)
 {
     struct id_list list;
 

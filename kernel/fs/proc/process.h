@@ -10,7 +10,7 @@ extern const struct proc_directory thread_directory;  /* at->keys: process, thre
 
 /* `find` and `list` of /proc itself. */
 const struct proc_directory *process_find(struct proc_at *at, const char *name, size_t length);
-void process_list(const struct proc_at *at, struct directory *to);
+void process_list(const struct proc_at *at, struct dirents *to);
 
 /* self and thread-self. */
 void process_enter_self(struct proc_at *at);

@@ -262,11 +262,11 @@ int64_t report_find(const char *name)
     return -ENOENT;
 }
 
-void report_list(struct directory *to)
+void report_list(struct dirents *to)
 {
     for (uint32_t i = 0; i < REPORTS; i++) {
         if (reports[i].name != NULL)
-            directory_add(to, reports[i].name, strlen(reports[i].name), 2 + i, FILE_REGULAR);
+            dirents_add(to, reports[i].name, strlen(reports[i].name), 2 + i, FILE_REGULAR);
     }
 }
 

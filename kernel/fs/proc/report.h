@@ -6,13 +6,13 @@
 
 #include "kernel/fs/text/dirent.h"
 #include "kernel/fs/text/text.h"
-#include "mm/policy/count.h"
+#include "mm/mempolicy/count.h"
 #include "tasks/sched/sched.h"
 
 void report_init(void);
 /* The number of the report NAME, or -ENOENT. */
 int64_t report_find(const char *name);
-void report_list(struct directory *to);
+void report_list(struct dirents *to);
 /* Writes report NUMBER; TEXT's memory (heap, at first none) becomes the caller's. -ENOMEM. Tasks only: it asks the
  * other kernels. */
 int64_t report_write(struct text *text, uint32_t number);

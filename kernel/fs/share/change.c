@@ -7,8 +7,8 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-/* WALK, at the last part's folder, is where something is to be made. As kernel/fs/tree/change.c's new_entry. */
-static int check_new(struct share_walk *walk, bool folder)
+/* WALK, at the last part's directory, is where something is to be made. As kernel/fs/tree/change.c's new_entry. */
+static int check_new(struct share_walk *walk, bool directory)
 {
     bool slash = walk->slash;
     int error;
@@ -19,7 +19,7 @@ static int check_new(struct share_walk *walk, bool folder)
     error = share_walk_to_last(walk, false);
     if (error != 0)
         return error;
-    return walk->node != NULL ? -EEXIST : slash && !folder ? -ENOENT : 0;
+    return walk->node != NULL ? -EEXIST : slash && !directory ? -ENOENT : 0;
 }
 
 int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *asked, const struct file_user *user,
@@ -36,7 +36,7 @@ int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *a
         return error;
     switch (type) {
     case FILE_DIRECTORY:
-        return p9_make_folder(share_walk_at(walk), &walk->name, asked->mode & 07777);
+        return p9_make_directory(share_walk_at(walk), &walk->name, asked->mode & 07777);
     case FILE_LINK:
         return p9_make_link(share_walk_at(walk), &walk->name, text);
     case FILE_SOCKET:
@@ -46,7 +46,7 @@ int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *a
     }
 }
 
-int64_t share_walk_unlink(struct share_walk *walk, bool folder)
+int64_t share_walk_unlink(struct share_walk *walk, bool directory)
 {
     uint64_t opened;
     char *path;
@@ -55,7 +55,7 @@ int64_t share_walk_unlink(struct share_walk *walk, bool folder)
 
     if (error != 0)
         return error;
-    if (folder && walk->last != SHARE_NAME)
+    if (directory && walk->last != SHARE_NAME)
         return walk->last == SHARE_DOT_DOT ? -ENOTEMPTY : walk->last == SHARE_DOT ? -EINVAL : -EBUSY;
     if (walk->last != SHARE_NAME)
         return -EISDIR;
@@ -66,11 +66,11 @@ int64_t share_walk_unlink(struct share_walk *walk, bool folder)
         return error;
     if (walk->node == NULL)
         return -ENOENT;
-    if (folder && (walk->node_qid.type & P9_QID_FOLDER) == 0)
+    if (directory && (walk->node_qid.type & P9_QID_DIRECTORY) == 0)
         return -ENOTDIR;
-    if (!folder && (walk->node_qid.type & P9_QID_FOLDER) != 0)
+    if (!directory && (walk->node_qid.type & P9_QID_DIRECTORY) != 0)
         return -EISDIR;
-    if (!folder && slash)
+    if (!directory && slash)
         return -ENOTDIR;
     path = heap_alloc(PATH_MAX);
     if (path == NULL)
@@ -78,7 +78,7 @@ int64_t share_walk_unlink(struct share_walk *walk, bool folder)
     error = share_walk_path(walk, path);
     opened = share_opened(walk->share);
     if (error == 0)
-        error = p9_unlink(share_walk_at(walk), &walk->name, folder);
+        error = p9_unlink(share_walk_at(walk), &walk->name, directory);
     if (error == 0)
         share_path_gone(walk->share, path, opened);
     heap_free(path, PATH_MAX);
@@ -126,7 +126,8 @@ int64_t share_walk_do(struct share_walk *walk, const struct msg_file_name *asked
     return walk->node == NULL ? -ENOENT : share_fid_do(walk->share, walk->node, asked, false, result);
 }
 
-int64_t share_walk_link(struct share_walk *from, struct p9_fid *file, bool folder, bool follows, struct share_walk *to)
+int64_t share_walk_link(struct share_walk *from, struct p9_fid *file, bool directory, bool follows,
+                        struct share_walk *to)
 {
     int error = 0;
 
@@ -135,13 +136,13 @@ int64_t share_walk_link(struct share_walk *from, struct p9_fid *file, bool folde
         if (error == SHARE_OUT)
             return -EXDEV; /* to a link that leads out */
         file = from->node;
-        folder = (from->node_qid.type & P9_QID_FOLDER) != 0;
+        directory = (from->node_qid.type & P9_QID_DIRECTORY) != 0;
         if (error == 0 && file == NULL)
             error = -ENOENT;
     }
     if (error == 0)
         error = check_new(to, false);
-    if (error == 0 && folder)
+    if (error == 0 && directory)
         error = -EPERM;
     return error != 0 ? error : p9_link(share_walk_at(to), &to->name, file);
 }
@@ -158,7 +159,7 @@ static bool is_below(const char *path, const char *above)
 static int check_rename(const struct share_walk *from, const struct share_walk *to, const bool slashes[2],
                         char *const paths[2], uint32_t flags)
 {
-    bool folder, onto;
+    bool directory, onto;
 
     if (from->node == NULL)
         return -ENOENT;
@@ -166,11 +167,11 @@ static int check_rename(const struct share_walk *from, const struct share_walk *
         return -EEXIST;
     if ((flags & NAME_EXCHANGE) != 0 && to->node == NULL)
         return -ENOENT;
-    folder = (from->node_qid.type & P9_QID_FOLDER) != 0;
-    onto = to->node != NULL && (to->node_qid.type & P9_QID_FOLDER) != 0;
-    if (!folder && (slashes[0] || slashes[1]))
+    directory = (from->node_qid.type & P9_QID_DIRECTORY) != 0;
+    onto = to->node != NULL && (to->node_qid.type & P9_QID_DIRECTORY) != 0;
+    if (!directory && (slashes[0] || slashes[1]))
         return -ENOTDIR;
-    if (folder && is_below(to->path, paths[0]))
+    if (directory && is_below(to->path, paths[0]))
         return -EINVAL;
     if (onto && strcmp(paths[0], paths[1]) != 0 && is_below(from->path, paths[1]))
         return (flags & NAME_EXCHANGE) != 0 ? -EINVAL : -ENOTEMPTY;
@@ -178,7 +179,7 @@ static int check_rename(const struct share_walk *from, const struct share_walk *
         return -EINVAL; /* as Linux's 9P: the server has no such rename */
     if (to->node == NULL)
         return 0;
-    return folder && !onto ? -ENOTDIR : !folder && onto ? -EISDIR : 0;
+    return directory && !onto ? -ENOTDIR : !directory && onto ? -EISDIR : 0;
 }
 
 static int rename_named(struct share_walk *from, struct share_walk *to, const bool slashes[2], char *const paths[2],

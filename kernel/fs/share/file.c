@@ -202,7 +202,7 @@ static int64_t map(struct file *file, bool shared, bool write, uint32_t home)
     return shared && write ? -EINVAL : share_body_map(open, home);
 }
 
-/* --- folders --- */
+/* --- directories --- */
 
 static bool is_nameless(struct share_open *open)
 {
@@ -226,9 +226,9 @@ static int64_t put_entries(struct p9_reader *from, uint8_t *to, size_t room, uin
     size_t done = 0;
 
     while (p9_get_entry(from, &entry)) {
-        if (directory_entry(NULL, entry.name, entry.length, 0, 0, 0) > room - done)
+        if (dirent_write(NULL, entry.name, entry.length, 0, 0, 0) > room - done)
             return done == 0 ? -EINVAL : (int64_t)done;
-        done += directory_entry(to + done, entry.name, entry.length, entry.qid.path, mode_of(entry.type), entry.next);
+        done += dirent_write(to + done, entry.name, entry.length, entry.qid.path, mode_of(entry.type), entry.next);
         *next = entry.next;
     }
     return from->failed && done == 0 ? -EIO : (int64_t)done;
@@ -253,7 +253,7 @@ static int64_t entries(struct file *file, uint8_t *result, size_t room)
         return -ENOMEM;
     share_mutex_lock(&open->mutex);
     next = take_offset(file);
-    count = p9_read_folder(open->list, next, bytes, LIST_ROOM);
+    count = p9_read_directory(open->list, next, bytes, LIST_ROOM);
     if (count > 0) {
         from = (struct p9_reader){.at = bytes, .left = (uint32_t)count};
         count = put_entries(&from, result, room, &next);

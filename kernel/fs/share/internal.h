@@ -65,8 +65,8 @@ bool share_body_keep(struct share_body *body, struct p9_fid *fid);
 struct share_open {           /* file->state */
     struct list of_share;     /* [k] */
     struct host_share *share; /* [i] */
-    struct p9_fid *fid;       /* [i] a regular file's is open; a folder's and one opened with O_PATH are not */
-    struct p9_fid *list;      /* [i] a folder's that is open, or NULL */
+    struct p9_fid *fid;       /* [i] a regular file's is open; a directory's and one opened with O_PATH are not */
+    struct p9_fid *list;      /* [i] a directory's that is open, or NULL */
     struct share_body *body;  /* [i] with a reference to its node: an opened regular file's, or NULL */
     struct share_mutex mutex; /* held while the file's offset is used */
     uint64_t number;          /* [k] among all of the share, as they were opened */
@@ -82,7 +82,7 @@ static inline struct share_open *share_open_of(const struct file *file)
 {
     return file->kind->waits ? file->state : NULL;
 }
-/* The file of a regular file's, or folder's, that is opened, does what ACT says. See file.c. */
+/* The file of a regular file's, or directory's, that is opened, does what ACT says. See file.c. */
 int64_t share_file_act(struct file *file, const struct file_request *request, const void *data, size_t size,
                        void *result, size_t room, struct file_answer *answer);
 /* What mmap gets of it. See body.c. */
@@ -109,7 +109,7 @@ enum share_last { SHARE_NAME, SHARE_DOT, SHARE_DOT_DOT, SHARE_ROOT };
 struct share_walk {
     struct host_share *share;
     struct node *root;   /* of who asks, in the tree */
-    struct p9_fid *at;   /* the folder where it stands; NULL: the root of the share */
+    struct p9_fid *at;   /* the directory where it quiesced; NULL: the root of the share */
     struct p9_qid qid;   /* its */
     char *path;          /* heap, PATH_MAX: its name below the mount */
     char *text;          /* heap, PATH_MAX: what is walked */
@@ -124,15 +124,15 @@ struct share_walk {
 
 #define SHARE_OUT 1 /* the name leads out of the share: TEXT says where, absolute */
 
-/* From folder or file START on (NULL: the root of SHARE) along TEXT, which may be empty, and is not absolute. ROOT: of
- * who asks, in the tree. 0 or a negative errno. share_walk_end, also after an error. */
+/* From directory or file START on (NULL: the root of SHARE) along TEXT, which may be empty, and is not absolute. ROOT:
+ * of who asks, in the tree. 0 or a negative errno. share_walk_end, also after an error. */
 int share_walk_begin(struct share_walk *walk, struct host_share *share, struct node *root,
                      const struct share_open *start, const char *text, uint32_t links);
-/* To the folder of the last part: 0, SHARE_OUT or a negative errno. */
+/* To the directory of the last part: 0, SHARE_OUT or a negative errno. */
 int share_walk_to_parent(struct share_walk *walk);
 /* From there to the last part, which need not exist. As walk_to_last (kernel/fs/tree/internal.h), and SHARE_OUT. */
 int share_walk_to_last(struct share_walk *walk, bool follow);
-/* The last part, found, is a link: to the folder of the last part that it leads to. */
+/* The last part, found, is a link: to the directory of the last part that it leads to. */
 int share_walk_on(struct share_walk *walk);
 /* The name of the last part below the mount: PATH_MAX bytes at OUT. -ENAMETOOLONG. */
 int share_walk_path(const struct share_walk *walk, char *out);
@@ -144,14 +144,15 @@ struct tree_result;
 int64_t share_walk_open(struct share_walk *walk, const struct msg_file_name *asked, struct tree_result *result);
 int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *asked, const struct file_user *user,
                           const char *text);
-int64_t share_walk_unlink(struct share_walk *walk, bool folder);
+int64_t share_walk_unlink(struct share_walk *walk, bool directory);
 /* NAME_STAT, NAME_CHANGE, NAME_READ_LINK. EMPTY: FID is an open file, without a name. */
 int64_t share_walk_do(struct share_walk *walk, const struct msg_file_name *asked, struct tree_result *result);
 int64_t share_fid_do(struct host_share *share, struct p9_fid *fid, const struct msg_file_name *asked, bool empty,
                      struct tree_result *result);
-/* Both walks have come to the folders of their last parts. FILE: what is linked, a FOLDER or none, in place of FROM; or
- * NULL. */
-int64_t share_walk_link(struct share_walk *from, struct p9_fid *file, bool folder, bool follows, struct share_walk *to);
+/* Both walks have come to the directories of their last parts. FILE: what is linked, a DIRECTORY or none, in place of
+ * FROM; or NULL. */
+int64_t share_walk_link(struct share_walk *from, struct p9_fid *file, bool directory, bool follows,
+                        struct share_walk *to);
 int64_t share_walk_rename(struct share_walk *from, struct share_walk *to, uint32_t flags);
 
 static inline struct p9_fid *share_walk_at(const struct share_walk *walk)

@@ -129,8 +129,8 @@ static int64_t do_one(struct course *course, const char *second, struct tree_res
 
 /* --- two names --- */
 
-/* To the folder of the last part, if that is in a share: SHARED says so. 0, or an error; 1: it leads away from the tree
- * and from all shares. */
+/* To the directory of the last part, if that is in a share: SHARED says so. 0, or an error; 1: it leads away from the
+ * tree and from all shares. */
 static int to_parent(struct course *course)
 {
     struct msg_file_name asked = {.operation = MSG_NAME_WHERE};

@@ -40,7 +40,8 @@ static void forget(struct file *file)
 }
 
 static const struct file_kind file_kind = {.act = share_file_act, .release = release, .forget = forget, .waits = true};
-static const struct file_kind folder_kind = {.act = share_file_act, .forget = forget, .waits = true, .directory = true};
+static const struct file_kind directory_kind = {
+    .act = share_file_act, .forget = forget, .waits = true, .directory = true};
 
 static struct share_open *open_make(struct host_share *share, bool body, const struct p9_qid *qid, const char *path)
 {
@@ -67,7 +68,7 @@ struct file *share_file_open(struct host_share *share, struct p9_fid *fid, struc
                              const struct p9_attributes *attributes, uint32_t flags, const char *path)
 {
     struct share_open *open = open_make(share, body, &attributes->qid, path);
-    bool folder = (attributes->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;
+    bool directory = (attributes->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;
     struct file_facts facts;
     struct file *file;
 
@@ -83,7 +84,7 @@ struct file *share_file_open(struct host_share *share, struct p9_fid *fid, struc
     list_append(&share->opens, &open->of_share);
     open->number = ++share->opened;
     spin_unlock(&share->lock);
-    file = file_create(folder ? &folder_kind : &file_kind, &facts, flags, open,
+    file = file_create(directory ? &directory_kind : &file_kind, &facts, flags, open,
                        open->body != NULL ? &open->body->node->events : NULL);
     if (file == NULL) {
         spin_lock(&share->lock);

@@ -23,17 +23,17 @@ static size_t part(const char *text, size_t length)
 
 static bool parse(const char *text, size_t length, struct share_option *out)
 {
-    size_t tag = part(text, length), folder;
+    size_t tag = part(text, length), directory;
 
     if (tag == length || !copy(out->tag, sizeof(out->tag), text, tag))
         return false;
     text += tag + 1;
     length -= tag + 1;
-    folder = part(text, length);
-    if (!copy(out->folder, sizeof(out->folder), text, folder) || out->folder[0] != '/')
+    directory = part(text, length);
+    if (!copy(out->directory, sizeof(out->directory), text, directory) || out->directory[0] != '/')
         return false;
-    out->read_only = folder != length;
-    return !out->read_only || (length - folder == 3 && memcmp(text + folder, ":ro", 3) == 0);
+    out->read_only = directory != length;
+    return !out->read_only || (length - directory == 3 && memcmp(text + directory, ":ro", 3) == 0);
 }
 
 int share_option_next(const char **text, struct share_option *out)

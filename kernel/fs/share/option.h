@@ -1,4 +1,5 @@
-/* The boot option share=TAG:FOLDER[:ro][,...]: which device is mounted where. A comma in a folder's name ends it. */
+/* The boot option share=TAG:DIRECTORY[:ro][,...]: which device is mounted where. A comma in a directory's name ends it.
+ */
 #ifndef KERNEL_FS_SHARE_OPTION_H
 #define KERNEL_FS_SHARE_OPTION_H
 
@@ -6,11 +7,11 @@
 #include <stddef.h>
 
 #define SHARE_TAG_MAX 32u /* bytes with the NUL */
-#define SHARE_FOLDER_MAX 128u
+#define SHARE_DIRECTORY_MAX 128u
 
 struct share_option {
     char tag[SHARE_TAG_MAX];
-    char folder[SHARE_FOLDER_MAX]; /* begins with a slash */
+    char directory[SHARE_DIRECTORY_MAX]; /* begins with a slash */
     bool read_only;
 };
 

@@ -14,7 +14,7 @@
 #define WRITE_HEADER (P9_HEADER + 16u) /* of a request with bytes */
 #define SMALL 128u                     /* bytes of an answer without text or bytes; an error's has 11 */
 #define ATTRIBUTES_ROOM 192u
-#define REMOVE_FOLDER 0x200u /* AT_REMOVEDIR */
+#define REMOVE_DIRECTORY 0x200u /* AT_REMOVEDIR */
 #define FIDS_FIRST 64u
 
 struct p9_fid {
@@ -311,9 +311,9 @@ int64_t p9_read(struct p9_fid *fid, uint64_t at, void *to, size_t size)
     return count < 0 && done == 0 ? count : (int64_t)done;
 }
 
-int64_t p9_read_folder(struct p9_fid *fid, uint64_t at, void *to, uint32_t size)
+int64_t p9_read_directory(struct p9_fid *fid, uint64_t at, void *to, uint32_t size)
 {
-    return read_once(fid, P9_READ_FOLDER, at, to, size);
+    return read_once(fid, P9_READ_DIRECTORY, at, to, size);
 }
 
 static int64_t write_once(struct p9_fid *fid, uint64_t at, const void *from, size_t size)
@@ -418,24 +418,24 @@ int64_t p9_read_link(struct p9_fid *fid, char *to, size_t size)
     return error != 0 ? error : length;
 }
 
-int p9_make_folder(struct p9_fid *folder, const struct p9_name *name, uint32_t mode)
+int p9_make_directory(struct p9_fid *directory, const struct p9_name *name, uint32_t mode)
 {
     struct call call;
 
-    call_begin(&call, folder->p9, P9_MAKE_FOLDER, P9_HEADER + 14u + name->length, SMALL);
-    p9_put32(&call.to, folder->number);
+    call_begin(&call, directory->p9, P9_MAKE_DIRECTORY, P9_HEADER + 14u + name->length, SMALL);
+    p9_put32(&call.to, directory->number);
     p9_put_text(&call.to, name->text, name->length);
     p9_put32(&call.to, mode);
     p9_put32(&call.to, 0);
     return do_plain(&call, "mkdir of a 9P server");
 }
 
-int p9_make_node(struct p9_fid *folder, const struct p9_name *name, uint32_t mode, uint64_t device)
+int p9_make_node(struct p9_fid *directory, const struct p9_name *name, uint32_t mode, uint64_t device)
 {
     struct call call;
 
-    call_begin(&call, folder->p9, P9_MAKE_NODE, P9_HEADER + 22u + name->length, SMALL);
-    p9_put32(&call.to, folder->number);
+    call_begin(&call, directory->p9, P9_MAKE_NODE, P9_HEADER + 22u + name->length, SMALL);
+    p9_put32(&call.to, directory->number);
     p9_put_text(&call.to, name->text, name->length);
     p9_put32(&call.to, mode);
     p9_put32(&call.to, (uint32_t)(device >> 8 & 0xfff));
@@ -444,38 +444,38 @@ int p9_make_node(struct p9_fid *folder, const struct p9_name *name, uint32_t mod
     return do_plain(&call, "mknod of a 9P server");
 }
 
-int p9_make_link(struct p9_fid *folder, const struct p9_name *name, const char *text)
+int p9_make_link(struct p9_fid *directory, const struct p9_name *name, const char *text)
 {
     size_t length = strlen(text);
     struct call call;
 
-    call_begin(&call, folder->p9, P9_SYMLINK, (uint32_t)(P9_HEADER + 12u + name->length + length), SMALL);
-    p9_put32(&call.to, folder->number);
+    call_begin(&call, directory->p9, P9_SYMLINK, (uint32_t)(P9_HEADER + 12u + name->length + length), SMALL);
+    p9_put32(&call.to, directory->number);
     p9_put_text(&call.to, name->text, name->length);
     p9_put_text(&call.to, text, length);
     p9_put32(&call.to, 0);
     return do_plain(&call, "symlink of a 9P server");
 }
 
-int p9_link(struct p9_fid *folder, const struct p9_name *name, struct p9_fid *file)
+int p9_link(struct p9_fid *directory, const struct p9_name *name, struct p9_fid *file)
 {
     struct call call;
 
-    call_begin(&call, folder->p9, P9_LINK, P9_HEADER + 10u + name->length, SMALL);
-    p9_put32(&call.to, folder->number);
+    call_begin(&call, directory->p9, P9_LINK, P9_HEADER + 10u + name->length, SMALL);
+    p9_put32(&call.to, directory->number);
     p9_put32(&call.to, file->number);
     p9_put_text(&call.to, name->text, name->length);
     return do_plain(&call, "link of a 9P server");
 }
 
-int p9_unlink(struct p9_fid *folder, const struct p9_name *name, bool is_folder)
+int p9_unlink(struct p9_fid *directory, const struct p9_name *name, bool is_directory)
 {
     struct call call;
 
-    call_begin(&call, folder->p9, P9_UNLINK, P9_HEADER + 10u + name->length, SMALL);
-    p9_put32(&call.to, folder->number);
+    call_begin(&call, directory->p9, P9_UNLINK, P9_HEADER + 10u + name->length, SMALL);
+    p9_put32(&call.to, directory->number);
     p9_put_text(&call.to, name->text, name->length);
-    p9_put32(&call.to, is_folder ? REMOVE_FOLDER : 0);
+    p9_put32(&call.to, is_directory ? REMOVE_DIRECTORY : 0);
     return do_plain(&call, "unlink of a 9P server");
 }
 

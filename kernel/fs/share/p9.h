@@ -37,7 +37,7 @@ void p9_drop(struct p9_fid *fid);
  * QIDS says what. *OUT is where that leads, unless some are missing: then NULL. */
 int p9_walk(struct p9_fid *fid, const struct p9_name *names, uint32_t count, struct p9_fid **out, struct p9_qid *qids,
             uint32_t *done);
-/* FID is open from now on; FLAGS as open(2)'s. Making NAME in the folder FID, it is that file, and open. */
+/* FID is open from now on; FLAGS as open(2)'s. Making NAME in the directory FID, it is that file, and open. */
 int p9_open(struct p9_fid *fid, uint32_t flags);
 int p9_create(struct p9_fid *fid, const struct p9_name *name, uint32_t flags, uint32_t mode, struct p9_qid *qid);
 /* Up to SIZE bytes; fewer: the end. */
@@ -45,18 +45,18 @@ int64_t p9_read(struct p9_fid *fid, uint64_t at, void *to, size_t size);
 /* All SIZE bytes, or fewer when an error came after some. */
 int64_t p9_write(struct p9_fid *fid, uint64_t at, const void *from, size_t size);
 /* Entries from AT on, at most SIZE bytes, which p9_get_entry reads. 0: the end. SIZE has room for any one entry. */
-int64_t p9_read_folder(struct p9_fid *fid, uint64_t at, void *to, uint32_t size);
+int64_t p9_read_directory(struct p9_fid *fid, uint64_t at, void *to, uint32_t size);
 int p9_get(struct p9_fid *fid, struct p9_attributes *out);
 int p9_set(struct p9_fid *fid, const struct p9_change *change);
 int p9_sync(struct p9_fid *fid);
 int p9_statfs(struct p9_fid *fid, struct p9_space *out);
 /* What a link says, with a NUL: its length. -ENAMETOOLONG: it has no room in SIZE bytes. */
 int64_t p9_read_link(struct p9_fid *fid, char *to, size_t size);
-int p9_make_folder(struct p9_fid *folder, const struct p9_name *name, uint32_t mode);
-int p9_make_node(struct p9_fid *folder, const struct p9_name *name, uint32_t mode, uint64_t device);
-int p9_make_link(struct p9_fid *folder, const struct p9_name *name, const char *text);
-int p9_link(struct p9_fid *folder, const struct p9_name *name, struct p9_fid *file);
-int p9_unlink(struct p9_fid *folder, const struct p9_name *name, bool is_folder);
+int p9_make_directory(struct p9_fid *directory, const struct p9_name *name, uint32_t mode);
+int p9_make_node(struct p9_fid *directory, const struct p9_name *name, uint32_t mode, uint64_t device);
+int p9_make_link(struct p9_fid *directory, const struct p9_name *name, const char *text);
+int p9_link(struct p9_fid *directory, const struct p9_name *name, struct p9_fid *file);
+int p9_unlink(struct p9_fid *directory, const struct p9_name *name, bool is_directory);
 int p9_rename(struct p9_fid *from, const struct p9_name *name, struct p9_fid *to, const struct p9_name *new_name);
 
 #endif

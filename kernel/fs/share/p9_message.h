@@ -25,10 +25,10 @@ enum p9_type {               /* of a request; its answer's is one more */
                P9_READ_LINK = 22,
                P9_GET_ATTRIBUTES = 24,
                P9_SET_ATTRIBUTES = 26,
-               P9_READ_FOLDER = 40,
+               P9_READ_DIRECTORY = 40,
                P9_SYNC = 50,
                P9_LINK = 70,
-               P9_MAKE_FOLDER = 72,
+               P9_MAKE_DIRECTORY = 72,
                P9_RENAME = 74,
                P9_UNLINK = 76,
                P9_VERSION = 100,
@@ -45,7 +45,7 @@ struct p9_qid {
     uint32_t version;
     uint64_t path;
 };
-#define P9_QID_FOLDER 0x80u
+#define P9_QID_DIRECTORY 0x80u
 #define P9_QID_LINK 0x02u
 
 struct p9_attributes {
@@ -76,7 +76,7 @@ struct p9_space {
     uint32_t name_max;
 };
 
-struct p9_entry { /* of a folder */
+struct p9_entry { /* of a directory */
     struct p9_qid qid;
     uint64_t next; /* where the one behind it is read */
     uint8_t type;  /* DT_* */
@@ -126,7 +126,7 @@ const char *p9_get_text(struct p9_reader *from, uint16_t *length);
 const uint8_t *p9_get_bytes(struct p9_reader *from, uint32_t most, uint32_t *size);
 void p9_get_attributes(struct p9_reader *from, struct p9_attributes *attributes);
 void p9_get_space(struct p9_reader *from, struct p9_space *space);
-/* The next entry of what P9_READ_FOLDER gave (a reader of its bytes). False: there is none, or it makes no sense. */
+/* The next entry of what P9_READ_DIRECTORY gave (a reader of its bytes). False: there is none, or it makes no sense. */
 bool p9_get_entry(struct p9_reader *from, struct p9_entry *entry);
 
 #endif

@@ -59,7 +59,7 @@ static int connect(struct host_share *share, const char **what)
     if (error != 0)
         return error;
     *what = "cannot be mounted there";
-    return tree_mount(share->option.folder, share, &share->mount);
+    return tree_mount(share->option.directory, share, &share->mount);
 }
 
 static void add(const struct share_option *option, uint64_t number)
@@ -76,7 +76,7 @@ static void add(const struct share_option *option, uint64_t number)
         error = connect(share, &what);
     }
     if (error != 0) { /* what it has got stays: the server may write to it */
-        log_event("option share: share= %s at %s %s (error %d)", option->tag, option->folder, what, error);
+        log_event("option share: share= %s at %s %s (error %d)", option->tag, option->directory, what, error);
         return;
     }
     while (*last != NULL)
@@ -99,7 +99,7 @@ void share_start(void)
         if (found > 0)
             add(&option, number++);
         else if (found < 0)
-            log_event("option share: share= makes no sense: a part is not TAG:/FOLDER or TAG:/FOLDER:ro");
+            log_event("option share: share= makes no sense: a part is not TAG:/DIRECTORY or TAG:/DIRECTORY:ro");
     }
     heap_free(value, OPTION_MAX);
 }

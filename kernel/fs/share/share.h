@@ -1,4 +1,4 @@
-/* Shares: folders of the host in the tree of files, by way of a 9P server behind a virtio device. The boot option
+/* Shares: directories of the host in the tree of files, by way of a 9P server behind a virtio device. The boot option
  * share= says which and where: tools/kettle run --share. All of it is kernel 0's, done by tasks, as the server has to
  * be waited for. Nothing is remembered of names and attributes: the host may change them at any time.
  * kernel/fs/share/share.md has the protocol. */

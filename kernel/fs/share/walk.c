@@ -1,5 +1,5 @@
-/* Walking through a share. See kernel/fs/share/internal.h. Folders on the way are asked for in one message, up to
- * sixteen; what is not simply a folder, link, "..", or missing, is walked one by one. */
+/* Walking through a share. See kernel/fs/share/internal.h. Directories on the way are asked for in one message, up to
+ * sixteen; what is not simply a directory, link, "..", or missing, is walked one by one. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/share/internal.h"
 #include "kernel/lib/string.h"
@@ -140,7 +140,7 @@ static int leave(struct share_walk *walk, const char *after)
     return result;
 }
 
-/* LINK, in the folder where the walk stands, is walked, and AFTER behind it. */
+/* LINK, in the directory where the walk stands, is walked, and AFTER behind it. */
 static int follow(struct share_walk *walk, struct p9_fid *link, const char *after)
 {
     char *target;
@@ -202,7 +202,7 @@ static int step(struct share_walk *walk, size_t length, const char *after)
     error = walk_one(walk, &name, &fid, &qid);
     if (error != 0)
         return error;
-    if ((qid.type & P9_QID_FOLDER) != 0) {
+    if ((qid.type & P9_QID_DIRECTORY) != 0) {
         error = add_name(walk->path, name.text, length);
         stand(walk, fid, &qid);
         walk->rest = skip_slashes(after);
@@ -213,7 +213,7 @@ static int step(struct share_walk *walk, size_t length, const char *after)
     return error;
 }
 
-/* Takes as many folders as there are ahead of the last part, in one message, if all of them are. */
+/* Takes as many directories as there are ahead of the last part, in one message, if all of them are. */
 static int stride(struct share_walk *walk, bool *done)
 {
     struct p9_name names[P9_WALK_MAX];
@@ -239,7 +239,7 @@ static int stride(struct share_walk *walk, bool *done)
     if (error != 0 || fid == NULL)
         return 0; /* one by one it comes out what is wrong */
     for (uint32_t i = 0; i < count; i++) {
-        if ((qids[i].type & P9_QID_FOLDER) == 0) {
+        if ((qids[i].type & P9_QID_DIRECTORY) == 0) {
             p9_drop(fid);
             return 0;
         }
@@ -288,8 +288,8 @@ int share_walk_on(struct share_walk *walk)
     return error != 0 ? error : share_walk_to_parent(walk);
 }
 
-/* The last part is no name: the folder itself, or the one above. */
-static int take_folder(struct share_walk *walk)
+/* The last part is no name: the directory itself, or the one above. */
+static int take_directory(struct share_walk *walk)
 {
     uint32_t done;
     int error = 0;
@@ -311,7 +311,7 @@ int share_walk_to_last(struct share_walk *walk, bool follows)
         p9_drop(walk->node);
         walk->node = NULL;
         if (walk->last != SHARE_NAME)
-            return take_folder(walk);
+            return take_directory(walk);
         error = walk_one(walk, &walk->name, &walk->node, &walk->node_qid);
         if (error != 0)
             return error == -ENOENT ? 0 : error;
@@ -319,7 +319,7 @@ int share_walk_to_last(struct share_walk *walk, bool follows)
             error = share_walk_on(walk);
             continue;
         }
-        return (walk->node_qid.type & P9_QID_FOLDER) == 0 && walk->slash ? -ENOTDIR : 0;
+        return (walk->node_qid.type & P9_QID_DIRECTORY) == 0 && walk->slash ? -ENOTDIR : 0;
     }
     return error;
 }

@@ -142,7 +142,7 @@ static const struct proc_directory *find_index(struct proc_at *at, const char *n
                : NULL;
 }
 
-static void list_indices(const struct proc_at *at, struct directory *to)
+static void list_indices(const struct proc_at *at, struct dirents *to)
 {
     struct cache cache;
 

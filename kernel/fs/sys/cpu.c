@@ -162,7 +162,7 @@ static const struct proc_directory *find_own_node(struct proc_at *at, const char
     return &node_beside;
 }
 
-static void list_own_node(const struct proc_at *at, struct directory *to)
+static void list_own_node(const struct proc_at *at, struct dirents *to)
 {
     sys_add_numbered(to, "node", instance.plan.cpus[at->keys[0]].node, FILE_LINK);
 }
@@ -185,7 +185,7 @@ static const struct proc_directory *find_cpu(struct proc_at *at, const char *nam
     return sys_numbered(name, length, "cpu", instance.plan.cpu_count, &at->keys[0]) ? &sys_cpu : NULL;
 }
 
-static void list_cpus(const struct proc_at *at, struct directory *to)
+static void list_cpus(const struct proc_at *at, struct dirents *to)
 {
     (void)at;
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++)

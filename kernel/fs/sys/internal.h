@@ -26,7 +26,7 @@ int64_t sys_write_number(struct text *text, uint32_t number);
 
 /* Whether NAME is PREFIX and a number below LIMIT, which goes to *NUMBER. */
 bool sys_numbered(const char *name, size_t length, const char *prefix, uint32_t limit, uint64_t *number);
-void sys_add_numbered(struct directory *to, const char *prefix, uint32_t number, uint32_t mode);
+void sys_add_numbered(struct dirents *to, const char *prefix, uint32_t number, uint32_t mode);
 
 /* Where a link leads: FORMAT with NUMBER, to OUT. Its length, or -ENAMETOOLONG. */
 int64_t sys_give_link(char *out, size_t size, const char *format, uint64_t number);

@@ -167,7 +167,7 @@ static const struct proc_directory *find_own_cpu(struct proc_at *at, const char 
     return &cpu_beside;
 }
 
-static void list_own_cpus(const struct proc_at *at, struct directory *to)
+static void list_own_cpus(const struct proc_at *at, struct dirents *to)
 {
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
         if (instance.plan.cpus[i].node == at->keys[1])
@@ -188,7 +188,7 @@ static const struct proc_directory *find_node(struct proc_at *at, const char *na
     return sys_numbered(name, length, "node", instance.plan.node_count, &at->keys[1]) ? &sys_node : NULL;
 }
 
-static void list_nodes(const struct proc_at *at, struct directory *to)
+static void list_nodes(const struct proc_at *at, struct dirents *to)
 {
     (void)at;
     for (uint32_t i = 0; i < instance.plan.node_count; i++)

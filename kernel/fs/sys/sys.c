@@ -83,12 +83,12 @@ bool sys_numbered(const char *name, size_t length, const char *prefix, uint32_t 
     return value < limit;
 }
 
-void sys_add_numbered(struct directory *to, const char *prefix, uint32_t number, uint32_t mode)
+void sys_add_numbered(struct dirents *to, const char *prefix, uint32_t number, uint32_t mode)
 {
     char name[16];
     int length = snprintf(name, sizeof(name), "%s%u", prefix, number);
 
-    directory_add(to, name, (size_t)length, 100 + number, mode);
+    dirents_add(to, name, (size_t)length, 100 + number, mode);
 }
 
 int64_t sys_give_link(char *out, size_t size, const char *format, uint64_t number)

@@ -12,7 +12,7 @@
 #define LENGTH_AT 16
 #define TYPE_AT 18
 
-static bool has(const struct directory *directory, const char *name, size_t length)
+static bool has(const struct dirents *directory, const char *name, size_t length)
 {
     uint16_t step;
 
@@ -26,7 +26,7 @@ static bool has(const struct directory *directory, const char *name, size_t leng
     return false;
 }
 
-static bool make_room(struct directory *directory, size_t more)
+static bool make_room(struct dirents *directory, size_t more)
 {
     size_t size = directory->size == 0 ? FIRST_SIZE : directory->size;
     uint8_t *bytes;
@@ -47,7 +47,7 @@ static bool make_room(struct directory *directory, size_t more)
     return true;
 }
 
-size_t directory_entry(uint8_t *to, const char *name, size_t length, uint64_t inode, uint32_t mode, uint64_t next)
+size_t dirent_write(uint8_t *to, const char *name, size_t length, uint64_t inode, uint32_t mode, uint64_t next)
 {
     uint16_t step = (uint16_t)((HEAD + length + 1 + 7) & ~(size_t)7);
 
@@ -62,9 +62,9 @@ size_t directory_entry(uint8_t *to, const char *name, size_t length, uint64_t in
     return step;
 }
 
-void directory_add(struct directory *directory, const char *name, size_t length, uint64_t inode, uint32_t mode)
+void dirents_add(struct dirents *directory, const char *name, size_t length, uint64_t inode, uint32_t mode)
 {
-    size_t step = directory_entry(NULL, name, length, inode, mode, 0);
+    size_t step = dirent_write(NULL, name, length, inode, mode, 0);
 
     if (has(directory, name, length))
         return;
@@ -72,19 +72,19 @@ void directory_add(struct directory *directory, const char *name, size_t length,
         directory->failed = true;
         return;
     }
-    directory_entry(directory->bytes + directory->length, name, length, inode, mode, directory->length + step);
+    dirent_write(directory->bytes + directory->length, name, length, inode, mode, directory->length + step);
     directory->length += step;
 }
 
-void directory_free(struct directory *directory)
+void dirents_free(struct dirents *directory)
 {
     if (directory->bytes != NULL)
         heap_free(directory->bytes, directory->size);
-    *directory = (struct directory){.bytes = NULL};
+    *directory = (struct dirents){.bytes = NULL};
 }
 
-int64_t directory_open(struct directory *directory, const char *path, const struct file_facts *facts, uint32_t flags,
-                       struct file **out)
+int64_t dirents_open(struct dirents *directory, const char *path, const struct file_facts *facts, uint32_t flags,
+                     struct file **out)
 {
     struct file_facts own = *facts;
     size_t size = strlen(path) + 1;
@@ -95,7 +95,7 @@ int64_t directory_open(struct directory *directory, const char *path, const stru
     if (copy != NULL)
         *out = file_create_data(&file_directory_kind, &own, flags, directory->bytes, directory->size);
     else
-        directory_free(directory);
+        dirents_free(directory);
     if (*out == NULL) {
         if (copy != NULL)
             heap_free(copy, size);

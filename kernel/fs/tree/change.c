@@ -59,17 +59,17 @@ int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const 
     return 0;
 }
 
-static bool is_empty(const struct node *folder)
+static bool is_empty(const struct node *directory)
 {
-    return tree_of(folder)->entries.count == 0;
+    return tree_of(directory)->entries.count == 0;
 }
 
 /* A directory that nothing leads to any more: what is open of it is empty, and stays so. */
-static void end_directory(struct node *folder)
+static void end_directory(struct node *directory)
 {
-    spin_lock(&folder->lock);
-    folder->links = 0;
-    spin_unlock(&folder->lock);
+    spin_lock(&directory->lock);
+    directory->links = 0;
+    spin_unlock(&directory->lock);
 }
 
 /* Takes ENTRY, and frees it; its node, with the reference, is *GONE's. TELLS: those who watch it hear of that. */
@@ -79,7 +79,7 @@ static void remove(struct entry *entry, bool tells, struct node **gone)
     if (tells && !tree_is(*gone, FILE_DIRECTORY))
         inotify_self_locked(*gone, WATCH_ATTRIB); /* it has a link less */
     if (tells)
-        inotify_name_locked(entry->folder, entry->name, *gone, WATCH_DELETE, 0);
+        inotify_name_locked(entry->directory, entry->name, *gone, WATCH_DELETE, 0);
     tree_take(entry);
     entry_free(entry);
     if (tree_is(*gone, FILE_DIRECTORY))
@@ -90,13 +90,13 @@ static void remove(struct entry *entry, bool tells, struct node **gone)
 /* May the walk's user take the name away that it has come to? */
 static int may_remove(const struct walk *walk)
 {
-    const struct node *folder = walk->at;
+    const struct node *directory = walk->at;
 
     if (walk->user == NULL)
         return 0;
-    if (tree_may(walk, folder, MAY_WRITE | MAY_EXECUTE) != 0)
+    if (tree_may(walk, directory, MAY_WRITE | MAY_EXECUTE) != 0)
         return -EACCES;
-    return permission_remove(walk->user, folder->mode, folder->uid, walk->node->uid) ? 0 : -EPERM;
+    return permission_remove(walk->user, directory->mode, directory->uid, walk->node->uid) ? 0 : -EPERM;
 }
 
 int64_t tree_unlink(struct walk *walk, bool directory, struct node **gone)
@@ -189,7 +189,7 @@ static int may_rename(const struct walk *from, const struct walk *to, uint32_t f
 static int check_rename(const struct walk *from, const struct walk *to, const bool slashes[2], uint32_t flags)
 {
     bool exchange = (flags & NAME_EXCHANGE) != 0;
-    bool folder;
+    bool directory;
     int error;
 
     if (from->node == NULL)
@@ -200,10 +200,10 @@ static int check_rename(const struct walk *from, const struct walk *to, const bo
         return -ENOENT;
     if (exchange && !tree_is(to->node, FILE_DIRECTORY) && slashes[1])
         return -ENOTDIR;
-    folder = tree_is(from->node, FILE_DIRECTORY);
-    if (!folder && (slashes[0] || (!exchange && slashes[1])))
+    directory = tree_is(from->node, FILE_DIRECTORY);
+    if (!directory && (slashes[0] || (!exchange && slashes[1])))
         return -ENOTDIR;
-    if (folder && is_above(from->node, to->at))
+    if (directory && is_above(from->node, to->at))
         return -EINVAL;
     if (to->node != NULL && tree_is(to->node, FILE_DIRECTORY) && to->node != from->node && is_above(to->node, from->at))
         return exchange ? -EINVAL : -ENOTEMPTY;
@@ -218,20 +218,20 @@ static int check_rename(const struct walk *from, const struct walk *to, const bo
         return 0;
     if (exchange)
         return 0;
-    if (folder && !tree_is(to->node, FILE_DIRECTORY))
+    if (directory && !tree_is(to->node, FILE_DIRECTORY))
         return -ENOTDIR;
-    if (!folder && tree_is(to->node, FILE_DIRECTORY))
+    if (!directory && tree_is(to->node, FILE_DIRECTORY))
         return -EISDIR;
-    return folder && !is_empty(to->node) ? -ENOTEMPTY : 0;
+    return directory && !is_empty(to->node) ? -ENOTEMPTY : 0;
 }
 
 /* The entry's name leads to NODE, in place of what it led to, whose reference is the caller's. */
 static void turn(struct entry *entry, struct node *node)
 {
-    struct node *folder = entry->folder;
+    struct node *directory = entry->directory;
 
     tree_take(entry);
-    tree_put(folder, entry, node);
+    tree_put(directory, entry, node);
 }
 
 static void exchange(struct entry *one, struct entry *other)

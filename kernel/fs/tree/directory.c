@@ -34,61 +34,61 @@ void entry_free(struct entry *entry)
         heap_free(entry, sizeof(*entry) + entry->length + 1);
 }
 
-static struct entry *first_of(const struct folder *folder, uint64_t hash)
+static struct entry *first_of(const struct directory *directory, uint64_t hash)
 {
-    struct ordered_link *link = ordered_find(&folder->names, hash);
+    struct ordered_link *link = ordered_find(&directory->names, hash);
 
     return link != NULL ? container_of(link, struct entry, by_name) : NULL;
 }
 
-struct entry *folder_find(const struct folder *folder, const char *name, size_t length)
+struct entry *directory_find(const struct directory *directory, const char *name, size_t length)
 {
-    struct entry *entry = first_of(folder, hash_of(name, length));
+    struct entry *entry = first_of(directory, hash_of(name, length));
 
     while (entry != NULL && (entry->length != length || memcmp(entry->name, name, length) != 0))
         entry = entry->same;
     return entry;
 }
 
-void folder_add(struct folder *folder, struct entry *entry)
+void directory_add(struct directory *directory, struct entry *entry)
 {
-    struct entry *first = first_of(folder, entry->by_name.key);
+    struct entry *first = first_of(directory, entry->by_name.key);
 
     if (first != NULL) {
         entry->same = first->same;
         first->same = entry;
     } else {
         entry->same = NULL;
-        ordered_add(&folder->names, &entry->by_name);
+        ordered_add(&directory->names, &entry->by_name);
     }
-    if (folder->last_cookie < FOLDER_FIRST_COOKIE - 1)
-        folder->last_cookie = FOLDER_FIRST_COOKIE - 1;
-    entry->by_cookie.key = ++folder->last_cookie;
-    ordered_add(&folder->cookies, &entry->by_cookie);
-    folder->count++;
+    if (directory->last_cookie < DIRECTORY_FIRST_COOKIE - 1)
+        directory->last_cookie = DIRECTORY_FIRST_COOKIE - 1;
+    entry->by_cookie.key = ++directory->last_cookie;
+    ordered_add(&directory->cookies, &entry->by_cookie);
+    directory->count++;
 }
 
-void folder_remove(struct folder *folder, struct entry *entry)
+void directory_remove(struct directory *directory, struct entry *entry)
 {
-    struct entry *first = first_of(folder, entry->by_name.key);
+    struct entry *first = first_of(directory, entry->by_name.key);
 
     if (first == entry) {
-        ordered_remove(&folder->names, &entry->by_name);
+        ordered_remove(&directory->names, &entry->by_name);
         if (entry->same != NULL)
-            ordered_add(&folder->names, &entry->same->by_name);
+            ordered_add(&directory->names, &entry->same->by_name);
     } else {
         while (first->same != entry)
             first = first->same;
         first->same = entry->same;
     }
     entry->same = NULL;
-    ordered_remove(&folder->cookies, &entry->by_cookie);
-    folder->count--;
+    ordered_remove(&directory->cookies, &entry->by_cookie);
+    directory->count--;
 }
 
-struct entry *folder_next(const struct folder *folder, uint64_t cookie)
+struct entry *directory_next(const struct directory *directory, uint64_t cookie)
 {
-    struct ordered_link *link = ordered_from(&folder->cookies, cookie + 1);
+    struct ordered_link *link = ordered_from(&directory->cookies, cookie + 1);
 
     return link != NULL ? container_of(link, struct entry, by_cookie) : NULL;
 }

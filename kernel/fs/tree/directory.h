@@ -12,20 +12,20 @@
 
 struct node;
 
-#define FOLDER_FIRST_COOKIE 3u /* 1 and 2 are "." and ".." */
+#define DIRECTORY_FIRST_COOKIE 3u /* 1 and 2 are "." and ".." */
 
 struct entry {
     struct ordered_link by_name;   /* key: hash of the name; in the set it stands for all with this hash */
     struct ordered_link by_cookie; /* key: the cookie */
     struct entry *same;            /* the next with this hash */
     struct list of_node;           /* among the names of its node */
-    struct node *folder;           /* where it is; NULL: nowhere */
+    struct node *directory;        /* where it is; NULL: nowhere */
     struct node *node;             /* where it leads */
     uint32_t length;               /* bytes of the name */
     char name[];                   /* with a NUL */
 };
 
-struct folder { /* zeros: empty */
+struct directory { /* zeros: empty */
     struct ordered names, cookies;
     uint64_t last_cookie; /* 0: none yet */
     uint32_t count;       /* entries */
@@ -36,11 +36,11 @@ struct entry *entry_new(const char *name, size_t length);
 /* ENTRY is in no directory. NULL is ignored. */
 void entry_free(struct entry *entry);
 
-struct entry *folder_find(const struct folder *folder, const char *name, size_t length);
-/* ENTRY's name is not in FOLDER; it gets a new cookie. */
-void folder_add(struct folder *folder, struct entry *entry);
-void folder_remove(struct folder *folder, struct entry *entry);
+struct entry *directory_find(const struct directory *directory, const char *name, size_t length);
+/* ENTRY's name is not in DIRECTORY; it gets a new cookie. */
+void directory_add(struct directory *directory, struct entry *entry);
+void directory_remove(struct directory *directory, struct entry *entry);
 /* The first entry behind COOKIE, or NULL. */
-struct entry *folder_next(const struct folder *folder, uint64_t cookie);
+struct entry *directory_next(const struct directory *directory, uint64_t cookie);
 
 #endif

@@ -18,24 +18,24 @@
 static bool put_name(uint8_t *to, size_t room, size_t *done, const char *name, size_t length, const struct node *node,
                      uint64_t cookie)
 {
-    size_t size = directory_entry(NULL, name, length, 0, 0, 0);
+    size_t size = dirent_write(NULL, name, length, 0, 0, 0);
 
     if (size > room - *done)
         return false;
-    *done += directory_entry(to + *done, name, length, node->number, node->mode, cookie);
+    *done += dirent_write(to + *done, name, length, node->number, node->mode, cookie);
     return true;
 }
 
 /* Writes entries behind *COOKIE. */
-static size_t list_locked(const struct node *folder, uint8_t *to, size_t room, uint64_t *cookie, bool *more)
+static size_t list_locked(const struct node *directory, uint8_t *to, size_t room, uint64_t *cookie, bool *more)
 {
-    struct tree_part *part = tree_of(folder);
+    struct tree_part *part = tree_of(directory);
     struct entry *entry;
     size_t done = 0;
 
     *more = true;
     if (*cookie < DOT) {
-        if (!put_name(to, room, &done, ".", 1, folder, DOT))
+        if (!put_name(to, room, &done, ".", 1, directory, DOT))
             return done;
         *cookie = DOT;
     }
@@ -44,7 +44,8 @@ static size_t list_locked(const struct node *folder, uint8_t *to, size_t room, u
             return done;
         *cookie = DOT_DOT;
     }
-    for (entry = folder_next(&part->entries, *cookie); entry != NULL; entry = folder_next(&part->entries, *cookie)) {
+    for (entry = directory_next(&part->entries, *cookie); entry != NULL;
+         entry = directory_next(&part->entries, *cookie)) {
         if (!put_name(to, room, &done, entry->name, entry->length, entry->node, entry->by_cookie.key))
             return done;
         *cookie = entry->by_cookie.key;
@@ -55,15 +56,15 @@ static size_t list_locked(const struct node *folder, uint8_t *to, size_t room, u
 
 static int64_t list(struct file *file, void *data, size_t room)
 {
-    const struct node *folder = file->state;
+    const struct node *directory = file->state;
     size_t done = 0;
     bool more = false, there;
 
     spin_lock(&tree_lock);
-    there = folder->links != 0;
+    there = directory->links != 0;
     spin_lock(&file->lock);
     if (there)
-        done = list_locked(folder, data, room, &file->offset, &more);
+        done = list_locked(directory, data, room, &file->offset, &more);
     spin_unlock(&file->lock);
     spin_unlock(&tree_lock);
     if (there && done > 0)

@@ -22,11 +22,11 @@ struct tree_part {     /* node->state; under tree_lock */
     bool temporary;    /* made without a name (O_TMPFILE), and may get one */
     union {
         struct { /* a directory's */
-            struct folder entries;
+            struct directory entries;
             struct node *parent; /* with a reference; the root's is itself, without */
             bool mount;          /* files of another kind are here, made by whoever asks: /proc, or: */
             struct host_share
-                *share; /* of a folder of the host: only a task of this kernel can go on (kernel/fs/share/share.h) */
+                *share; /* of a directory of the host: only a task of this kernel can go on (kernel/fs/share/share.h) */
         };
         char *link; /* what a symbolic link says, heap */
         struct fifo *fifo;
@@ -94,8 +94,8 @@ void walk_end(struct walk *walk);
 
 /* A node with what its kind needs (SIZE bytes of TEXT: what a link says), one reference, no names. -ENOMEM. */
 int tree_make(uint32_t mode, uint64_t device, const char *text, size_t size, struct node **out);
-/* Gives ENTRY, which leads nowhere, NODE, and puts it into FOLDER; NODE gets one reference and one link more. */
-void tree_put(struct node *folder, struct entry *entry, struct node *node);
+/* Gives ENTRY, which leads nowhere, NODE, and puts it into DIRECTORY; NODE gets one reference and one link more. */
+void tree_put(struct node *directory, struct entry *entry, struct node *node);
 /* Takes ENTRY out of its directory, and its link from its node. The entry's reference becomes the caller's. */
 void tree_take(struct entry *entry);
 /* NODE's entries, links or facts have changed now. */
@@ -113,7 +113,7 @@ static inline int tree_may(const struct walk *walk, const struct node *node, uin
     return permission_check(walk->user, node->mode, node->uid, node->gid, may);
 }
 /* NODE, made just now, and the directory it comes into: whose it is. */
-void tree_own(const struct walk *walk, const struct node *folder, struct node *node);
+void tree_own(const struct walk *walk, const struct node *directory, struct node *node);
 
 /* --- operations; they lock --- */
 

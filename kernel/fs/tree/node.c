@@ -65,32 +65,32 @@ void tree_touch(struct node *node, bool content)
     spin_unlock(&node->lock);
 }
 
-static void change_directory(struct node *folder, int64_t size, int32_t links)
+static void change_directory(struct node *directory, int64_t size, int32_t links)
 {
-    spin_lock(&folder->lock);
-    folder->content.size += (uint64_t)size;
-    folder->links += (uint32_t)links;
-    spin_unlock(&folder->lock);
-    tree_touch(folder, true);
+    spin_lock(&directory->lock);
+    directory->content.size += (uint64_t)size;
+    directory->links += (uint32_t)links;
+    spin_unlock(&directory->lock);
+    tree_touch(directory, true);
 }
 
-void tree_put(struct node *folder, struct entry *entry, struct node *node)
+void tree_put(struct node *directory, struct entry *entry, struct node *node)
 {
-    bool directory = tree_is(node, FILE_DIRECTORY);
+    bool is_directory = tree_is(node, FILE_DIRECTORY);
 
     assert(spin_held(&tree_lock));
-    entry->folder = folder;
+    entry->directory = directory;
     entry->node = node;
     node_hold(node);
     node->links++;
     list_append(&tree_of(node)->names, &entry->of_node);
-    folder_add(&tree_of(folder)->entries, entry);
-    change_directory(folder, ENTRY_SIZE, directory ? 1 : 0);
-    if (directory && tree_of(node)->parent != folder) {
+    directory_add(&tree_of(directory)->entries, entry);
+    change_directory(directory, ENTRY_SIZE, is_directory ? 1 : 0);
+    if (is_directory && tree_of(node)->parent != directory) {
         struct node *old = tree_of(node)->parent;
 
-        node_hold(folder);
-        tree_of(node)->parent = folder;
+        node_hold(directory);
+        tree_of(node)->parent = directory;
         if (old != NULL)
             node_put(old); /* it is alive otherwise: the caller walked there */
     }
@@ -98,15 +98,15 @@ void tree_put(struct node *folder, struct entry *entry, struct node *node)
 
 void tree_take(struct entry *entry)
 {
-    struct node *node = entry->node, *folder = entry->folder;
+    struct node *node = entry->node, *directory = entry->directory;
 
     assert(spin_held(&tree_lock));
-    folder_remove(&tree_of(folder)->entries, entry);
+    directory_remove(&tree_of(directory)->entries, entry);
     list_remove(&entry->of_node);
-    entry->folder = NULL;
+    entry->directory = NULL;
     entry->node = NULL;
     node->links--;
-    change_directory(folder, -(int64_t)ENTRY_SIZE, tree_is(node, FILE_DIRECTORY) ? -1 : 0);
+    change_directory(directory, -(int64_t)ENTRY_SIZE, tree_is(node, FILE_DIRECTORY) ? -1 : 0);
 }
 
 void tree_facts(struct node *node, struct file_facts *facts)
@@ -115,14 +115,14 @@ void tree_facts(struct node *node, struct file_facts *facts)
     facts->device = TREE_DEVICE;
 }
 
-void tree_own(const struct walk *walk, const struct node *folder, struct node *node)
+void tree_own(const struct walk *walk, const struct node *directory, struct node *node)
 {
     if (walk->user != NULL) {
         node->uid = walk->user->uid;
         node->gid = walk->user->gid;
     }
-    if ((folder->mode & MODE_SET_GROUP) != 0) { /* what is below it is of its group, too */
-        node->gid = folder->gid;
+    if ((directory->mode & MODE_SET_GROUP) != 0) { /* what is below it is of its group, too */
+        node->gid = directory->gid;
         if (tree_is(node, FILE_DIRECTORY))
             node->mode |= MODE_SET_GROUP;
         else if ((node->mode & MODE_GROUP_EXECUTE) != 0 && !permission_root(walk->user) &&
@@ -204,7 +204,7 @@ int64_t tree_name_locked(const struct node *node, const struct node *root, char 
         at -= entry->length;
         memcpy(out + at, entry->name, entry->length);
         out[--at] = '/';
-        node = entry->folder;
+        node = entry->directory;
     }
     length = size - 1 - at;
     memmove(out, out + at, length);

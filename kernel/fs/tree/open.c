@@ -88,13 +88,13 @@ static int check(const struct walk *walk, const struct node *node, uint32_t flag
 {
     static const uint32_t may[4] = {MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE};
     bool writing = (flags & OPEN_ACCESS) != 0 || (flags & OPEN_TRUNCATE) != 0;
-    bool folder = tree_is(node, FILE_DIRECTORY);
+    bool directory = tree_is(node, FILE_DIRECTORY);
 
     if ((flags & OPEN_CREATE) != 0 && (flags & OPEN_EXCLUSIVE) != 0)
         return -EEXIST;
-    if ((flags & OPEN_CREATE) != 0 && folder)
+    if ((flags & OPEN_CREATE) != 0 && directory)
         return -EISDIR;
-    if ((flags & OPEN_DIRECTORY) != 0 && !folder)
+    if ((flags & OPEN_DIRECTORY) != 0 && !directory)
         return -ENOTDIR;
     if ((flags & OPEN_PATH) != 0)
         return 0;
@@ -102,7 +102,7 @@ static int check(const struct walk *walk, const struct node *node, uint32_t flag
         return -ELOOP;
     if ((flags & OPEN_RUN) != 0)
         return tree_is(node, FILE_REGULAR) ? tree_may(walk, node, MAY_EXECUTE) : -EACCES;
-    if (folder && writing)
+    if (directory && writing)
         return -EISDIR;
     if (walk->user != NULL) {
         if (tree_may(walk, node, may[flags & OPEN_ACCESS] | ((flags & OPEN_TRUNCATE) != 0 ? MAY_WRITE : 0)) != 0)

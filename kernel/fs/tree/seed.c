@@ -18,7 +18,7 @@ void tree_init(void)
     tree_root->links = 2;
 }
 
-static int add_locked(struct node *folder, const char *name, size_t length, const struct tree_seed *seed,
+static int add_locked(struct node *directory, const char *name, size_t length, const struct tree_seed *seed,
                       struct node **out)
 {
     uint32_t type = seed->mode & FILE_TYPE_MASK;
@@ -33,7 +33,7 @@ static int add_locked(struct node *folder, const char *name, size_t length, cons
         content_init(&(*out)->content, seed->content, seed->size);
     (*out)->uid = seed->uid;
     (*out)->gid = seed->gid;
-    tree_put(folder, entry, *out);
+    tree_put(directory, entry, *out);
     node_put(*out); /* the entry has it */
     if (seed->mtime != 0)
         (*out)->atime = (*out)->mtime = (*out)->ctime = seed->mtime;
@@ -42,11 +42,11 @@ static int add_locked(struct node *folder, const char *name, size_t length, cons
 
 static int enter_locked(struct node **at, const char *name, size_t length)
 {
-    static const struct tree_seed folder = {.mode = FILE_DIRECTORY | 0755};
-    struct entry *entry = folder_find(&tree_of(*at)->entries, name, length);
+    static const struct tree_seed directory = {.mode = FILE_DIRECTORY | 0755};
+    struct entry *entry = directory_find(&tree_of(*at)->entries, name, length);
 
     if (entry == NULL)
-        return add_locked(*at, name, length, &folder, at);
+        return add_locked(*at, name, length, &directory, at);
     if (!tree_is(entry->node, FILE_DIRECTORY))
         return -ENOTDIR;
     if (tree_of(entry->node)->mount)
@@ -92,7 +92,7 @@ static int seed_locked(const struct tree_seed *seed, struct node **gone)
 
     if (error != 0)
         return error;
-    old = length > 0 ? folder_find(&tree_of(at)->entries, name, length) : NULL;
+    old = length > 0 ? directory_find(&tree_of(at)->entries, name, length) : NULL;
     node = length == 0 ? tree_root : old != NULL ? old->node : NULL;
     if (node != NULL && tree_is(node, FILE_DIRECTORY)) {
         if ((seed->mode & FILE_TYPE_MASK) != FILE_DIRECTORY)
@@ -129,7 +129,7 @@ void tree_remove_device(const char *name, uint64_t number)
     size_t length;
 
     spin_lock(&tree_lock);
-    entry = find_locked(name, &at, &last, &length) == 0 ? folder_find(&tree_of(at)->entries, last, length) : NULL;
+    entry = find_locked(name, &at, &last, &length) == 0 ? directory_find(&tree_of(at)->entries, last, length) : NULL;
     if (entry != NULL && tree_is(entry->node, FILE_CHARACTER) && entry->node->device == number) {
         gone = entry->node;
         tree_take(entry);
@@ -150,7 +150,7 @@ static int seed_missing(const struct tree_seed *seed)
 
     spin_lock(&tree_lock);
     error = find_locked(seed->name, &at, &name, &length);
-    if (error == 0 && length > 0 && folder_find(&tree_of(at)->entries, name, length) == NULL)
+    if (error == 0 && length > 0 && directory_find(&tree_of(at)->entries, name, length) == NULL)
         error = add_locked(at, name, length, seed, &at);
     spin_unlock(&tree_lock);
     return error;
@@ -162,7 +162,7 @@ static void mount(const char *name)
     struct entry *entry;
 
     spin_lock(&tree_lock);
-    entry = folder_find(&tree_of(tree_root)->entries, name, strlen(name));
+    entry = directory_find(&tree_of(tree_root)->entries, name, strlen(name));
     if (entry != NULL && tree_is(entry->node, FILE_DIRECTORY))
         tree_of(entry->node)->mount = true;
     spin_unlock(&tree_lock);
@@ -170,7 +170,7 @@ static void mount(const char *name)
 
 static int mount_locked(const char *name, struct host_share *share, struct node **mount)
 {
-    static const struct tree_seed folder = {.mode = FILE_DIRECTORY | 0755};
+    static const struct tree_seed directory = {.mode = FILE_DIRECTORY | 0755};
     struct entry *entry;
     struct node *at;
     const char *last;
@@ -181,11 +181,11 @@ static int mount_locked(const char *name, struct host_share *share, struct node 
         error = -EBUSY;
     if (error != 0)
         return error;
-    entry = folder_find(&tree_of(at)->entries, last, length);
+    entry = directory_find(&tree_of(at)->entries, last, length);
     if (entry != NULL)
         *mount = entry->node;
     else
-        error = add_locked(at, last, length, &folder, mount);
+        error = add_locked(at, last, length, &directory, mount);
     if (error == 0 && !tree_is(*mount, FILE_DIRECTORY))
         error = -ENOTDIR;
     if (error == 0 && tree_of(*mount)->mount)

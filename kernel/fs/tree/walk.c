@@ -95,7 +95,7 @@ static int step(struct walk *walk, size_t length, const char *after)
         walk->rest = skip_slashes(after);
         return 0;
     }
-    entry = folder_find(&tree_of(walk->at)->entries, name, length);
+    entry = directory_find(&tree_of(walk->at)->entries, name, length);
     if (entry == NULL)
         return -ENOENT;
     if (tree_is(entry->node, FILE_LINK))
@@ -161,7 +161,7 @@ int walk_to_last(struct walk *walk, bool follow)
             walk->node = above(walk);
         if (walk->last != WALK_NAME)
             return 0;
-        walk->entry = folder_find(&tree_of(walk->at)->entries, walk->name, walk->length);
+        walk->entry = directory_find(&tree_of(walk->at)->entries, walk->name, walk->length);
         walk->node = walk->entry != NULL ? walk->entry->node : NULL;
         if (walk->node == NULL)
             return 0;

@@ -100,7 +100,7 @@ uint32_t socket_readable_locked(const struct socket *socket);
 /* All of SOCKET's queue is to go; done by socket_sweep without the lock. */
 void socket_drop_queue_locked(struct socket *socket);
 void socket_sweep(void);
-/* All stand still: proxies in SOCKET's queue for files of FROM stand for those of TO. */
+/* All are quiesced: proxies in SOCKET's queue for files of FROM stand for those of TO. */
 void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to);
 
 /* Names, under the lock. An abstract one is of a socket of one type; one in the tree is a node's, NODE is its number,

@@ -1,4 +1,4 @@
-/* Names of sockets: the abstract ones, which begin with a zero byte and are in no folder, and those in the tree of
+/* Names of sockets: the abstract ones, which begin with a zero byte and are in no directory, and those in the tree of
  * files, where the caller has found or made a node: this is the one place where a name becomes an endpoint. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/node/node.h"

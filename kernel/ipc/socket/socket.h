@@ -78,7 +78,7 @@ struct socket_result {       /* places of files and data follow */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 
-/* All stand still: files of kernel FROM, which stops, are at TO, those on their way too. */
+/* All are quiesced: files of kernel FROM, which stops, are at TO, those on their way too. */
 void socket_switch(uint32_t from, uint32_t to);
 /* Registers the makers of sockets: ANONYMOUS_SOCKET, ANONYMOUS_SOCKET_PAIR. Once. */
 void socket_init(void);

@@ -57,7 +57,7 @@ static struct ipc_object *make(const struct ipc_call *call)
     struct segment *segment;
 
     /* no large pages are set aside */
-    if ((call->flags & SHM_HUGETLB) != 0 || !space_promised(AREA_WRITE | AREA_SHARED | reserve, size))
+    if ((call->flags & SHM_HUGETLB) != 0 || !space_commit_allowed(AREA_WRITE | AREA_SHARED | reserve, size))
         return NULL;
     segment = heap_alloc(sizeof(*segment));
     if (segment == NULL)

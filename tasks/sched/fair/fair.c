@@ -21,7 +21,7 @@ void run_queue_init(struct run_queue *queue)
     *queue = (struct run_queue){.floor = FAIR_BASE + 2 * FAIR_CREDIT};
 }
 
-void share_set_kernel(struct share *share)
+void share_set_kernel(struct sched_entity *share)
 {
     share->position = (uint64_t)RANK_KERNEL << FAIR_RANK_SHIFT;
     share->rate = 0;
@@ -29,7 +29,7 @@ void share_set_kernel(struct share *share)
     share->load = 0;
 }
 
-void share_set(struct share *share, uint32_t policy, int nice)
+void share_set(struct sched_entity *share, uint32_t policy, int nice)
 {
     uint32_t kind = policy & POLICY_MASK;
     uint64_t priority = policy >> POLICY_PRIORITY_SHIFT;
@@ -54,9 +54,9 @@ void share_set(struct share *share, uint32_t policy, int nice)
     share->behind = (uint64_t)((unsigned __int128)FAIR_BEHIND * share->rate >> 32);
 }
 
-void run_queue_yield(struct run_queue *queue, struct share *share)
+void run_queue_yield(struct run_queue *queue, struct sched_entity *share)
 {
-    const struct share *first = run_queue_first(queue);
+    const struct sched_entity *first = run_queue_first(queue);
 
     if (share_rank(share) != RANK_FAIR)
         share_requeue(queue, share);
@@ -64,20 +64,20 @@ void run_queue_yield(struct run_queue *queue, struct share *share)
         share->position = first->position + 1;
 }
 
-void run_queue_remove(struct run_queue *queue, struct share *share)
+void run_queue_remove(struct run_queue *queue, struct sched_entity *share)
 {
     time_queue_remove(&queue->ready, &share->node);
     queue->ready_count--;
     queue->load -= share->load;
 }
 
-void share_new(struct share *share)
+void share_new(struct sched_entity *share)
 {
     if (share_rank(share) == RANK_FAIR)
         share->position = FAIR_BASE + FAIR_CREDIT;
 }
 
-void share_detach(struct share *share, const struct run_queue *from)
+void share_detach(struct sched_entity *share, const struct run_queue *from)
 {
     if (share_rank(share) != RANK_FAIR)
         return;
@@ -86,13 +86,13 @@ void share_detach(struct share *share, const struct run_queue *from)
                           : FAIR_BASE;
 }
 
-void share_attach(struct share *share, struct run_queue *to)
+void share_attach(struct sched_entity *share, struct run_queue *to)
 {
     if (share_rank(share) == RANK_FAIR)
         share->position = to->floor + (share->position - FAIR_BASE) - FAIR_CREDIT;
 }
 
-void run_queue_change(struct run_queue *queue, struct share *share, bool ready, uint32_t policy, int nice)
+void run_queue_change(struct run_queue *queue, struct sched_entity *share, bool ready, uint32_t policy, int nice)
 {
     enum fair_rank before = share_rank(share);
 

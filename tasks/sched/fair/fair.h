@@ -66,7 +66,7 @@ static inline uint32_t load_count(uint64_t load)
 }
 
 /* A thread's share of a CPU. Marks: [q] as in tasks/thread/thread.h. */
-struct share {
+struct sched_entity {
     struct time_node node; /* [q] in the ready or the sleeping threads of a CPU */
     uint64_t position;     /* [q] */
     uint64_t ran;          /* [q] ns since it was last settled: see tasks/sched/sched.c */
@@ -88,38 +88,38 @@ struct run_queue {
 /* The weight of NICE, which is brought into range. */
 uint32_t fair_weight(int nice);
 /* Fills SHARE for a kernel thread, or by POLICY (as thread_context.policy) and NICE; it is in no queue. */
-void share_set_kernel(struct share *share);
-void share_set(struct share *share, uint32_t policy, int nice);
+void share_set_kernel(struct sched_entity *share);
+void share_set(struct sched_entity *share, uint32_t policy, int nice);
 void run_queue_init(struct run_queue *queue);
 
-static inline enum fair_rank share_rank(const struct share *share)
+static inline enum fair_rank share_rank(const struct sched_entity *share)
 {
     return (enum fair_rank)(share->position >> FAIR_RANK_SHIFT);
 }
 
 /* SHARE has run NS more. */
-static inline void share_charge(struct share *share, uint64_t ns)
+static inline void share_charge(struct sched_entity *share, uint64_t ns)
 {
     share->ran += ns;
     share->position += (uint64_t)((unsigned __int128)ns * share->rate >> 32);
 }
 
 /* Behind those of its rank, or of its priority, that are there now. */
-static inline void share_requeue(struct run_queue *queue, struct share *share)
+static inline void share_requeue(struct run_queue *queue, struct sched_entity *share)
 {
     uint64_t head = share->position >> FAIR_PRIORITY_SHIFT << FAIR_PRIORITY_SHIFT;
 
     share->position = head | (++queue->arrivals & ((1ull << FAIR_PRIORITY_SHIFT) - 1));
 }
 
-static inline void run_queue_raise_floor(struct run_queue *queue, const struct share *share)
+static inline void run_queue_raise_floor(struct run_queue *queue, const struct sched_entity *share)
 {
     if (share_rank(share) == RANK_FAIR && share->position > queue->floor)
         queue->floor = share->position;
 }
 
 /* SHARE is ready; it keeps its position. */
-static inline void run_queue_put(struct run_queue *queue, struct share *share)
+static inline void run_queue_put(struct run_queue *queue, struct sched_entity *share)
 {
     share->node.key = share->position;
     time_queue_add(&queue->ready, &share->node);
@@ -127,29 +127,29 @@ static inline void run_queue_put(struct run_queue *queue, struct share *share)
 }
 
 /* Takes the next one, or NULL. */
-static inline struct share *run_queue_take(struct run_queue *queue)
+static inline struct sched_entity *run_queue_take(struct run_queue *queue)
 {
-    struct share *share;
+    struct sched_entity *share;
 
     if (queue->ready.first == NULL)
         return NULL;
-    share = (struct share *)(void *)time_queue_pop(&queue->ready); /* the node is its first member */
+    share = (struct sched_entity *)(void *)time_queue_pop(&queue->ready); /* the node is its first member */
     queue->ready_count--;
     run_queue_raise_floor(queue, share);
     return share;
 }
 
-static inline const struct share *run_queue_first(const struct run_queue *queue)
+static inline const struct sched_entity *run_queue_first(const struct run_queue *queue)
 {
-    return (const struct share *)(const void *)queue->ready.first;
+    return (const struct sched_entity *)(const void *)queue->ready.first;
 }
 
 /* Brings the floor up to what all have reached, RUNNING (charged up to now, or NULL) and the ready ones: while a thread
  * runs alone nobody does. */
-static inline void run_queue_reach(struct run_queue *queue, const struct share *running)
+static inline void run_queue_reach(struct run_queue *queue, const struct sched_entity *running)
 {
-    const struct share *first = run_queue_first(queue);
-    const struct share *least = running;
+    const struct sched_entity *first = run_queue_first(queue);
+    const struct sched_entity *least = running;
 
     if (first != NULL && (least == NULL || first->position < least->position))
         least = first;
@@ -160,7 +160,7 @@ static inline void run_queue_reach(struct run_queue *queue, const struct share *
 /* SHARE runs and has been charged. If it ran for much longer than its slice, because the timer came late (the host of a
  * virtual machine had stopped the CPU, or something else had), not all of it is held against it: with N threads it
  * would wait N times as long. Positions of other ranks are below every floor. */
-static inline void run_queue_forgive(struct run_queue *queue, struct share *share)
+static inline void run_queue_forgive(struct run_queue *queue, struct sched_entity *share)
 {
     if (share->position <= queue->floor + share->behind)
         return;
@@ -171,8 +171,8 @@ static inline void run_queue_forgive(struct run_queue *queue, struct share *shar
 
 /* SHARE, which slept or has come, becomes ready while RUNNING (charged up to now, or NULL) runs; it is owed CREDIT at
  * most. True: it is owed so much more than RUNNING that it should have the CPU at once. */
-static inline bool run_queue_wake(struct run_queue *queue, struct share *share, const struct share *running,
-                                  uint64_t credit)
+static inline bool run_queue_wake(struct run_queue *queue, struct sched_entity *share,
+                                  const struct sched_entity *running, uint64_t credit)
 {
     if (share_rank(share) == RANK_FAIR) {
         run_queue_reach(queue, running);
@@ -187,18 +187,18 @@ static inline bool run_queue_wake(struct run_queue *queue, struct share *share, 
 }
 
 /* The running SHARE gives way: to all that are ready now, if it is fair; within its priority otherwise. */
-void run_queue_yield(struct run_queue *queue, struct share *share);
+void run_queue_yield(struct run_queue *queue, struct sched_entity *share);
 /* Takes SHARE, which is ready in QUEUE, out. */
-void run_queue_remove(struct run_queue *queue, struct share *share);
+void run_queue_remove(struct run_queue *queue, struct sched_entity *share);
 /* SHARE, not ready, goes from one CPU to another: what it is owed at the first it is owed at the second. Between the
  * two its position says how much; share_new is for one that comes from nowhere and is owed nothing. */
-void share_new(struct share *share);
-void share_detach(struct share *share, const struct run_queue *from);
-void share_attach(struct share *share, struct run_queue *to);
+void share_new(struct sched_entity *share);
+void share_detach(struct sched_entity *share, const struct run_queue *from);
+void share_attach(struct sched_entity *share, struct run_queue *to);
 /* SHARE, ready (READY) or running in QUEUE, gets another policy and nice value. */
-void run_queue_change(struct run_queue *queue, struct share *share, bool ready, uint32_t policy, int nice);
+void run_queue_change(struct run_queue *queue, struct sched_entity *share, bool ready, uint32_t policy, int nice);
 /* The slice of SHARE is over: it may have to go behind its like. */
-static inline void run_queue_slice_over(struct run_queue *queue, struct share *share)
+static inline void run_queue_slice_over(struct run_queue *queue, struct sched_entity *share)
 {
     if (share_rank(share) == RANK_REAL && share->slice != UINT64_MAX)
         share_requeue(queue, share);
@@ -211,5 +211,5 @@ static inline bool fair_better(uint64_t from, uint64_t to, uint64_t moved)
     return from > to && from - to > moved;
 }
 
-_Static_assert(offsetof(struct share, node) == 0, "a node is a share");
+_Static_assert(offsetof(struct sched_entity, node) == 0, "a node is a share");
 #endif

@@ -6,7 +6,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/descriptor.h"
-#include "kernel/file/known.h"
+#include "kernel/file/descriptor_cache.h"
 #include "kernel/file/lock.h"
 #include "kernel/file/root.h"
 #include "kernel/file/wire.h"
@@ -59,7 +59,7 @@ uint16_t known_count_new(void)
     return 7;
 }
 
-void known_changed(uint16_t count)
+void descriptor_cache_changed(uint16_t count)
 {
     CHECK_EQ(count, 7);
     changes++;
@@ -303,15 +303,15 @@ TEST(table_program, "the program is remembered until it changes")
     end();
 }
 
-TEST(table_folder, "the working directory has an open as descriptors have, and is found in place of one")
+TEST(table_directory, "the working directory has an open as descriptors have, and is found in place of one")
 {
     begin();
-    CHECK(at(FILE_FOLDER) == NULL);
+    CHECK(at(FILE_WORKING_DIRECTORY) == NULL);
     files[1].opens = files[2].opens = 1;
-    file_table_set_folder(table, &files[1]);
-    CHECK(at(FILE_FOLDER) == &files[1]);
-    file_table_set_folder(table, &files[2]);
-    CHECK(at(FILE_FOLDER) == &files[2]);
+    file_table_set_working_directory(table, &files[1]);
+    CHECK(at(FILE_WORKING_DIRECTORY) == &files[1]);
+    file_table_set_working_directory(table, &files[2]);
+    CHECK(at(FILE_WORKING_DIRECTORY) == &files[2]);
     CHECK_EQ(files[1].opens, 0);
     file_table_exec(table);
     CHECK_EQ(files[2].opens, 1);
@@ -326,7 +326,7 @@ TEST(table_root, "the root is found and closed as the working directory is, and 
     CHECK(at(FILE_ROOT) == NULL);
     files[1].opens = files[2].opens = 1;
     file_table_set_root(table, &files[1]);
-    CHECK(at(FILE_ROOT) == &files[1] && at(FILE_FOLDER) == NULL && roots == 1);
+    CHECK(at(FILE_ROOT) == &files[1] && at(FILE_WORKING_DIRECTORY) == NULL && roots == 1);
     file_table_set_root(table, &files[2]);
     CHECK(at(FILE_ROOT) == &files[2] && roots == 2);
     CHECK_EQ(files[1].opens, 0);

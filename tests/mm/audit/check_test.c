@@ -23,7 +23,7 @@
 #define OWNING PAGING_SOFT_OWNING
 #define REMOTE PAGING_SOFT_REMOTE
 #define COW PAGING_SOFT_COW
-#define LIMBO PAGING_SOFT_LIMBO
+#define PENDING_FREE PAGING_SOFT_PENDING_FREE
 
 static struct audit_check *check;
 static struct audit_report *report;
@@ -216,12 +216,12 @@ TEST(home, "the home maps what any kernel maps, where the strategy wants it")
     clean();
 }
 
-TEST(limbo, "limbo is found, and is no second frame")
+TEST(pending_free, "an entry that is pending free is found, and is no second frame")
 {
     begin();
-    page(HOME, 0, OWN(1) | OWNING | LIMBO, RW);
-    page(2, 0, OWN(2) | OWNING | LIMBO, AUDIT_NO_AREA);
-    found(2, "no limbo");
+    page(HOME, 0, OWN(1) | OWNING | PENDING_FREE, RW);
+    page(2, 0, OWN(2) | OWNING | PENDING_FREE, AUDIT_NO_AREA);
+    found(2, "no pending free");
 }
 
 TEST(remote_mark, "an entry is marked as remote exactly when its frame is another kernel's memory")

@@ -241,7 +241,7 @@ TEST(paging_visits, "a visit sees each nonzero leaf of its range once, in ascend
 
     begin();
     CHECK_EQ(paging_map(&tables, all[0], 0x10000, SIZE_4K, RW, SIZE_4K), 0);
-    *paging_entry(&tables, all[1], true) = 0x20000 | PAGING_SOFT_LIMBO; /* not present, and still a leaf */
+    *paging_entry(&tables, all[1], true) = 0x20000 | PAGING_SOFT_PENDING_FREE; /* not present, and still a leaf */
     CHECK_EQ(paging_map(&tables, all[2], 0x30000, SIZE_4K, RW, SIZE_4K), 0);
     CHECK_EQ(paging_map(&tables, all[3], PAGING_SIZE_2M, PAGING_SIZE_2M, RW, PAGING_SIZE_2M), 0);
     CHECK_EQ(paging_map(&tables, all[4], 0x40000, SIZE_4K, RW, SIZE_4K), 0);
@@ -261,7 +261,7 @@ TEST(paging_visits, "a visit sees each nonzero leaf of its range once, in ascend
     CHECK_EQ(visited.size[2], SIZE_4K);
     CHECK_EQ(visited.size[3], PAGING_SIZE_2M);
     CHECK_EQ(visited.size[5], PAGING_SIZE_1G);
-    CHECK(visited.entry[1] == (0x20000 | PAGING_SOFT_LIMBO));
+    CHECK(visited.entry[1] == (0x20000 | PAGING_SOFT_PENDING_FREE));
 }
 
 TEST(paging_visits_top, "a visit reaches the top of the address space")
@@ -361,7 +361,7 @@ TEST(paging_releases, "a release hands out every table of its range once, no pag
     CHECK_EQ(paging_map(&tables, PAGING_SIZE_2M, PAGING_SIZE_2M, PAGING_SIZE_2M, RW, PAGING_SIZE_2M), 0);
     CHECK_EQ(paging_map(&tables, PAGING_SIZE_1G, PAGING_SIZE_1G, PAGING_SIZE_1G, RW, PAGING_SIZE_1G), 0);
     CHECK_EQ(paging_map(&tables, 0x7fffffffe000ull, BASE, SIZE_4K, RW, SIZE_4K), 0);
-    *paging_entry(&tables, 5ull << 39, true) = BASE | PAGING_SOFT_LIMBO;
+    *paging_entry(&tables, 5ull << 39, true) = BASE | PAGING_SOFT_PENDING_FREE;
     leaves_ended = 0;
     paging_release(&tables, 0, 0x7ffffffff000ull, &with);
     CHECK_EQ(leaves_ended, 3);

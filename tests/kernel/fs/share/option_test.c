@@ -4,15 +4,15 @@
 
 #include "tests/test.h"
 
-TEST(share_parts, "parts are a tag, a folder, and perhaps ro, between commas")
+TEST(share_parts, "parts are a tag, a directory, and perhaps ro, between commas")
 {
     const char *text = "kettle0:/mnt,kettle1:/data/in:ro";
     struct share_option option;
 
     CHECK_EQ(share_option_next(&text, &option), 1);
-    CHECK(strcmp(option.tag, "kettle0") == 0 && strcmp(option.folder, "/mnt") == 0 && !option.read_only);
+    CHECK(strcmp(option.tag, "kettle0") == 0 && strcmp(option.directory, "/mnt") == 0 && !option.read_only);
     CHECK_EQ(share_option_next(&text, &option), 1);
-    CHECK(strcmp(option.tag, "kettle1") == 0 && strcmp(option.folder, "/data/in") == 0 && option.read_only);
+    CHECK(strcmp(option.tag, "kettle1") == 0 && strcmp(option.directory, "/data/in") == 0 && option.read_only);
     CHECK_EQ(share_option_next(&text, &option), 0);
 }
 
@@ -42,16 +42,16 @@ TEST(share_wrong_parts, "a part that makes no sense is said, and the next is rea
     }
 }
 
-TEST(share_long_folder, "a folder that has no room makes no sense")
+TEST(share_long_directory, "a directory that has no room makes no sense")
 {
     struct share_option option;
-    char line[SHARE_FOLDER_MAX + 3] = "t:/";
+    char line[SHARE_DIRECTORY_MAX + 3] = "t:/";
     const char *text = line;
 
-    memset(line + 3, 'x', SHARE_FOLDER_MAX - 2); /* with the slash, 127 bytes */
+    memset(line + 3, 'x', SHARE_DIRECTORY_MAX - 2); /* with the slash, 127 bytes */
     CHECK_EQ(share_option_next(&text, &option), 1);
-    CHECK_EQ(strlen(option.folder), SHARE_FOLDER_MAX - 1);
-    line[SHARE_FOLDER_MAX + 1] = 'x';
+    CHECK_EQ(strlen(option.directory), SHARE_DIRECTORY_MAX - 1);
+    line[SHARE_DIRECTORY_MAX + 1] = 'x';
     text = line;
     CHECK_EQ(share_option_next(&text, &option), -1);
 }

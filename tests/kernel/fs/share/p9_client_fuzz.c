@@ -58,7 +58,7 @@ static void use(struct p9_fid *root)
         REQUIRE(count <= (int64_t)sizeof(text));
         break;
     case 4:
-        count = p9_read_folder(root, 0, text, sizeof(text));
+        count = p9_read_directory(root, 0, text, sizeof(text));
         REQUIRE(count <= (int64_t)sizeof(text));
         break;
     case 5:

@@ -6,8 +6,8 @@
 #include "kernel/fs/share/p9_message.h"
 #include "tests/fuzz/fuzz.h"
 
-static const uint8_t types[] = {P9_WALK,      P9_READ,   P9_READ_FOLDER, P9_GET_ATTRIBUTES,
-                                P9_READ_LINK, P9_STATFS, P9_VERSION,     P9_CLUNK};
+static const uint8_t types[] = {P9_WALK,      P9_READ,   P9_READ_DIRECTORY, P9_GET_ATTRIBUTES,
+                                P9_READ_LINK, P9_STATFS, P9_VERSION,        P9_CLUNK};
 
 /* A piece of the answer of its own, so that the sanitizer sees a byte too far. */
 static uint8_t *copy(const uint8_t *data, size_t size)
@@ -19,7 +19,7 @@ static uint8_t *copy(const uint8_t *data, size_t size)
     return bytes;
 }
 
-static void read_folder(const uint8_t *data, uint32_t size)
+static void read_directory(const uint8_t *data, uint32_t size)
 {
     uint8_t *bytes = copy(data, size);
     struct p9_reader from = {.at = bytes, .left = size};
@@ -51,11 +51,11 @@ static void read_answer(uint8_t type, struct p9_reader *from)
             p9_get_qid(from, &qid);
         break;
     case P9_READ:
-    case P9_READ_FOLDER:
+    case P9_READ_DIRECTORY:
         bytes = p9_get_bytes(from, 4096, &size);
         REQUIRE((bytes == NULL) == from->failed && size <= 4096);
         if (bytes != NULL)
-            read_folder(bytes, size);
+            read_directory(bytes, size);
         break;
     case P9_GET_ATTRIBUTES:
         p9_get_attributes(from, &attributes);

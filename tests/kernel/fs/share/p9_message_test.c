@@ -137,7 +137,7 @@ TEST(p9_bytes, "bytes that a read gives are no more than were asked for, nor tha
 
 static uint32_t put_entry(struct p9_writer *to, const char *name, uint16_t length, uint64_t next)
 {
-    p9_put8(to, P9_QID_FOLDER);
+    p9_put8(to, P9_QID_DIRECTORY);
     p9_put32(to, 1);
     p9_put64(to, 4711);
     p9_put64(to, next);
@@ -146,7 +146,7 @@ static uint32_t put_entry(struct p9_writer *to, const char *name, uint16_t lengt
     return to->size;
 }
 
-TEST(p9_entries, "entries of a folder are read one by one; one with a bad name ends the listing")
+TEST(p9_entries, "entries of a directory are read one by one; one with a bad name ends the listing")
 {
     static const struct {
         const char *name;
@@ -160,7 +160,7 @@ TEST(p9_entries, "entries of a folder are read one by one; one with a bad name e
     put_entry(&to, "two", 3, 2);
     from = (struct p9_reader){.at = bytes, .left = to.size};
     CHECK(p9_get_entry(&from, &entry) && entry.length == 3 && memcmp(entry.name, "one", 3) == 0);
-    CHECK(entry.next == 1 && entry.type == 4 && entry.qid.path == 4711 && entry.qid.type == P9_QID_FOLDER);
+    CHECK(entry.next == 1 && entry.type == 4 && entry.qid.path == 4711 && entry.qid.type == P9_QID_DIRECTORY);
     CHECK(p9_get_entry(&from, &entry) && memcmp(entry.name, "two", 3) == 0);
     CHECK(!p9_get_entry(&from, &entry) && !from.failed);
     from = (struct p9_reader){.at = bytes, .left = to.size - 1};

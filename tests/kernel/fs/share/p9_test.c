@@ -73,7 +73,7 @@ static int64_t serve_start(const uint8_t *request, uint32_t size, uint8_t *in, u
         p9_put32(&to, 32768);
         p9_put_text(&to, "9P2000.L", 8);
     } else {
-        put_qid(&to, P9_QID_FOLDER, 1);
+        put_qid(&to, P9_QID_DIRECTORY, 1);
     }
     set(&to);
     return serve(request, size, in, room);
@@ -132,7 +132,7 @@ TEST(p9_walks, "a walk gives a fid if all names are there; its number is used ag
     connect();
     to = begin(P9_WALK + 1);
     p9_put16(&to, 2);
-    put_qid(&to, P9_QID_FOLDER, 5);
+    put_qid(&to, P9_QID_DIRECTORY, 5);
     put_qid(&to, 0, 6);
     set(&to);
     CHECK_EQ(p9_walk(root, names, 2, &one, qids, &done), 0);
@@ -146,7 +146,7 @@ TEST(p9_walks, "a walk gives a fid if all names are there; its number is used ag
     p9_drop(two);
     to = begin(P9_WALK + 1);
     p9_put16(&to, 1);
-    put_qid(&to, P9_QID_FOLDER, 5);
+    put_qid(&to, P9_QID_DIRECTORY, 5);
     set(&to);
     CHECK_EQ(p9_walk(root, names, 2, &one, qids, &done), 0);
     CHECK(one == NULL && done == 1);

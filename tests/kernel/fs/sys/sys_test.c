@@ -44,7 +44,7 @@ int64_t proc_text(struct text *text, size_t size)
     return 0;
 }
 
-void directory_add(struct directory *directory, const char *name, size_t length, uint64_t inode, uint32_t mode)
+void dirents_add(struct dirents *directory, const char *name, size_t length, uint64_t inode, uint32_t mode)
 {
     (void)directory;
     (void)inode;
@@ -203,7 +203,7 @@ TEST(sys_names, "only numbers of CPUs and nodes that there are, without more zer
     CHECK(walk(CPU "cpu39/topology/core_siblings_list", &at) != NULL);
 }
 
-TEST(sys_lists, "folders list what can be found in them")
+TEST(sys_lists, "directories list what can be found in them")
 {
     struct proc_at at;
     const struct proc_row *row;

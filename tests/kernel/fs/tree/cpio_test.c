@@ -287,23 +287,23 @@ TEST(flipped, "any bit changed: nothing is read outside the archive and reading 
 
 TEST(cpio_program, "an archive by cpio(1) is read")
 {
-    char folder[] = "/tmp/cpio-test-XXXXXX";
+    char directory[] = "/tmp/cpio-test-XXXXXX";
     char command[512];
 
-    CHECK(mkdtemp(folder));
+    CHECK(mkdtemp(directory));
     snprintf(command, sizeof(command),
              "cd %s && mkdir bin && echo hello >bin/file && ln bin/file bin/link && ln -s bin/file soft && "
              "find . ! -name archive | LC_ALL=C sort | cpio -o -H newc --quiet >archive && rm -r bin soft",
-             folder);
+             directory);
     CHECK_EQ(system(command), 0);
-    snprintf(command, sizeof(command), "%s/archive", folder);
+    snprintf(command, sizeof(command), "%s/archive", directory);
     FILE *file = fopen(command, "rb");
     CHECK(file);
     begin();
     length = fread(archive, 1, sizeof(archive), file);
     fclose(file);
     unlink(command);
-    rmdir(folder);
+    rmdir(directory);
     open_archive();
     CHECK_EQ(next(), 1);
     CHECK_TEXT(entry.name, ".");

@@ -24,7 +24,7 @@ void heap_free(void *object, size_t size)
     free(object);
 }
 
-static struct folder folder;
+static struct directory directory;
 static struct entry *entries[NAMES]; /* NULL: not there */
 static uint32_t there;
 
@@ -35,7 +35,7 @@ static size_t name_of(int i, char *name)
 
 static void begin(void)
 {
-    memset(&folder, 0, sizeof(folder));
+    memset(&directory, 0, sizeof(directory));
     memset(entries, 0, sizeof(entries));
     objects = 0;
     there = 0;
@@ -48,13 +48,13 @@ static void put(int i)
 
     entries[i] = entry_new(name, length);
     CHECK_TEXT(entries[i]->name, name);
-    folder_add(&folder, entries[i]);
+    directory_add(&directory, entries[i]);
     there++;
 }
 
 static void take(int i)
 {
-    folder_remove(&folder, entries[i]);
+    directory_remove(&directory, entries[i]);
     entry_free(entries[i]);
     entries[i] = NULL;
     there--;
@@ -66,8 +66,8 @@ static void end(void)
         if (entries[i] != NULL)
             take(i);
     }
-    CHECK_EQ(folder.count, 0);
-    CHECK(folder.names.top == NULL && folder.cookies.top == NULL);
+    CHECK_EQ(directory.count, 0);
+    CHECK(directory.names.top == NULL && directory.cookies.top == NULL);
     CHECK_EQ(objects, 0);
 }
 
@@ -81,18 +81,18 @@ static void check_all(void)
     for (int i = 0; i < NAMES; i++) {
         size_t length = name_of(i, name);
 
-        CHECK(folder_find(&folder, name, length) == entries[i]);
+        CHECK(directory_find(&directory, name, length) == entries[i]);
     }
-    for (struct entry *e = folder_next(&folder, 0); e != NULL; e = folder_next(&folder, cookie)) {
-        CHECK(e->by_cookie.key > cookie && e->by_cookie.key >= FOLDER_FIRST_COOKIE);
+    for (struct entry *e = directory_next(&directory, 0); e != NULL; e = directory_next(&directory, cookie)) {
+        CHECK(e->by_cookie.key > cookie && e->by_cookie.key >= DIRECTORY_FIRST_COOKIE);
         cookie = e->by_cookie.key;
         listed++;
     }
     CHECK_EQ(listed, there);
-    CHECK_EQ(folder.count, there);
+    CHECK_EQ(directory.count, there);
 }
 
-TEST(folder_random, "after any changes names are found, and a listing has each once")
+TEST(directory_random, "after any changes names are found, and a listing has each once")
 {
     uint64_t seed = 1;
 
@@ -111,7 +111,7 @@ TEST(folder_random, "after any changes names are found, and a listing has each o
     end();
 }
 
-TEST(folder_same_hash, "names with the same hash are told apart, whichever of them goes first")
+TEST(directory_same_hash, "names with the same hash are told apart, whichever of them goes first")
 {
     for (int first = 0; first < 3; first++) {
         begin();
@@ -121,18 +121,18 @@ TEST(folder_same_hash, "names with the same hash are told apart, whichever of th
 
             entries[i] = entry_new(name, length);
             entries[i]->by_name.key = 77; /* as if the hash were: it is looked up by these below */
-            folder_add(&folder, entries[i]);
+            directory_add(&directory, entries[i]);
             there++;
         }
-        CHECK_EQ(folder.count, 3);
+        CHECK_EQ(directory.count, 3);
         for (int n = 0; n < 3; n++)
             take((first + n) % 3);
-        CHECK(folder.names.top == NULL);
+        CHECK(directory.names.top == NULL);
         end();
     }
 }
 
-TEST(folder_listing, "a listing goes on behind its cookie, whatever was removed or came meanwhile")
+TEST(directory_listing, "a listing goes on behind its cookie, whatever was removed or came meanwhile")
 {
     uint64_t cookie = 0;
     int seen = 0;
@@ -140,7 +140,7 @@ TEST(folder_listing, "a listing goes on behind its cookie, whatever was removed 
     begin();
     for (int i = 0; i < 100; i++)
         put(i);
-    for (struct entry *e = folder_next(&folder, 0); e != NULL; e = folder_next(&folder, cookie)) {
+    for (struct entry *e = directory_next(&directory, 0); e != NULL; e = directory_next(&directory, cookie)) {
         int i = 0;
 
         while (entries[i] != e)
@@ -154,7 +154,7 @@ TEST(folder_listing, "a listing goes on behind its cookie, whatever was removed 
     }
     CHECK_EQ(seen, 50);
     put(5);
-    CHECK(folder_next(&folder, cookie) == entries[5]); /* what comes later is listed, too */
+    CHECK(directory_next(&directory, cookie) == entries[5]); /* what comes later is listed, too */
     end();
 }
 
@@ -169,7 +169,7 @@ static int depth_of(const struct ordered_link *link)
     return 1 + (less > more ? less : more);
 }
 
-TEST(folder_depth, "100000 entries that come in order make no deep tree")
+TEST(directory_depth, "100000 entries that come in order make no deep tree")
 {
     static struct ordered_link links[100000];
     struct ordered set = {NULL};

@@ -8,7 +8,7 @@
 #define MS 1000000ull
 
 static struct run_queue queue;
-static struct share shares[MANY];
+static struct sched_entity shares[MANY];
 static uint64_t got[MANY]; /* ns each has run */
 
 static void begin(int count)
@@ -22,7 +22,7 @@ static void begin(int count)
     }
 }
 
-static void wake(int i, const struct share *running)
+static void wake(int i, const struct sched_entity *running)
 {
     share_attach(&shares[i], &queue);
     run_queue_wake(&queue, &shares[i], running, 0);
@@ -32,7 +32,7 @@ static void wake(int i, const struct share *running)
 static void run(int steps)
 {
     while (steps-- > 0) {
-        struct share *share = run_queue_take(&queue);
+        struct sched_entity *share = run_queue_take(&queue);
 
         CHECK(share != NULL);
         share_charge(share, FAIR_SLICE);
@@ -89,7 +89,7 @@ TEST(fair_nice, "threads get time in proportion to their weights")
 
 TEST(fair_sleeper, "a thread that slept long is owed no more than the credit, and has the CPU at once")
 {
-    struct share *running;
+    struct sched_entity *running;
 
     begin(2);
     wake(0, NULL);
@@ -104,7 +104,7 @@ TEST(fair_sleeper, "a thread that slept long is owed no more than the credit, an
 
 TEST(fair_new, "a new thread is owed nothing")
 {
-    struct share *running;
+    struct sched_entity *running;
 
     begin(2);
     wake(0, NULL);
@@ -118,7 +118,7 @@ TEST(fair_new, "a new thread is owed nothing")
 
 TEST(fair_yield, "a thread that yields comes behind the next one and loses nothing else")
 {
-    struct share *running;
+    struct sched_entity *running;
 
     begin(3);
     for (int i = 0; i < 3; i++)
@@ -182,7 +182,7 @@ TEST(fair_rounds, "SCHED_RR takes turns within a priority, SCHED_FIFO keeps the 
 TEST(fair_move, "a thread is owed on another CPU what it was owed on the first")
 {
     struct run_queue other;
-    struct share far = {0};
+    struct sched_entity far = {0};
 
     begin(2);
     share_set(&far, POLICY_OTHER, 0);
@@ -229,7 +229,7 @@ TEST(fair_stopped_cpu,
     run_queue_forgive(&queue, &shares[0]);
     run_queue_put(&queue, &shares[0]);
     while (run_queue_first(&queue) != &shares[0]) {
-        struct share *other = run_queue_take(&queue);
+        struct sched_entity *other = run_queue_take(&queue);
 
         share_charge(other, FAIR_SLICE);
         run_queue_forgive(&queue, other);
@@ -253,7 +253,7 @@ TEST(fair_forgive_alone, "what a thread ran alone is forgotten, and a slice of a
     wake(1, &shares[0]);
     run_queue_put(&queue, &shares[0]);
     while (run_queue_first(&queue) != &shares[1]) {
-        struct share *other = run_queue_take(&queue);
+        struct sched_entity *other = run_queue_take(&queue);
 
         share_charge(other, FAIR_SLICE);
         run_queue_put(&queue, other);

@@ -1,5 +1,5 @@
-/* Policies of spaces, and frames by them. See the header and mm/policy/policy.md. */
-#include "mm/policy/policy.h"
+/* Policies of spaces, and frames by them. See the header and mm/mempolicy/mempolicy.md. */
+#include "mm/mempolicy/mempolicy.h"
 
 #include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
@@ -11,8 +11,8 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/give.h"
 #include "mm/frame/heap.h"
-#include "mm/policy/count.h"
-#include "mm/policy/wire.h"
+#include "mm/mempolicy/count.h"
+#include "mm/mempolicy/wire.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
@@ -23,25 +23,25 @@ const struct policy *(*policy_of_task)(void);
 
 static const struct policy none = {.mode = POLICY_DEFAULT};
 
-void policy_list_free(struct policy_list *list)
+void mempolicy_list_free(struct mempolicy_list *list)
 {
     if (list->known != NULL)
         heap_free(list->known, list->room * sizeof(*list->known));
-    *list = (struct policy_list){.known = NULL};
+    *list = (struct mempolicy_list){.known = NULL};
 }
 
 /* --- numbers --- */
 
 static const struct policy *find_locked(const struct space *space, uint32_t number)
 {
-    const struct policy_list *list = &space->policies;
+    const struct mempolicy_list *list = &space->policies;
 
     return number <= list->room && list->known[number - 1].mode != POLICY_DEFAULT ? &list->known[number - 1] : NULL;
 }
 
 static int put_locked(struct space *space, uint32_t number, const struct policy *policy)
 {
-    struct policy_list *list = &space->policies;
+    struct mempolicy_list *list = &space->policies;
     uint32_t room = list->room != 0 ? list->room : ROOM_FIRST;
     struct policy *more;
 
@@ -53,8 +53,8 @@ static int put_locked(struct space *space, uint32_t number, const struct policy 
             return -ENOMEM;
         if (list->known != NULL)
             memcpy(more, list->known, list->room * sizeof(*more));
-        policy_list_free(list);
-        *list = (struct policy_list){more, room};
+        mempolicy_list_free(list);
+        *list = (struct mempolicy_list){more, room};
     }
     list->known[number - 1] = *policy;
     return 0;
@@ -152,7 +152,7 @@ static int ask_home(const struct space *space, enum msg_type type, const void *a
     return got < 0 ? got : got == (int)size ? 0 : -EPROTO;
 }
 
-int64_t policy_number(struct space *space, const struct policy *policy)
+int64_t mempolicy_number(struct space *space, const struct policy *policy)
 {
     struct msg_space_policy ask = {space->id, *policy};
     struct msg_space_policy_number answer;
@@ -177,7 +177,7 @@ bool policy_known(struct space *space, uint32_t number, struct policy *out)
     return known != NULL;
 }
 
-int policy_note(struct space *space, uint32_t number, const struct policy *policy)
+int mempolicy_note(struct space *space, uint32_t number, const struct policy *policy)
 {
     int error;
 
@@ -189,7 +189,7 @@ int policy_note(struct space *space, uint32_t number, const struct policy *polic
     return error;
 }
 
-int policy_find(struct space *space, uint32_t number, struct policy *out)
+int mempolicy_find(struct space *space, uint32_t number, struct policy *out)
 {
     struct msg_space_policy_number ask = {.space = space->id, .number = number};
     struct msg_space_policy answer;
@@ -202,10 +202,10 @@ int policy_find(struct space *space, uint32_t number, struct policy *out)
     if (error != 0)
         return error;
     *out = answer.policy;
-    return policy_note(space, number, out) == -EPROTO ? -EPROTO : 0; /* without memory it is asked for again */
+    return mempolicy_note(space, number, out) == -EPROTO ? -EPROTO : 0; /* without memory it is asked for again */
 }
 
-int policy_inherit(struct space *parent, struct space *child)
+int mempolicy_inherit(struct space *parent, struct space *child)
 {
     uint32_t last = 0;
     int error = 0;
@@ -217,9 +217,9 @@ int policy_inherit(struct space *parent, struct space *child)
         if (number == 0 || number == last)
             continue;
         last = number;
-        error = policy_find(parent, number, &policy);
+        error = mempolicy_find(parent, number, &policy);
         if (error == 0)
-            error = policy_note(child, number, &policy);
+            error = mempolicy_note(child, number, &policy);
         if (error != 0)
             break;
     }
@@ -269,7 +269,7 @@ static uint32_t nearest(uint32_t from, uint64_t nodes)
     return best;
 }
 
-uint64_t policy_frame_near(bool zeroed)
+uint64_t mempolicy_frame_near(bool zeroed)
 {
     uint64_t own = frame_nodes(), frame = 0;
 
@@ -289,7 +289,8 @@ static uint64_t counted(const struct policy *policy, uint64_t frame, uint32_t wa
     return frame;
 }
 
-uint64_t policy_frame_here_locked(const struct space *space, uint32_t prot, uint64_t page, bool zeroed, bool *elsewhere)
+uint64_t mempolicy_frame_here_locked(const struct space *space, uint32_t prot, uint64_t page, bool zeroed,
+                                     bool *elsewhere)
 {
     const struct policy *policy = choose_locked(space, prot);
     uint64_t nodes, own = frame_nodes();
@@ -299,15 +300,15 @@ uint64_t policy_frame_here_locked(const struct space *space, uint32_t prot, uint
     *elsewhere = policy == NULL;
     if (policy == NULL)
         return 0;
-    nodes = policy_nodes(policy, page, &strict) & policy_machine_nodes();
+    nodes = mempolicy_nodes(policy, page, &strict) & policy_machine_nodes();
     if (nodes == 0)
-        return policy_frame_near(zeroed);
+        return mempolicy_frame_near(zeroed);
     node = nearest(centre(policy), nodes);
     *elsewhere = true; /* or, when the nearest has none, another */
     return (own >> node & 1) != 0 ? counted(policy, frame_alloc_page_on(1ull << node, zeroed), node) : 0;
 }
 
-bool policy_is_near_locked(const struct space *space, uint32_t prot, uint64_t page)
+bool mempolicy_is_near_locked(const struct space *space, uint32_t prot, uint64_t page)
 {
     const struct policy *policy = choose_locked(space, prot);
     uint64_t nodes;
@@ -315,11 +316,11 @@ bool policy_is_near_locked(const struct space *space, uint32_t prot, uint64_t pa
 
     if (policy == NULL)
         return false;
-    nodes = policy_nodes(policy, page, &strict) & policy_machine_nodes();
+    nodes = mempolicy_nodes(policy, page, &strict) & policy_machine_nodes();
     return nodes == 0 || (1ull << nearest(centre(policy), nodes) == frame_nodes());
 }
 
-bool policy_accepts_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame)
+bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame)
 {
     uint32_t number = prot >> AREA_POLICY_SHIFT;
     const struct policy *policy = number != 0 ? find_locked(space, number) : &none;
@@ -328,7 +329,7 @@ bool policy_accepts_locked(const struct space *space, uint32_t prot, uint64_t pa
 
     if (policy == NULL)
         return false;
-    nodes = policy_nodes(policy, page, &strict) & policy_machine_nodes();
+    nodes = mempolicy_nodes(policy, page, &strict) & policy_machine_nodes();
     if (nodes == 0)
         return true;
     /* it is near the toucher, and so of several the nearest, unless another place counts */
@@ -365,21 +366,21 @@ uint64_t policy_frame_on(uint64_t nodes, uint64_t source)
     return frame_near(own_node(), nodes & policy_machine_nodes(), source);
 }
 
-uint64_t policy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_t source)
+uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_t source)
 {
     uint32_t number = prot >> AREA_POLICY_SHIFT;
     struct policy policy = *of_task();
     uint64_t nodes, frame = 0;
     bool strict;
 
-    if (number != 0 && policy_find(space, number, &policy) != 0)
+    if (number != 0 && mempolicy_find(space, number, &policy) != 0)
         return 0;
-    nodes = policy_nodes(&policy, page, &strict) & policy_machine_nodes();
+    nodes = mempolicy_nodes(&policy, page, &strict) & policy_machine_nodes();
     if (nodes != 0)
         frame = counted(&policy, frame_near(centre(&policy), nodes, source), nearest(centre(&policy), nodes));
     if (frame != 0 || strict)
         return frame;
-    frame = policy_frame_near(source == 0);
+    frame = mempolicy_frame_near(source == 0);
     if (frame == 0)
         return counted(&none, frame_from_peer(source), own_node());
     if (source != 0)

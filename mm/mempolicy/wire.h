@@ -1,10 +1,10 @@
-/* Payloads of SPACE_POLICY_MAKE and SPACE_POLICY_TELL, each the other's answer: mm/policy/policy.md. */
-#ifndef MM_POLICY_WIRE_H
-#define MM_POLICY_WIRE_H
+/* Payloads of SPACE_POLICY_MAKE and SPACE_POLICY_TELL, each the other's answer: mm/mempolicy/mempolicy.md. */
+#ifndef MM_MEMPOLICY_WIRE_H
+#define MM_MEMPOLICY_WIRE_H
 
 #include <stdint.h>
 
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 
 struct msg_space_policy {
     uint64_t space;

@@ -5,8 +5,8 @@
  * of its descriptors is may have changed, before the call that changed it returns. Whoever has asked keeps the answer
  * with the count of that time, and believes it as long as the count is the same. kernel/file/files.md has the protocol.
  */
-#ifndef KERNEL_FILE_KNOWN_H
-#define KERNEL_FILE_KNOWN_H
+#ifndef KERNEL_FILE_DESCRIPTOR_CACHE_H
+#define KERNEL_FILE_DESCRIPTOR_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,19 +19,20 @@
 uint16_t known_count_new(void);
 /* Descriptors of tables that have COUNT were closed or replaced, or may do less than before. Under the lock under which
  * descriptors are found, so whoever finds the new one finds the new count. */
-void known_changed(uint16_t count);
+void descriptor_cache_changed(uint16_t count);
 /* For the answer FILE_ELSEWHERE: read before the descriptor is looked for. */
-uint64_t known_stamp(uint16_t count);
+uint64_t descriptor_cache_stamp(uint16_t count);
 
 /* --- who asks --- */
 
 /* Where to ask for what is wanted of descriptor FD of process GROUP, at home on HOME, another kernel. False: HOME. */
-bool known_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out);
+bool descriptor_cache_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out);
 /* HOME has answered ELSEWHERE to REQUEST. */
-void known_note(uint32_t group, uint32_t home, const struct file_request *request, const struct file_answer *answer);
+void descriptor_cache_note(uint32_t group, uint32_t home, const struct file_request *request,
+                           const struct file_answer *answer);
 /* That file has been closed. */
-void known_forget(uint32_t group, int32_t fd);
-/* Programs stand still: files and processes go to other kernels. */
+void descriptor_cache_forget(uint32_t group, int32_t fd);
+/* Programs are quiesced: files and processes go to other kernels. */
 void known_forget_all(void);
 
 #endif

@@ -4,7 +4,7 @@
  * before the descriptor was found under that lock. So while the count is what it was then, no change has ended; one
  * that is under way has not been seen by anybody yet, and the operation may as well have come before it. A file that
  * was closed for good answers -ESRCH, and ids are never used again. */
-#include "kernel/file/known.h"
+#include "kernel/file/descriptor_cache.h"
 
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/file/rule.h"
@@ -37,12 +37,12 @@ uint16_t known_count_new(void)
     return (uint16_t)(__atomic_fetch_add(&counts_given, 1, __ATOMIC_RELAXED) % COUNTS);
 }
 
-void known_changed(uint16_t count)
+void descriptor_cache_changed(uint16_t count)
 {
     __atomic_fetch_add(&msg_board_own()[MSG_BOARD_FILES + count], 1, __ATOMIC_RELEASE);
 }
 
-uint64_t known_stamp(uint16_t count)
+uint64_t descriptor_cache_stamp(uint16_t count)
 {
     return __atomic_load_n(&msg_board_own()[MSG_BOARD_FILES + count], __ATOMIC_ACQUIRE) << INDEX_BITS | count;
 }
@@ -61,7 +61,7 @@ static struct known *entry_of(uint32_t group, int32_t fd)
     return &entries[(group * 31u + (group >> 16) * 7u + (uint32_t)fd) % ENTRIES];
 }
 
-bool known_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out)
+bool descriptor_cache_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out)
 {
     struct known *k = entry_of(group, request->fd);
     bool found;
@@ -78,7 +78,8 @@ bool known_find(uint32_t group, uint32_t home, const struct file_request *reques
     return found;
 }
 
-void known_note(uint32_t group, uint32_t home, const struct file_request *request, const struct file_answer *answer)
+void descriptor_cache_note(uint32_t group, uint32_t home, const struct file_request *request,
+                           const struct file_answer *answer)
 {
     struct known *k = entry_of(group, request->fd);
 
@@ -95,7 +96,7 @@ void known_note(uint32_t group, uint32_t home, const struct file_request *reques
     spin_unlock(&k->lock);
 }
 
-void known_forget(uint32_t group, int32_t fd)
+void descriptor_cache_forget(uint32_t group, int32_t fd)
 {
     struct known *k = entry_of(group, fd);
 

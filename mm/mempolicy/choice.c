@@ -1,7 +1,7 @@
-/* What a policy says. See mm/policy/policy.h. */
+/* What a policy says. See mm/mempolicy/mempolicy.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
-#include "mm/policy/policy.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "msg/message.h"
 
 static uint32_t count_of(uint64_t nodes)
@@ -30,7 +30,7 @@ static uint64_t relative(uint64_t asked, uint64_t nodes)
 }
 
 /* The order of the checks is Linux's. */
-int policy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, struct policy *out)
+int mempolicy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, struct policy *out)
 {
     uint32_t flags = mode & POLICY_FLAGS;
     bool numbered = (flags & (POLICY_STATIC | POLICY_RELATIVE)) != 0;
@@ -59,7 +59,7 @@ int policy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, struc
     return 0;
 }
 
-uint64_t policy_nodes(const struct policy *policy, uint64_t page, bool *strict)
+uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *strict)
 {
     *strict = policy->mode == POLICY_BIND;
     switch (policy->mode) {
@@ -80,7 +80,7 @@ bool policy_equal(const struct policy *a, const struct policy *b)
            a->asked == b->asked;
 }
 
-uint32_t policy_remap(uint32_t node, uint64_t from, uint64_t to)
+uint32_t mempolicy_remap(uint32_t node, uint64_t from, uint64_t to)
 {
     if ((from >> node & 1) == 0)
         return node;

@@ -1,5 +1,5 @@
 /* Counting pages by node. See the header. What nearly all pages are costs one add. */
-#include "mm/policy/count.h"
+#include "mm/mempolicy/count.h"
 
 #include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/cpu.h"

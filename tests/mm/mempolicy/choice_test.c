@@ -1,6 +1,6 @@
 /* What NUMA policies say.
- * sources: mm/policy/choice.c */
-#include "mm/policy/policy.h"
+ * sources: mm/mempolicy/choice.c */
+#include "mm/mempolicy/mempolicy.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
@@ -10,7 +10,7 @@ static struct policy make(uint32_t mode, uint64_t asked, uint64_t nodes)
 {
     struct policy policy;
 
-    CHECK_EQ(policy_make(mode, asked, asked == 0, nodes, &policy), 0);
+    CHECK_EQ(mempolicy_make(mode, asked, asked == 0, nodes, &policy), 0);
     return policy;
 }
 
@@ -18,15 +18,15 @@ TEST(policy_refused, "modes and nodes that contradict are refused as Linux refus
 {
     struct policy policy;
 
-    CHECK_EQ(policy_make(POLICY_MODES, 1, false, 3, &policy), -EINVAL);
-    CHECK_EQ(policy_make(POLICY_DEFAULT, 1, false, 3, &policy), -EINVAL);
-    CHECK_EQ(policy_make(POLICY_LOCAL, 1, false, 3, &policy), -EINVAL);
-    CHECK_EQ(policy_make(POLICY_LOCAL | POLICY_STATIC, 0, true, 3, &policy), -EINVAL);
-    CHECK_EQ(policy_make(POLICY_BIND, 0, true, 3, &policy), -EINVAL);
-    CHECK_EQ(policy_make(POLICY_BIND, 4, false, 3, &policy), -EINVAL); /* a node that there is not */
-    CHECK_EQ(policy_make(POLICY_BIND | POLICY_STATIC | POLICY_RELATIVE, 1, false, 3, &policy), -EINVAL);
-    CHECK_EQ(policy_make(POLICY_INTERLEAVE | POLICY_BALANCING, 1, false, 3, &policy), -EINVAL);
-    CHECK_EQ(policy_make(POLICY_PREFERRED | POLICY_STATIC, 0, true, 3, &policy), -EINVAL);
+    CHECK_EQ(mempolicy_make(POLICY_MODES, 1, false, 3, &policy), -EINVAL);
+    CHECK_EQ(mempolicy_make(POLICY_DEFAULT, 1, false, 3, &policy), -EINVAL);
+    CHECK_EQ(mempolicy_make(POLICY_LOCAL, 1, false, 3, &policy), -EINVAL);
+    CHECK_EQ(mempolicy_make(POLICY_LOCAL | POLICY_STATIC, 0, true, 3, &policy), -EINVAL);
+    CHECK_EQ(mempolicy_make(POLICY_BIND, 0, true, 3, &policy), -EINVAL);
+    CHECK_EQ(mempolicy_make(POLICY_BIND, 4, false, 3, &policy), -EINVAL); /* a node that there is not */
+    CHECK_EQ(mempolicy_make(POLICY_BIND | POLICY_STATIC | POLICY_RELATIVE, 1, false, 3, &policy), -EINVAL);
+    CHECK_EQ(mempolicy_make(POLICY_INTERLEAVE | POLICY_BALANCING, 1, false, 3, &policy), -EINVAL);
+    CHECK_EQ(mempolicy_make(POLICY_PREFERRED | POLICY_STATIC, 0, true, 3, &policy), -EINVAL);
     CHECK_EQ(make(POLICY_PREFERRED, 0, 3).mode, POLICY_LOCAL);
     CHECK_EQ(make(POLICY_BIND | POLICY_BALANCING, 1, 3).flags, POLICY_BALANCING);
 }
@@ -49,26 +49,26 @@ TEST(policy_says, "interleaving goes round by address, and only binding is stric
     bool strict = true;
 
     for (uint64_t page = 0; page < 30; page++) {
-        uint64_t nodes = policy_nodes(&policy, 0x7f0000000000 + page * PAGE_SIZE, &strict);
+        uint64_t nodes = mempolicy_nodes(&policy, 0x7f0000000000 + page * PAGE_SIZE, &strict);
 
         CHECK(!strict && nodes != 0 && (nodes & (nodes - 1)) == 0 && (nodes & ~0x2cull) == 0);
         seen[__builtin_ctzll(nodes)]++;
     }
     CHECK(seen[2] == 10 && seen[3] == 10 && seen[5] == 10);
     policy = make(POLICY_BIND, 6, 7);
-    CHECK(policy_nodes(&policy, 0, &strict) == 6 && strict);
+    CHECK(mempolicy_nodes(&policy, 0, &strict) == 6 && strict);
     policy = make(POLICY_PREFERRED_MANY, 6, 7);
-    CHECK(policy_nodes(&policy, 0, &strict) == 6 && !strict);
+    CHECK(mempolicy_nodes(&policy, 0, &strict) == 6 && !strict);
     policy = make(POLICY_LOCAL, 0, 7);
-    CHECK(policy_nodes(&policy, 0, &strict) == 0 && !strict);
+    CHECK(mempolicy_nodes(&policy, 0, &strict) == 0 && !strict);
     policy = make(POLICY_DEFAULT, 0, 7);
-    CHECK(policy_nodes(&policy, 0, &strict) == 0 && !strict);
+    CHECK(mempolicy_nodes(&policy, 0, &strict) == 0 && !strict);
 }
 
 TEST(policy_counterparts, "the nth of one set becomes the nth of the other")
 {
-    CHECK_EQ(policy_remap(1, 0x06, 0x30), 4);
-    CHECK_EQ(policy_remap(2, 0x06, 0x30), 5);
-    CHECK_EQ(policy_remap(2, 0x07, 0x30), 4); /* in turn */
-    CHECK_EQ(policy_remap(3, 0x07, 0x30), 3); /* not meant */
+    CHECK_EQ(mempolicy_remap(1, 0x06, 0x30), 4);
+    CHECK_EQ(mempolicy_remap(2, 0x06, 0x30), 5);
+    CHECK_EQ(mempolicy_remap(2, 0x07, 0x30), 4); /* in turn */
+    CHECK_EQ(mempolicy_remap(3, 0x07, 0x30), 3); /* not meant */
 }

@@ -1,7 +1,7 @@
 /* Where pages that this kernel made came from, by node, as numastat(8) has them. A page was wanted on one node: that of
- * the CPU that touched it, or what its policy says (mm/policy/policy.md). */
-#ifndef MM_POLICY_COUNT_H
-#define MM_POLICY_COUNT_H
+ * the CPU that touched it, or what its policy says (mm/mempolicy/mempolicy.md). */
+#ifndef MM_MEMPOLICY_COUNT_H
+#define MM_MEMPOLICY_COUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>

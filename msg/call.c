@@ -114,12 +114,12 @@ static void call_gone(struct msg_outgoing *outgoing)
 }
 
 static inline void call_start(struct waiting_call *call, uint32_t kernel, enum msg_type type, const void *data,
-                              uint32_t length)
+                              uint32_t length, bool sure)
 {
     assert(length <= MSG_MAX);
     completion_init(&call->done);
     completion_init(&call->gone);
-    msg_request_ask(&call->asking, kernel, type, data, length, call_answer, call, call_gone);
+    msg_request_ask(&call->asking, kernel, type, data, length, call_answer, call, call_gone, sure);
 }
 
 /* The same of this kernel itself. */
@@ -149,9 +149,8 @@ int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t len
 
     call.reply = reply;
     call.room = room;
-    call.asking.sure = false;
     reason = (struct wait_reason){.what = why, .kernel = (int32_t)kernel, .key = key};
-    call_start(&call, kernel, type, data, length);
+    call_start(&call, kernel, type, data, length, false);
     msg_wait(&call.done, &reason);
     return call.result;
 }
@@ -160,13 +159,13 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key)
 {
     struct wait_reason reason = {.what = why, .kernel = (int32_t)kernel, .key = key};
-    struct waiting_call call = {.reply = reply, .room = room, .asking.sure = policy->sure};
+    struct waiting_call call = {.reply = reply, .room = room};
     uint64_t deadline = policy->timeout == 0 ? 0 : clock_now() + policy->timeout;
 
     if (kernel == instance.kernel)
         call_own(&call, type, data, length);
     else
-        call_start(&call, kernel, type, data, length);
+        call_start(&call, kernel, type, data, length, policy->sure);
     if (policy->timeout == 0)
         idle_poll_answer(&call.done);
     if (completion_wait_until(&call.done, &reason, policy->end, deadline) || !abandon(&call)) {

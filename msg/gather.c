@@ -44,7 +44,8 @@ static void gather_some(struct gathering *gathering, kernel_set set, struct msg_
     completion_init(&gathering->done);
     gathering->left = kernel_set_count(set) + 1;
     for (kernel_set rest = set; rest != 0; rest &= rest - 1)
-        msg_request_ask(askings++, (uint32_t)__builtin_ctzll(rest), type, data, length, gather_answer, gathering, NULL);
+        msg_request_ask(askings++, (uint32_t)__builtin_ctzll(rest), type, data, length, gather_answer, gathering, NULL,
+                        true);
     one_less(gathering);
     msg_wait(&gathering->done, reason);
 }

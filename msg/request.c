@@ -104,8 +104,7 @@ bool msg_call_reset(uint32_t kernel)
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context)
 {
-    asking->sure = true;
-    msg_request_ask(asking, kernel, type, data, length, answer, context, NULL);
+    msg_request_ask(asking, kernel, type, data, length, answer, context, NULL, true);
 }
 
 /* A wrong peer answers what it cannot have seen: the asker's memory is still in its queue. */

@@ -156,7 +156,7 @@ static inline void msg_request_failed(struct msg_asking *failed)
 
 static inline void msg_request_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data,
                                    uint32_t length, msg_answer answer, void *context,
-                                   void (*gone)(struct msg_outgoing *))
+                                   void (*gone)(struct msg_outgoing *), bool sure)
 {
     enum msg_class class = msg_kinds[type].class;
     struct peer *peer = msg_peer(kernel);
@@ -173,6 +173,7 @@ static inline void msg_request_ask(struct msg_asking *asking, uint32_t kernel, e
     asking->outgoing.done = gone;
     asking->outgoing.class = class;
     asking->outgoing.queued = false;
+    asking->sure = sure;
     asking->waits = false;
     asking->slow = false;
     c = &msg_requests.credits[kernel][class];

@@ -76,7 +76,8 @@ int64_t anonymous_make_at(uint32_t kernel, enum anonymous what, uint32_t flags, 
     struct msg_file_made made = {.id = 0};
     int result;
 
-    memcpy(message.data, data, size);
+    if (size > 0)
+        memcpy(message.data, data, size);
     result = remote_call(kernel, MSG_FILE_MAKE, &message, sizeof(message), &made, sizeof(made), &how);
     *place = (struct file_place){.id = made.id, .kernel = kernel};
     return result < 0 ? result : 0;

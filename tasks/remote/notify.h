@@ -59,7 +59,7 @@ static inline void remote_notify(struct remote_notice *notice, uint32_t kernel, 
     const uint64_t *words = data;
 
     for (uint32_t i = 0; i < REMOTE_WORDS; i++) /* unrolled where SIZE is a constant */
-        notice->message.words[i] = i < size / 8 ? words[i] : 0;
+        notice->message.words[i] = words != NULL && i < size / 8 ? words[i] : 0;
     remote_notice_send(notice, kernel, token, done);
 }
 

@@ -44,7 +44,8 @@ bool lease_take(struct space *space, uint64_t length);
 
 /* Makes a lease for KERNEL with room for LENGTH bytes; its start, or 0. */
 uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length);
-/* Another kernel is about to host the space, for the first time: the home leases all existing areas to itself. */
+/* Another kernel is about to host the space, for the first time: the home leases existing areas to itself, where leases
+ * are allowed. */
 void lease_begin_sharing_locked(struct space *space);
 /* The first lease of another kernel that has a part of [START, END), or NULL; also on a kernel that is not the home. */
 const struct lease *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);

@@ -1,5 +1,5 @@
-/* Requests and their replies, from the asking side: one request, or one to each of a set of kernels with all answers
- * gathered. Every request is answered exactly once by a live peer. */
+/* The requesting side: one request and its reply, or a request to each of a set of kernels, gathering all answers. A
+ * live peer answers every request exactly once. */
 #ifndef MSG_CALL_H
 #define MSG_CALL_H
 
@@ -9,19 +9,19 @@
 #include "kernel/wait/completion.h"
 #include "msg/channel.h"
 
-/* Takes an answer, in the context of a handler: it must not wait. LENGTH bytes at REPLY, or LENGTH is a negative errno.
- */
+/* The callback for an answer, called in the context of a handler: it must not wait. The answer is LENGTH bytes at
+ * REPLY, or LENGTH is a negative errno. */
 typedef void (*msg_answer)(void *context, uint32_t kernel, const void *reply, int length);
-/* One that does not look at what comes: the int at ERROR, 0 before, becomes the lowest negative LENGTH, if any. */
+/* A callback that ignores the reply: the int at ERROR, 0 before, becomes the lowest negative LENGTH, if any. */
 void msg_note_error(void *error, uint32_t kernel, const void *reply, int length);
 
-/* A request on its way, in the memory of whoever asks. A slot of the request table leads to it. */
+/* A request under way, in memory of the asker. A slot of the request table points to it. */
 struct msg_asking {
     struct list node; /* [k] table_lock: among those that wait for a credit */
     const void *data; /* [i] */
     uint64_t header;  /* without source */
     uint32_t kernel;  /* [i] */
-    bool sure;        /* [i] it waits where others fail for want of a slot */
+    bool sure;        /* [i] if no slot is free it waits for one, instead of failing */
     bool waits;       /* [k] table_lock: for a credit, or a slot */
     bool slow;        /* [k] table_lock: it went to the queue, so OUTGOING.done is called */
     msg_answer answer;
@@ -31,19 +31,19 @@ struct msg_asking {
 
 void msg_call_init(void);
 
-/* Asks KERNEL and returns at once; ANSWER is called with the answer, exactly once, perhaps before this returns, also
- * when the request could not be sent; when there is no slot for it, it waits for one. ASKING and DATA stay as they are
- * until then. Any context; never waits. */
+/* Sends a request to KERNEL and returns at once. ANSWER is called exactly once, perhaps before this returns, also when
+ * the request could not be sent. A request for which no slot is free is queued until there is one. ASKING and DATA must
+ * not change until ANSWER is called. Any context; never waits. */
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context);
 
-/* Looks for messages for a while, then blocks, until DONE is signalled: for answers of msg_ask. Tasks only. */
+/* Waits until DONE is signalled, for answers to msg_ask: polls for messages for a while, then blocks. Tasks only. */
 void msg_wait(struct completion *done, const struct wait_reason *reason);
 
-/* What the asking task is ready to wait for. */
+/* How long the asking task waits. */
 struct msg_policy {
     uint64_t timeout;  /* ns; 0: as long as it takes */
-    enum wait_end end; /* what else makes it give up */
+    enum wait_end end; /* which other events end the wait */
     bool sure;         /* it waits for a slot of the request table if there is none, and may use the reserved ones: for
                           requests that are answered without another request of this kernel's */
 };

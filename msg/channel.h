@@ -1,8 +1,8 @@
 /* Channels: this instance's rings to and from every other, doorbells, sending, and the dispatch of what arrives.
- * The protocol is in msg/PROTOCOL.md; asking is in msg/call.h.
+ * msg/PROTOCOL.md describes the protocol; msg/call.h has the requesting side.
  *
- * Handlers run with interrupts off on whichever CPU polls, one at a time in an instance. They never wait; what they
- * send goes out at once or is put into a queue of the peer's. */
+ * Handlers run with interrupts off on whichever CPU polls, one at a time in an instance. They never wait; a message
+ * that they send goes out at once or is put into the queue for the peer. */
 #ifndef MSG_CHANNEL_H
 #define MSG_CHANNEL_H
 
@@ -16,8 +16,8 @@
 
 typedef void (*msg_handler)(const struct msg *m);
 
-/* Memory comes from above: SIZE zeroed bytes, 64-byte aligned up to a page, or NULL; or with whatever was there before.
- * Never waits. */
+/* The allocator, which a higher layer provides: SIZE bytes, 64-byte aligned up to a page, or NULL; zeroed (allocate),
+ * or with unspecified contents (allocate_unset). Never waits. */
 struct msg_memory {
     void *(*allocate)(size_t size);
     void *(*allocate_unset)(size_t size);
@@ -26,34 +26,35 @@ struct msg_memory {
 
 /* Opens the receiving side and prepares the sending side to every kernel of the plan. */
 void msg_init(const struct msg_memory *memory);
-/* Registers what handles messages of TYPE, once per type, before messages can arrive. SIZE and REPLY_SIZE are those of
- * the payload structs: a message of another length (a shorter one, where the table says BYTES) is dropped and never
- * reaches the handler, or the asker. REPLY_SIZE of a notice is 0. */
+/* Registers HANDLER for messages of TYPE, once per type, before messages can arrive. SIZE and REPLY_SIZE are the sizes
+ * of the payload structs: a message of another length (a shorter one, where the table says BYTES) is dropped and
+ * reaches neither the handler nor the asker. REPLY_SIZE of a notice is 0. */
 void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size);
 
-/* The channel to a peer is mapped at VA as physical address PA, and if WRITE may be written there. */
+/* True when the channel to a peer maps physical address PA at VA and, if WRITE, may be written there. */
 bool msg_maps(uint64_t va, uint64_t pa, bool write);
 
-/* From now on KERNEL may be sent to: it has opened its rings. */
+/* KERNEL has opened its rings: from now on messages may be sent to it. */
 void msg_peer_reach(uint32_t kernel);
 bool msg_peer_reachable(uint32_t kernel);
-/* All others that may be sent to now. */
+/* All other kernels that messages may be sent to now. */
 kernel_set msg_peers_reachable(void);
-/* From now on programs may go to KERNEL: every kernel that runs can reach it. boot/boot.md has the protocol. */
+/* From now on programs may migrate to KERNEL: every running kernel can reach it. boot/boot.md describes the protocol.
+ */
 void msg_peer_start(uint32_t kernel);
 bool msg_peer_started(uint32_t kernel);
-/* Programs do not go there any more; it may still be sent to. */
+/* From now on programs must not migrate to KERNEL; messages may still be sent to it. */
 void msg_peer_leave(uint32_t kernel);
 
-/* A time after every one that was sent or seen here before: the channel's clock (msg/PROTOCOL.md, Time), in units of 32
- * counts. Any context. */
+/* Returns a time later than every time that this kernel has sent or received: the channel's clock (msg/PROTOCOL.md,
+ * Time), in units of 32 counts. Any context. */
 uint64_t msg_time(void);
 
 /* Sends a notice. Waits while the ring is full: tasks only. -EAGAIN: the kernel cannot be reached yet; -EINVAL: no such
  * kernel, or ourselves. */
 int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length);
 
-/* A message that waits for room in its ring, in the memory of whoever sends it. */
+/* A message that waits for room in its ring, in memory of its sender. */
 struct msg_outgoing {
     struct list node;                            /* [k] the peer's tx_lock */
     uint64_t header;                             /* of fragment 0 */
@@ -73,8 +74,8 @@ void msg_post(struct msg_outgoing *outgoing, uint32_t kernel, enum msg_type type
 void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length);
 void msg_reply_error(const struct msg_ticket *ticket, int error);
 
-/* A request that its handler does not answer: it is kept, and answered later, once. The memory is the keeper's, part of
- * what it has allocated for the request. */
+/* A kept request: its handler does not answer it, and it is answered exactly once later. The memory belongs to the code
+ * that keeps the request, as part of what it has allocated for it. */
 struct msg_kept {
     struct list node; /* [k] kept_lock */
     struct msg_ticket ticket;
@@ -96,41 +97,42 @@ void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t lengt
 
 /* How many requests are kept. */
 uint64_t msg_kept_count(void);
-/* What this part has got and keeps for good, with the first message of a kind or a long one of a peer. */
+/* Memory that msg/ has allocated for good, at the first message of a kind or the first long message of a peer. */
 struct msg_stays {
     uint64_t objects; /* larger than half a page */
     uint64_t bytes;   /* whole pages */
 };
 extern struct msg_stays msg_stays; /* under rx_lock */
 
-/* Takes and handles what has arrived until nothing more is there, urgent messages first, peers in turn. Returns true
- * when there was any. Any context without locks; does nothing when another CPU of the instance is at it. */
+/* Takes and handles messages until none is left, urgent ones first, peers in turn. Returns true when there was any. Any
+ * context without locks; does nothing when another CPU of the instance is polling already. */
 bool msg_poll(void);
 
-/* Doorbells. Armed: a sender interrupts us once, until we arm again. Disarmed: we promise to poll.
- * msg_doorbell_arm looks once more after arming and returns false, disarmed, when something has come meanwhile. Only on
- * the first CPU of the instance. */
+/* Doorbells. Armed: a sender interrupts this instance once, until the instance arms again. Disarmed: the instance
+ * promises to poll. msg_doorbell_arm checks for messages once more after arming; if one has arrived meanwhile, it
+ * disarms and returns false. Only on the first CPU of the instance. */
 bool msg_doorbell_arm(void);
 void msg_doorbell_disarm(void);
-/* The doorbell interrupt: drains and arms again. */
+/* Handles the doorbell interrupt: drains the rings and arms again. */
 void msg_doorbell_interrupt(void);
 
-/* Fault injection holds messages back in their rings: when the next of them is due, as clock_now, or 0. Somebody has to
- * poll then. */
+/* When the next message that fault injection holds back in a ring is due, as clock_now, or 0. The caller has to see to
+ * it that a CPU polls then. */
 uint64_t msg_due(void);
 
-/* The board: words of each kernel that it alone writes and the others read without a message. What is in them is the
- * business of the parts above. A word is read and written whole; nothing orders two of them but the writer's order. */
+/* The board: words that each kernel alone writes and the others read without a message. Higher layers define their
+ * meaning. A word is read and written atomically; two words are ordered only as their writer stored them. */
 #define MSG_BOARD_WORDS 496u
 #define MSG_BOARD_LOAD 0u   /* a cache line: tasks/sched/load.h */
 #define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/file/root.h */
 #define MSG_BOARD_FILES 16u /* the others: kernel/file/descriptor_cache.h */
 volatile uint64_t *msg_board_own(void);
-/* KERNEL's, or NULL: it is not in the plan. Not to be believed: another kernel writes it. Zero until it does. */
+/* The board of KERNEL, or NULL if KERNEL is not in the plan. The content is not trusted, as another kernel writes it.
+ * It is zero until that kernel writes it. */
 const volatile uint64_t *msg_board_of(uint32_t kernel);
 
-/* Writes what this kernel knows of its messages to TEXT, SIZE bytes, from record *CURSOR on; returns the length and in
- * *CURSOR where to go on, 0 at the end. */
+/* Writes this kernel's message statistics to TEXT, SIZE bytes, from record *CURSOR on; returns the length, and in
+ * *CURSOR the record to continue with, 0 at the end. */
 size_t msg_report(char *text, size_t size, uint64_t *cursor);
 /* The same for the trace. */
 size_t msg_trace_report(char *text, size_t size, uint64_t *cursor);

@@ -1,6 +1,6 @@
-/* Fault injection: messages are held back in their rings for a time, by a seed. What is held back holds back what is
- * behind it in the same ring, and is passed by all other rings: so the order of a pair is kept, and that across pairs
- * is not. */
+/* Fault injection: messages are held back in their rings for a random time, determined by a seed. A held message also
+ * delays the messages behind it in the same ring, but not those of other rings: so the order within a ring is kept, and
+ * the order between rings is not. */
 #ifndef MSG_INJECT_H
 #define MSG_INJECT_H
 
@@ -17,18 +17,18 @@ struct inject_rule {
     uint64_t delay; /* ns, at most */
     int32_t peer;   /* only messages from this kernel, or -1 */
     int32_t type;   /* only messages of this type and their replies, or -1 */
-    uint64_t hold;  /* ns: first of all nothing is taken for so long */
+    uint64_t hold;  /* ns from now during which no message is taken */
     uint64_t slow;  /* ns after each message: a slow consumer */
 };
 
 void inject_init(void);
-/* From now on by WANTED; NULL: no more. */
+/* Sets the rule to WANTED; NULL: stops the injection. */
 void inject_set(const struct inject_rule *wanted);
 bool inject_is_on(void);
 
-/* The next message of RING, from KERNEL, is not to be taken yet. Under rx_lock. */
+/* True when the next message of RING, from KERNEL, must not be taken yet. Under rx_lock. */
 bool inject_holds(uint32_t kernel, enum msg_class class, const struct ring_receiver *ring);
-/* Kernels whose ring of CLASS was held and is no more. Under rx_lock. */
+/* Returns the kernels whose ring of CLASS was held and is held no longer. Under rx_lock. */
 uint64_t inject_released(enum msg_class class);
 
 /* Nothing of KERNEL is held. Under rx_lock. */

@@ -1,5 +1,6 @@
-/* The answer to a request that is longer than a slot, or comes later: an object of whoever answers, which goes when the
- * answer has gone. */
+/* An answer that is longer than a slot, or is sent later: an object of the answerer, freed when the answer has been
+ * sent.
+ */
 #ifndef MSG_LONG_ANSWER_H
 #define MSG_LONG_ANSWER_H
 
@@ -16,7 +17,7 @@ struct long_answer {
 /* An object of SIZE bytes that begins with a struct long_answer; the rest is not set. NULL without memory. Any context.
  */
 void *long_answer_create(uint32_t size);
-/* One that is not sent; NULL: nothing. */
+/* Frees an object that is not sent; NULL is ignored. */
 void long_answer_free(struct long_answer *answer);
 /* In the handler of M: it is answered later. */
 void long_answer_keep(const struct msg *m, struct long_answer *answer);

@@ -1,5 +1,5 @@
-/* Is anything under way? For whoever brings all kernels to rest. The messages by which that is done do not count: they
- * have the types from MSG_QUIET_FIRST up to MSG_QUIET_END. */
+/* Whether messages are under way, for the code that quiesces all kernels. The messages of the quiescing protocol
+ * itself, with types from MSG_QUIET_FIRST up to MSG_QUIET_END, are not counted. */
 #ifndef MSG_QUIET_H
 #define MSG_QUIET_H
 

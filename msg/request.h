@@ -1,8 +1,8 @@
 /* The table of requests that are under way, and the credits. See msg/call.h for those who ask.
  *
- * A request id is a slot of the table and the slot's generation, so a late reply to a slot used again is recognised. A
- * credit is the right to have a request lie unanswered in the peer's ring: its short reply has room. It comes back with
- * the answer, or with word that the peer keeps the request. What every request needs is inline. */
+ * A request id is a slot of the table and the slot's generation, so a late reply to a reused slot is recognised. A
+ * credit is the right to have one unanswered request at the peer, and guarantees room for its short reply. It is
+ * returned by the answer, or by the reply that the peer keeps the request. The fast path of a request is inline. */
 #ifndef MSG_REQUEST_H
 #define MSG_REQUEST_H
 
@@ -50,9 +50,9 @@ extern struct msg_requests msg_requests;
 
 /* Room for more requests. False: no memory. */
 bool msg_requests_grow_locked(void);
-/* There is no slot: one that is sure waits for it. False: ASKING is not, and fails. */
+/* No slot is free: queues ASKING for one if it is sure. False: it is not sure, and the request fails. */
 bool msg_request_wait_locked(struct msg_asking *asking);
-/* A slot is free again: the first that waits for one takes it, or waits for a credit now. */
+/* A slot is free again: the first request that waits for one takes it, or waits for a credit now. */
 void msg_request_pass_on_locked(void);
 /* Sends what cannot go the fast path, now or when there is room. */
 void msg_request_send_slowly_locked(struct msg_asking *asking, struct peer *peer);

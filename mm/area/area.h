@@ -1,7 +1,8 @@
-/* Areas: the ranges of an address space that a program may touch, and how (Linux calls them VMAs). A sorted list with a
- * balanced tree over it (mm/area/tree.h), free of hardware; the caller holds the lock that protects it. All addresses
- * are multiples of the page size, but those that are only looked up. What N areas cost: a look-up, O(log N); a change,
- * O(log N) for each area that it touches. A change of an empty range is none. Nothing here waits. */
+/* Areas: the ranges of an address space that a program may access, with their protection (Linux calls them VMAs). A
+ * sorted list with a balanced tree over it (mm/area/tree.h), independent of hardware; the caller holds the lock that
+ * protects it. All addresses are multiples of the page size, except those that are only looked up. With N areas a
+ * look-up costs O(log N), and a change O(log N) for each area that it touches. Changing an empty range does nothing.
+ * Nothing here waits. */
 #ifndef MM_AREA_AREA_H
 #define MM_AREA_AREA_H
 
@@ -16,24 +17,24 @@
 #define AREA_WRITE 2u
 #define AREA_EXEC 4u
 #define AREA_PROT 7u
-/* Not a protection: what else was asked for. Survives a change of protection. */
+/* Properties other than protection. They survive a change of protection. */
 #define AREA_SHARED 8u         /* a fork shares the pages instead of copying them (MAP_SHARED) */
-#define AREA_GROWS 0x10u       /* is to grow down when the page below is touched (MAP_GROWSDOWN) */
-#define AREA_NORESERVE 0x20u   /* no memory is to be promised for it (MAP_NORESERVE) */
+#define AREA_GROWS 0x10u       /* grows down when the page below is touched (MAP_GROWSDOWN) */
+#define AREA_NORESERVE 0x20u   /* no commit charge (MAP_NORESERVE) */
 #define AREA_HUGE 0x40u        /* large pages are wanted (MADV_HUGEPAGE) */
 #define AREA_NO_HUGE 0x80u     /* large pages are not wanted (MADV_NOHUGEPAGE) */
-#define AREA_DONTFORK 0x100u   /* a child is not to have it (MADV_DONTFORK) */
-#define AREA_WIPEONFORK 0x200u /* a child is to find zeros in it (MADV_WIPEONFORK) */
-#define AREA_LOCKED 0x400u     /* pages are there before they are touched, and are not to be let go of (mlock) */
-#define AREA_MOVING 0x800u     /* is being moved elsewhere, or comes from elsewhere (mm/change/remap.md) */
-/* Not a bit of areas, but of what is asked about them: a file is behind it. */
+#define AREA_DONTFORK 0x100u   /* a fork's child does not get it (MADV_DONTFORK) */
+#define AREA_WIPEONFORK 0x200u /* a fork's child finds zeros in it (MADV_WIPEONFORK) */
+#define AREA_LOCKED 0x400u     /* its pages are allocated before they are touched, and are not reclaimed (mlock) */
+#define AREA_MOVING 0x800u     /* the source or destination of a move under way (mm/change/remap.md) */
+/* Not a bit of areas, but of queries about them: the area maps a file. */
 #define AREA_BACKED 0x1000u
-/* The number of a policy (mm/mempolicy/mempolicy.h), or 0: also kept. */
+/* The number of a policy (mm/mempolicy/mempolicy.h), or 0. It survives a change of protection, too. */
 #define AREA_POLICY_SHIFT 16
 #define AREA_POLICY 0xff0000u
 /* All that an area may have. */
 #define AREA_BITS (0xfffu | AREA_POLICY)
-/* A fork leaves the pages alone. */
+/* With one of these a fork does not copy the pages. */
 #define AREA_NOT_COPIED (AREA_DONTFORK | AREA_WIPEONFORK)
 #define AREA_KEPT (~AREA_PROT)
 
@@ -68,18 +69,18 @@ static inline bool area_allows(uint32_t prot, uint32_t access)
 struct area_list {
     struct list head;  /* ascending, disjoint; neighbours that touch differ in prot, or in what is behind them */
     struct area *root; /* NULL: no areas */
-    struct area *last; /* the one that area_find found last, or NULL: questions come in rows */
+    struct area *last; /* a cache of the area that area_find found last, or NULL */
     uint32_t count;
-    bool refers;  /* area_refers is told of what is behind its areas */
-    bool granted; /* the first area that comes now brings a grant of its object (mm/file/hold.h), which takes this */
+    bool refers;  /* area_refers is called for its areas */
+    bool granted; /* the next area added brings a grant of its object (mm/file/hold.h), which clears this */
 };
 
 enum area_event { AREA_GOES, AREA_COMES, AREA_MOVED /* it comes from another list */ };
 
-/* [i] An area of LIST, one of those that say so, has BACKING behind it. Called where areas change; never waits. NULL:
- * nobody wants to know. */
+/* [i] Called when an area with BACKING is added to or removed from LIST, if the list has REFERS set; never waits. NULL:
+ * no callback. */
 extern void (*area_refers)(struct area_list *list, uint64_t backing, enum area_event event);
-/* From now on LIST says so; its areas are counted already. */
+/* Enables area_refers for LIST, whose present areas are counted already. */
 static inline void area_list_refers(struct area_list *list)
 {
     list->refers = true;
@@ -87,7 +88,8 @@ static inline void area_list_refers(struct area_list *list)
 
 void area_list_init(struct area_list *list);
 void area_list_clear(struct area_list *list);
-/* TO, whatever it had, gets all that FROM has, which does not tell area_refers; FROM is empty then. */
+/* Moves all areas of FROM to TO, whose old content is dropped, without calling area_refers; FROM is empty afterwards.
+ */
 void area_list_move(struct area_list *to, struct area_list *from);
 
 /* The neighbour of AREA behind it, or before it, or NULL. */
@@ -113,22 +115,22 @@ struct area *area_find(const struct area_list *list, uint64_t address);
 struct area *area_next(const struct area_list *list, uint64_t address);
 /* True when some area lies in part in [START, END). */
 bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end);
-/* Makes [START, END) an area with PROT, whatever was there, and joins it with equal neighbours. BACKING: what is behind
- * it; else nothing. -ENOMEM: unchanged. */
+/* Makes [START, END) an area with PROT and BACKING, replacing whatever was there, and merges it with equal neighbours.
+ * -ENOMEM: unchanged. */
 int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing);
 static inline int area_set(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
     return area_set_backed(list, start, end, prot, BACKING_NONE);
 }
-/* Memory for an area to come, or NULL; and what it is for: as much of [START, END) around ADDRESS as is in no area
- * becomes one with PROT and BACKING (at its start), joined with equal neighbours. True: AREA is the list's, or has been
- * freed. False, and nothing has happened: an area has ADDRESS. */
+/* area_reserve allocates memory for an area, or returns NULL. area_set_reserved makes the part of [START, END) around
+ * ADDRESS that is in no area an area with PROT and BACKING (at its start), merged with equal neighbours. True: AREA
+ * belongs to the list, or has been freed. False, and nothing has changed: an area contains ADDRESS. */
 struct area *area_reserve(void);
 void area_unreserve(struct area *area);
 bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,
                        uint32_t prot, uint64_t backing);
-/* All of [START, END), of which some areas have a part, becomes one area with PROT and nothing behind it: they grow
- * into each other. False, and nothing has happened: no area has a part. */
+/* Makes all of [START, END), which existing areas overlap, one area with PROT and no backing, without allocating
+ * memory. False, and nothing has changed: no area overlaps it. */
 bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
 /* Adds an area behind all others. -EINVAL when that is not its place; -ENOMEM. */
 int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing);
@@ -138,15 +140,15 @@ static inline int area_append(struct area_list *list, uint64_t start, uint64_t e
 }
 /* Takes [START, END) out of all areas. -ENOMEM, and unchanged: only when one area is to become two. */
 int area_remove(struct area_list *list, uint64_t start, uint64_t end);
-/* Gives [START, END) the protection PROT, of which only AREA_PROT counts; what is AREA_KEPT stays. -ENOMEM, and
- * unchanged, when part of it is in no area (as Linux's mprotect) or memory runs out. */
+/* Gives [START, END) the protection PROT, of which only the bits of AREA_PROT count; the bits of AREA_KEPT stay.
+ * -ENOMEM, and unchanged, when part of it is in no area (as Linux's mprotect) or memory runs out. */
 int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
-/* As area_protect, for those parts that are in an area; what is not is left. */
+/* As area_protect, for those parts that are in an area; parts in no area are skipped. */
 int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
 /* Takes the bits CLEAR from those parts of [START, END) that are in an area, then gives them the bits SET; of both only
  * AREA_KEPT counts. -ENOMEM: unchanged. */
 int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
-/* True when areas hold all of [START, END); one step more for each of them. */
+/* True when areas cover all of [START, END); costs one more step for each of them. */
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end);
 /* The highest free range of LENGTH bytes within [LOW, HIGH), or 0. */
 uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high);

@@ -1,7 +1,7 @@
-/* What is behind the pages of an area: nothing, so they begin with zeros, or the pages of an object that one kernel has
- * (a file). One word names the object's kernel, the object, and the page of it that is at the area's start; the pages
- * that follow in the area follow in the object. A bit of it says that the object is never written by way of the area.
- * It is never negative as a signed number. mm/file/file_map.md. */
+/* The backing of an area: nothing, so that its pages begin with zeros, or the pages of an object that one kernel has
+ * (a file). One word names the object's kernel, the object, and the object's page at the area's start; the following
+ * pages of the area are the following pages of the object. One bit says that the object is never written through the
+ * area. The word is never negative as a signed number. mm/file/file_map.md. */
 #ifndef MM_AREA_BACKING_H
 #define MM_AREA_BACKING_H
 
@@ -11,7 +11,7 @@
 #include "kernel/abi/limits.h"
 
 #define BACKING_NONE 0ull
-#define BACKING_OBJECTS (1u << 17)         /* of one kernel: 1 to one less */
+#define BACKING_OBJECTS (1u << 17)         /* the objects of one kernel have the numbers from 1 to one less */
 #define BACKING_VDSO (BACKING_OBJECTS - 1) /* of kernel 0: the pages of kernel/vdso/pages.h */
 #define BACKING_PAGES (1ull << 38)         /* of an object */
 #define BACKING_ATTACHED (1ull << 38) /* by shmat: areas are counted one by one (mm/file/hold.h) and never joined */
@@ -37,7 +37,7 @@ static inline uint32_t backing_object(uint64_t backing)
     return (uint32_t)(backing >> BACKING_OBJECT_SHIFT);
 }
 
-/* The object is always there: nobody needs to hold it. */
+/* The object always exists, so no reference to it is needed. */
 static inline bool backing_stays(uint64_t backing)
 {
     return backing_object(backing) == BACKING_VDSO;
@@ -59,7 +59,7 @@ static inline uint64_t backing_page(uint64_t backing)
     return backing & (BACKING_PAGES - 1);
 }
 
-/* What is behind the page BYTES behind the one that BACKING is of, or before it. */
+/* The backing of the page that lies BYTES after the page of BACKING (before it if negative). */
 static inline uint64_t backing_at(uint64_t backing, int64_t bytes)
 {
     return backing == BACKING_NONE ? BACKING_NONE : backing + (uint64_t)(bytes / (int64_t)PAGE_SIZE);

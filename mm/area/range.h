@@ -1,4 +1,4 @@
-/* Ranges of an address space that a task can have for itself in the whole machine. */
+/* Ranges of an address space, which a task can lock against all other tasks of the machine. */
 #ifndef MM_AREA_RANGE_H
 #define MM_AREA_RANGE_H
 
@@ -8,8 +8,8 @@
 #include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/base/layout.h"
 
-/* The pages of [start, end). Who has a range asks for no second one: a fork that waits in between would wait for the
- * first, and hold up the second. */
+/* The pages of [start, end). A task that has locked a range must not lock a second one: a fork that is queued between
+ * the two would wait for the first and block the second, a deadlock. */
 struct space_range {
     uint64_t start, end;
 };

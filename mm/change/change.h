@@ -47,17 +47,17 @@ int space_empty(struct space *space, uint64_t start, uint64_t end);
 /* When it returns, each thread that uses SPACE, on any kernel, has executed a full memory fence since it was called.
  * -ENOMEM. Waits. */
 int space_fence(struct space *space);
-/* The same for every thread on any kernel, whatever space it uses. */
+/* The same for every thread on every kernel, whichever space it uses. */
 int space_fence_all(void);
 /* As Linux's mremap; all arguments are checked. FLAGS: as there. */
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address);
 uint64_t space_break(struct space *space, uint64_t address);
-/* The program that is loaded: where its break begins. */
+/* Sets where the break of the program being loaded begins. */
 void space_set_break(struct space *space, uint64_t start);
 
-/* CHANGE, which only the home can decide, of a range that is locked, if it has to be: what the home says, which may be
- * this kernel. Waits. */
+/* Has the home, which may be this kernel, perform CHANGE, which only the home can decide, and returns its answer. If
+ * the operation needs the lock of its range, the caller holds it. Waits. */
 int64_t space_ask_home(struct space *space, const struct msg_space_change *change);
 
 /* Registers the messages. Once. */

@@ -1,4 +1,4 @@
-/* A file gets shorter, or loses pages: no space maps those any more. mm/file/file_map.md. */
+/* Unmapping, in all spaces, the pages that a file has lost by truncation or hole punching. mm/file/file_map.md. */
 #ifndef MM_CHANGE_REVOKE_H
 #define MM_CHANGE_REVOKE_H
 
@@ -7,15 +7,14 @@
 
 #include "mm/space/space.h"
 
-/* The object behind FIRST (mm/area/backing.h) has lost PAGES pages from there on: no entry of SPACE, on any kernel, is
- * for one of them when this returns, but private ones unless COPIES. This kernel is its home. -ENOMEM: try again.
- * Waits. */
+/* The object of FIRST (mm/area/backing.h) has lost PAGES pages from there on: removes their entries in SPACE on every
+ * kernel; those of private areas only if COPIES. This kernel is the home of SPACE. -ENOMEM: try again. Waits. */
 int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copies);
-/* This kernel has heard of one that is to be done here; and how many it has. */
+/* Counts a revocation that this kernel is to perform; and returns the count so far. */
 void space_revoke_begins(void);
 uint64_t space_revokes(void);
-/* The child can be found by space_revoke's callers from now on: what has been revoked since the fork began goes from
- * it, too. It does not run yet. */
+/* Applies to a fork's child all revocations since the fork began. The callers of space_revoke find the child from now
+ * on; it does not run yet. */
 int space_catch_up(struct space *space);
 
 #endif

@@ -1,5 +1,6 @@
-/* May this kernel decide here? Each fault and each change asks that first, with space->lock held, and decides in the
- * same critical section: who joins, asks for a lock or recalls a lease takes that lock, too. */
+/* Whether this kernel may decide by itself. Each fault and each change checks this first, with space->lock held, and
+ * decides in the same critical section. Joins, lock requests and recalls of leases take space->lock, too, so the result
+ * stays valid there. */
 #ifndef MM_LEASE_DECIDE_H
 #define MM_LEASE_DECIDE_H
 
@@ -12,11 +13,11 @@
 
 /* What this kernel may decide, each more than the one before. */
 enum space_decides {
-    /* Nothing: the home is asked, or the range is locked. */
+    /* Nothing: the kernel has to ask the home or to lock the range. */
     DECIDES_NOT,
-    /* What a page gets that has nothing here: this is the home and its tables are the directory, nobody has or wants
-     * the lock of a part, and no other kernel has a lease of one. So what is not here nobody has, and nobody is about
-     * to change that. */
+    /* The frame of a page that is not mapped here. This is the home and its page tables are the directory, no task has
+     * or awaits a lock that overlaps the range, and no other kernel has a lease that does. So a page that is missing
+     * here is missing on every kernel, and no operation under way can change that. */
     DECIDES_MISSING,
     /* Also changes of areas and entries: this kernel has a lease of all of it (mm/lease/lease.md). */
     DECIDES_LEASE,
@@ -25,8 +26,8 @@ enum space_decides {
     DECIDES_ALONE
 };
 
-/* What this kernel may decide in RANGE, or NOT when that is less than LEAST, a constant: only what leads so far is
- * looked at. DECIDES_ALONE is true of the whole space, whatever RANGE is. */
+/* Returns what this kernel may decide in RANGE, or DECIDES_NOT when that is less than LEAST, a constant, which avoids
+ * the checks for lower values. DECIDES_ALONE holds for the whole space, whatever RANGE is. */
 static inline __attribute__((always_inline)) enum space_decides
 space_decides_locked(const struct space *space, struct space_range range, enum space_decides least)
 {
@@ -41,7 +42,7 @@ space_decides_locked(const struct space *space, struct space_range range, enum s
     return DECIDES_NOT;
 }
 
-/* It is this kernel alone that decides, for the whole space. */
+/* True when this kernel alone decides for the whole space. */
 static inline bool space_alone_locked(const struct space *space)
 {
     return space_decides_locked(space, SPACE_HEAVY, DECIDES_ALONE) == DECIDES_ALONE;

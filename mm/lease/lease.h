@@ -23,7 +23,7 @@ void lease_end(struct space *space);
 
 /* --- any kernel --- */
 
-/* An area with PROT and BACKING may be made in a lease. */
+/* True when an area with PROT and BACKING may be made in a lease. */
 bool lease_may_have(uint32_t prot, uint64_t backing);
 /* This kernel may change [START, END) by itself. */
 static inline bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
@@ -44,7 +44,8 @@ bool lease_take(struct space *space, uint64_t length);
 
 /* Makes a lease for KERNEL with room for LENGTH bytes; its start, or 0. */
 uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length);
-/* Another kernel is about to host the space, for the first time: what there is the home has leased itself. */
+/* Another kernel is about to host the space, for the first time: the home leases existing areas to itself, where leases
+ * are allowed. */
 void lease_begin_sharing_locked(struct space *space);
 /* The first lease of another kernel that has a part of [START, END), or NULL; also on a kernel that is not the home. */
 const struct lease *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);
@@ -52,7 +53,7 @@ const struct lease *lease_others_locked(const struct space *space, uint64_t star
 int32_t lease_holder_locked(const struct space *space, struct space_range range);
 /* Where the first lease, whoever's, of a part of [START, END) begins; END: there is none. */
 uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end);
-/* [*START, *END), around PAGE, which is not leased, loses what is behind the nearest leases on both sides. */
+/* Cuts [*START, *END), which contains PAGE, which is not leased, at the nearest leases on both sides. */
 void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end);
 /* The home gives up what it has leased of the range itself. */
 void lease_share_locked(struct space *space, uint64_t start, uint64_t end);
@@ -69,7 +70,7 @@ int lease_await_found(struct space *space,
                       bool (*find)(struct space *space, const void *context, struct space_range *range),
                       const void *context);
 
-/* KERNEL has stopped: what it was granted and does not know of is nobody's. */
+/* KERNEL has stopped: drops the leases that were granted to it without its knowledge. */
 void lease_forget_locked(struct space *space, uint32_t kernel);
 
 #endif

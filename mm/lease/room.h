@@ -1,5 +1,5 @@
-/* Room for new mappings, at the home: where they go in an address space, beside what other kernels have leased or
- * locked, and how much memory may be promised. */
+/* Room for new mappings, at the home: a place in the address space that avoids ranges which other kernels have leased
+ * or locked, and the commit charge check. */
 #ifndef MM_LEASE_ROOM_H
 #define MM_LEASE_ROOM_H
 
@@ -18,8 +18,8 @@
 uint64_t space_room_locked(const struct space *space, uint64_t hint, uint64_t length, uint32_t how);
 /* The highest such place within [BOTTOM, HIGH), or 0. */
 uint64_t space_gap_locked(const struct space *space, uint64_t length, uint64_t bottom, uint64_t high, uint32_t how);
-/* LENGTH bytes with PROT (AREA_*) can be promised: not more than the whole machine has, as Linux's
- * vm.overcommit_memory=0. */
+/* True when a commit charge of LENGTH bytes with PROT (AREA_*) is allowed: not more than the whole machine has, as with
+ * Linux's vm.overcommit_memory=0. */
 bool space_commit_allowed(uint32_t prot, uint64_t length);
 /* An area that ends at END is not too near to one above it that grows. */
 bool space_gap_kept_locked(const struct space *space, uint64_t end);

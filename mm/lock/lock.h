@@ -1,5 +1,5 @@
-/* The distributed lock: ranges of a space that a task has for itself in the whole machine, by the strategy that the
- * boot option lock= chooses (struct space_locking of mm/space/strategy.h). mm/lock/home.md, mm/lock/lamport.md. */
+/* The distributed lock of a range of a space, which excludes all other tasks of the machine. The boot option lock=
+ * chooses its strategy (struct space_locking of mm/space/strategy.h). mm/lock/home.md, mm/lock/lamport.md. */
 #ifndef MM_LOCK_LOCK_H
 #define MM_LOCK_LOCK_H
 
@@ -13,8 +13,8 @@
 
 struct lease_wait;
 
-/* A task's lock, or its request for one. The memory is the task's, from space_acquire until space_release has returned;
- * what is in it is the strategy's. Marks as in mm/space/space.h. */
+/* A lock of a task, or its request for one. The task provides the memory, from space_acquire until space_release has
+ * returned; the strategy manages the content. Marks as in mm/space/space.h. */
 struct space_lock {
     struct space_range range; /* [i] may be wider than what was asked for */
     struct completion done;   /* what the task waits for: it has the range, or an errno */
@@ -49,9 +49,9 @@ void lock_init(void);
 
 /* [i] False, with ranges=off: tasks lock one page or, for all that is more, all of them, as published. */
 extern bool space_ranges;
-/* The distributed lock of RANGE, by the strategy; LOCK is the caller's memory. While a task here has one or waits,
- * nobody is alone. It needs no memory here, but another kernel may, and a recall of a lease: -ENOMEM. Tasks only; both
- * may wait. */
+/* Acquire and release the distributed lock of RANGE; LOCK is the caller's memory. While a task here holds or awaits a
+ * lock, this kernel never decides alone (DECIDES_ALONE). Acquiring allocates no memory here, but another kernel or the
+ * recall of a lease may: -ENOMEM. Tasks only; both may wait. */
 int space_acquire(struct space *space, struct space_range range, struct space_lock *lock);
 void space_release(struct space *space, struct space_lock *lock);
 /* Takes the lock of [START, END) over all kernels and gives it back: for measuring. -ENOMEM. Waits. */

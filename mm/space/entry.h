@@ -1,5 +1,5 @@
-/* An entry of a space's page tables: what an area's protection makes of it, and what is read out of it. The states of
- * an entry are in mm/retrieve/retrieval.md. */
+/* The entries of a space's page tables: making one from an area's protection, and reading one. mm/retrieve/retrieval.md
+ * lists the states of an entry. */
 #ifndef MM_SPACE_ENTRY_H
 #define MM_SPACE_ENTRY_H
 
@@ -30,7 +30,7 @@ static inline uint64_t space_entry_flags(uint32_t prot)
            ((prot & AREA_EXEC) != 0 ? 0 : PAGING_NO_EXECUTE);
 }
 
-/* The same for a page's entry: COW ones are not writable. */
+/* The same for a page's entry: a COW entry is not writable. */
 static inline uint64_t space_page_flags(uint32_t prot, bool cow)
 {
     return cow ? (space_entry_flags(prot) & ~PAGING_WRITE) | PAGING_SOFT_COW : space_entry_flags(prot);
@@ -42,17 +42,18 @@ static inline uint64_t space_entry_remote(uint64_t frame)
     return window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_REMOTE;
 }
 
-/* An entry for FRAME in an area with PROT; all entries are made here. COW: the frame is only to be read. OWNING: the
- * entry has the space's reference to the frame, and lets go of it when the page goes; else it is a borrowed one. FLAGS:
- * what else it has, PAGING_ACCESSED, PAGING_SOFT_PREFETCHED or PAGING_SOFT_PENDING_FREE, and PAGING_SOFT_REMOTE where
- * that is known, which saves the look. The frames of a block differ in nothing but their addresses. */
+/* Makes an entry for FRAME in an area with PROT; all entries are made here. COW: the frame must not be written. OWNING:
+ * the entry carries the space's reference to the frame, which is released when the page is unmapped; otherwise the
+ * entry is a borrowed one. FLAGS: further bits, PAGING_ACCESSED, PAGING_SOFT_PREFETCHED or PAGING_SOFT_PENDING_FREE; a
+ * caller that knows the frame to be remote passes PAGING_SOFT_REMOTE, which saves the check. The entries for the frames
+ * of a block differ only in their addresses. */
 static inline uint64_t space_entry(uint64_t frame, uint32_t prot, bool cow, bool owning, uint64_t flags)
 {
     return frame | space_page_flags(prot, cow) | (owning ? PAGING_SOFT_OWNING : 0) |
            ((flags & PAGING_SOFT_REMOTE) != 0 ? 0 : space_entry_remote(frame)) | flags;
 }
 
-/* An owning one for a frame that is known to be this kernel's memory. */
+/* Makes an owning entry for a frame that is known to be this kernel's memory. */
 static inline uint64_t space_entry_own(uint64_t frame, uint32_t prot, bool cow, uint64_t flags)
 {
     return frame | space_page_flags(prot, cow) | PAGING_SOFT_OWNING | flags;
@@ -64,11 +65,11 @@ static inline uint64_t space_entry_with(uint64_t entry, uint64_t frame)
     return (entry & ~(PAGING_FRAME | PAGING_SOFT_REMOTE)) | frame | space_entry_remote(frame);
 }
 
-/* FRAME, which another entry in the machine owns, becomes a borrowed one at PAGE, with FLAGS. 1; 0: it is there
- * already; -EEXIST: another frame is; -EFAULT: no area; -ENOMEM. */
+/* Maps FRAME, which another entry in the machine owns, at PAGE by a borrowed entry with FLAGS. Returns 1; 0: FRAME is
+ * mapped there already; -EEXIST: another frame is; -EFAULT: no area; -ENOMEM. */
 int space_borrow_page_locked(struct space *space, uint64_t page, uint64_t frame, bool cow, uint64_t flags);
 
-/* 1 if ENTRY's page came with another one's answer and was touched since, else 0. */
+/* 1 if ENTRY's page was prefetched (it came with the answer for another page) and has been touched since, else 0. */
 static inline uint32_t space_prefetch_used(uint64_t entry)
 {
     return (entry & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED)) == (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED) ? 1 : 0;

@@ -1,5 +1,5 @@
-/* Counting what happens to an address space on this kernel, under the names of the Popcorn thesis's chapter 6.
- * mm/space/events.def has the list, docs/events.md what each counts. */
+/* Event counters of an address space on this kernel, named as in chapter 6 of the Popcorn thesis. mm/space/events.def
+ * lists them, docs/events.md explains what each counts. */
 #ifndef MM_SPACE_EVENTS_H
 #define MM_SPACE_EVENTS_H
 
@@ -20,21 +20,21 @@ struct space_stats {
 
 /* SUM becomes SUM + MORE. */
 void space_stats_add(struct space_stats *sum, const struct space_stats *more);
-/* Writes " name=number" for each event that has happened into TEXT, from *FROM (0 at first) on as far as SIZE bytes
- * have room; *FROM is where to go on. Returns the length: 0 when there is nothing left. */
+/* Writes " name=number" for each event that has happened into TEXT, beginning with event *FROM (0 at first), until SIZE
+ * bytes are full; sets *FROM to the event to continue with. Returns the length: 0 when there is nothing left. */
 uint32_t space_stats_text(const struct space_stats *stats, uint32_t *from, char *text, uint32_t size);
 
-/* The lock of the space is held. */
+/* The functions with _locked are called with space->lock held. */
 
-/* Another kernel, or its lack of an answer, told KIND (enum space_answer, no BUSY) for a page whose area has PROT. */
+/* Counts an answer of KIND (enum space_answer, not BUSY), or a missing one, for a page whose area has PROT. */
 void space_count_answer_locked(struct space *space, uint32_t kind, bool file);
-/* The distributed lock of RANGE is asked for; and it was not free. */
+/* Count a request for the distributed lock of RANGE; and one that had to wait. */
 void space_count_lock_locked(struct space *space, struct space_range range);
 void space_count_wait_locked(struct space *space, struct space_range range);
 
-/* Boot option events=on: a space that ends here says in the log what it has counted. */
+/* Registers the boot option events=on, with which a space that ends here writes its counters to the log. */
 void space_events_init(void);
-/* It ends: no other task has it any more. */
+/* Writes the counters of SPACE, which ends and which no other task uses any more. */
 void space_events_tell(struct space *space);
 
 #endif

@@ -1,4 +1,5 @@
-/* What a process may map (RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK), at the home of its space, which knows all areas. */
+/* The limits of what a process may map (RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK), checked at the home of its space, which
+ * knows all areas. */
 #ifndef MM_SPACE_LIMIT_H
 #define MM_SPACE_LIMIT_H
 
@@ -8,16 +9,16 @@
 #include "kernel/abi/limits.h"
 #include "mm/space/space.h"
 
-/* The most that an area which grows down comes to. */
+/* The largest size of an area that grows down. */
 #define SPACE_STACK_MAX (8ull << 20)
-/* And what it keeps free below itself. */
+/* The gap that must stay free below it. */
 #define SPACE_STACK_GAP (256 * PAGE_SIZE)
 
-/* What may be mapped from now on. */
+/* Sets the limits for new mappings. */
 void space_set_limits(struct space *space, const struct space_limits *limits);
 
-/* SPACE has limits of what it maps; it may have [START, END) with PROT besides what it has elsewhere; and how large an
- * area that grows may be. */
+/* Whether SPACE has any limit; whether it may map [START, END) with PROT in addition to what it maps elsewhere; and the
+ * largest size of an area that grows. */
 bool space_limited_locked(const struct space *space);
 bool space_may_have_locked(const struct space *space, uint32_t prot, uint64_t start, uint64_t end);
 uint64_t space_stack_most_locked(const struct space *space);

@@ -1,7 +1,7 @@
 /* Address spaces that may span kernels. Each kernel that hosts a member of a thread group has a struct space with its
- * own areas and page tables, filled on demand. The group's home has every area but those in other kernels' leases
- * (mm/lease/lease.md); others have what they fetched. A page has at most one frame in the whole machine. Popcorn
- * thesis 5.7; mm/retrieve/retrieval.md has the protocol.
+ * own areas and page tables, filled on demand. The group's home has every area except those in other kernels' leases
+ * (mm/lease/lease.md); the other kernels have the areas they fetched. A page has at most one frame in the whole
+ * machine. Popcorn thesis 5.7; mm/retrieve/retrieval.md describes the protocol.
  *
  * Marks: [i] set once, [k] under space->lock, [a] atomic. */
 #ifndef MM_SPACE_SPACE_H
@@ -24,84 +24,86 @@
 
 /* Bytes; UINT64_MAX: no limit. mm/space/limit.h */
 struct space_limits {
-    uint64_t stack; /* of an area that grows; SPACE_STACK_MAX is one in any case */
-    uint64_t data;  /* that may be written and are not shared */
-    uint64_t all;
+    uint64_t stack; /* of an area that grows; SPACE_STACK_MAX limits it in any case */
+    uint64_t data;  /* of private writable areas */
+    uint64_t all;   /* of all areas */
 };
 
 struct policy;
 /* Policies of a space, by number: mm/mempolicy/mempolicy.h. Under space->lock. */
 struct mempolicy_list {
-    struct policy *known; /* by number - 1; mode DEFAULT: not known here */
+    struct policy *known; /* indexed by number - 1; mode DEFAULT: not known here */
     uint32_t room;
 };
 
 struct space {
     struct list node;          /* in the table of spaces */
-    uint32_t references;       /* [k] table lock: the creator's one, and one for each handler at work */
-    uint32_t users;            /* [k] table lock: groups on this kernel that have it */
+    uint32_t references;       /* [k] table lock: one of the creator, and one for each running handler */
+    uint32_t users;            /* [k] table lock: groups on this kernel that use it */
     bool published;            /* [k] table lock: in the table */
-    bool filled;               /* [k] strategy upfront: this kernel has got what there was when it began */
-    uint32_t home;             /* [i] kernel; but a stop changes it while all programs are quiesced (mm/evacuate) */
+    bool filled;               /* [k] strategy upfront: this kernel has fetched what existed when it joined */
+    uint32_t home;             /* [i] kernel; a kernel stop changes it while all programs are quiesced (mm/evacuate) */
     uint64_t id;               /* [i] the group's id */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
-    struct area_list areas;     /* [k] */
-    uint32_t slow;              /* [k] tasks here that wait for a distributed lock or have one: nobody is alone then */
-    uint32_t later;             /* [k] home only: AREA_LOCKED, if new areas are to have it */
-    kernel_set members;         /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
-    uint64_t break_start;       /* [k] home only; set by the loader, a fork, or a stop's successor */
-    uint64_t break_now;         /* [k] home only */
-    struct space_limits limits; /* [k] home only */
-    struct list locks;          /* [k] home only, lock=home: requests of the lock manager in order of arrival */
-    struct space_lamport lamport;   /* [k] lock=lamport */
-    struct space_leases leases;     /* [k] */
-    uint64_t get_count;             /* [k] questions so far */
-    struct mempolicy_list policies; /* [k] */
-    struct list gets;               /* [k] questions under way: mm/page/question.h */
-    struct list deferred;           /* [k] what waits for their answers */
-    struct list queries;            /* [k] of strategy chain: under way */
-    uint64_t query_count;           /* [k] so far */
-    uint64_t mode;                  /* [k] names the strategy, and how often it has changed: mm/retrieve/strategy.c */
-    struct space_adapting adapting; /* [k] */
-    uint32_t prefetch;              /* [k] runs of pages that an answer may bring along */
+    struct area_list areas;       /* [k] */
+    uint32_t slow;                /* [k] tasks here that hold or await a distributed lock; not 0: never DECIDES_ALONE */
+    uint32_t later;               /* [k] home only: AREA_LOCKED, if new areas are to have it */
+    kernel_set members;           /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
+    uint64_t break_start;         /* [k] home only; set by the loader, a fork, or the successor of a stopped kernel */
+    uint64_t break_now;           /* [k] home only */
+    struct space_limits limits;   /* [k] home only */
+    struct list locks;            /* [k] home only, lock=home: requests of the lock manager in order of arrival */
+    struct space_lamport lamport; /* [k] lock=lamport */
+    struct space_leases leases;   /* [k] */
+    uint64_t get_count;           /* [k] fast-path questions so far */
+    struct mempolicy_list policies;          /* [k] */
+    struct list gets;                        /* [k] questions under way: mm/page/question.h */
+    struct list deferred;                    /* [k] changes deferred until their answers arrive */
+    struct list queries;                     /* [k] strategy chain: queries under way */
+    uint64_t query_count;                    /* [k] queries so far */
+    uint64_t mode;                           /* [k] the strategy and how often it has changed: mm/retrieve/strategy.c */
+    struct space_adapting adapting;          /* [k] */
+    uint32_t prefetch;                       /* [k] the most runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
     int64_t resident;                        /* [k] pages that entries here hold, without those pending free */
-    uint64_t peak;                           /* [k] the most that has been */
-    uint64_t revokes_seen; /* [i] a fork's child: space_revokes when that began (mm/change/revoke.h) */
+    uint64_t peak;                           /* [k] the greatest value of resident so far */
+    uint64_t revokes_seen; /* [i] in a fork's child: space_revokes when the fork began (mm/change/revoke.h) */
 };
 
-/* --- the table of spaces, by which messages find them --- */
+/* --- the table of spaces, in which message handlers look them up --- */
 
-/* Empties it. Once. */
+/* Initialises the table. Once. */
 void space_table_init(void);
-/* From now on messages about its id reach SPACE. No other of that id is published. */
+/* Puts SPACE into the table, so that messages about its id reach it. No other space with that id may be published. */
 void space_publish(struct space *space);
-/* The space ID here with a reference taken, or NULL. */
+/* Returns the space ID of this kernel with a reference taken, or NULL. */
 struct space *space_get(uint64_t id);
 void space_put(struct space *space);
-/* One reference more, for who has one or is a user. */
+/* Takes one more reference, for a caller that has one or is a user. */
 void space_hold(struct space *space);
-/* The space here, that messages find, with the lowest id from ID on; with a reference, or NULL. */
+/* Returns the published space of this kernel with the lowest id that is not below ID, with a reference taken; or NULL.
+ */
 struct space *space_next(uint64_t id);
-/* Calls EACH for every space here that messages find. Programs are quiesced: none comes or goes; EACH may wait. */
+/* Calls EACH for every published space of this kernel. Programs are quiesced, so no space is added or removed; EACH may
+ * wait. */
 void space_each(void (*each)(struct space *space, void *context), void *context);
 
-/* One user more, as for vfork; each calls space_destroy of mm/life/life.h. */
+/* Adds a user, as vfork does; each user calls space_destroy of mm/life/life.h. */
 void space_share(struct space *space);
-/* One user less. True: it was the last, messages do not find SPACE any more, and nobody else has a reference. Waits for
- * those who have. Tasks only. */
+/* Removes a user. If it was the last, takes SPACE out of the table, waits until all other references are dropped, and
+ * returns true. Tasks only. */
 bool space_leave(struct space *space);
 
-/* --- who hosts it --- */
+/* --- the kernels that host it --- */
 
-/* The other kernels that host the space, as far as is known here. */
+/* Returns the other kernels that host the space, as far as this kernel knows. */
 kernel_set space_others(struct space *space);
 
 /* --- its pages on this kernel --- */
 
-/* Entries hold PAGES more, or less, in SPACE on this kernel. */
+/* Adds PAGES, which may be negative, to the count of pages that entries of SPACE on this kernel hold. */
 static inline void space_hold_pages_locked(struct space *space, int64_t pages)
 {
     space->resident += pages;
@@ -114,7 +116,7 @@ static inline uint64_t space_peak(const struct space *space)
     return space->peak;
 }
 
-/* Flushes [START, END) of SPACE from the TLBs of this instance's CPUs; returns when all have. */
+/* Flushes [START, END) of SPACE from the TLBs of this instance's CPUs; returns when all of them have done so. */
 static inline void space_flush(const struct space *space, uint64_t start, uint64_t end)
 {
     tlb_flush(space->tables.root, start, end);

@@ -1,4 +1,4 @@
-/* How many pages of a space are here, for those who look from outside (/proc). */
+/* How many pages of a space this kernel has, for observers such as /proc. */
 #ifndef MM_SPACE_SURVEY_H
 #define MM_SPACE_SURVEY_H
 
@@ -6,11 +6,11 @@
 
 #include "mm/space/space.h"
 
-/* What is here of a space now. */
+/* The pages of a space on this kernel. */
 struct space_pages {
-    uint64_t owned;         /* pages that this kernel answers for: over all kernels they are the pages it has */
-    uint64_t prefetch_used; /* pages that came with others' answers and were touched since */
-    uint64_t huge;          /* 2 MiB of them each are mapped here by one large page */
+    uint64_t owned;         /* pages with an owning entry here; the sum over all kernels is the size of the space */
+    uint64_t prefetch_used; /* pages that were prefetched and have been touched since */
+    uint64_t huge;          /* large pages of 2 MiB that are mapped here */
 };
 void space_count_pages(struct space *space, struct space_pages *out);
 

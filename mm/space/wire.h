@@ -1,5 +1,5 @@
-/* Payloads that several rooms of mm/ send or handle: operations on a space (320 to 340 in msg/messages.def, which
- * mm/change handles), what a kernel maps at a page, and lists of pages and areas. */
+/* Payloads that several parts of mm/ send or handle: operations on a space (320 to 340 in msg/messages.def, handled by
+ * mm/change), the mapping of a page on a kernel, and lists of pages and areas. */
 #ifndef MM_SPACE_WIRE_H
 #define MM_SPACE_WIRE_H
 
@@ -14,7 +14,7 @@ enum space_answer {
     SPACE_TAKEN = 3,       /* SPACE_GET only: the page has the asker's frame now */
     SPACE_BUSY = 4,        /* SPACE_GET only: ask again with the page's lock */
     SPACE_WANTS_BLOCK = 5, /* the 2 MiB around the page may have one frame: ask again with one */
-    SPACE_TAKEN_BLOCK = 6  /* they have the asker's now */
+    SPACE_TAKEN_BLOCK = 6  /* the 2 MiB have the asker's frame now */
 };
 
 struct msg_space_mapping {
@@ -23,12 +23,13 @@ struct msg_space_mapping {
     uint64_t start; /* the area, unless SPACE_NONE */
     uint64_t end;
     uint64_t frame; /* physical address, if SPACE_FRAME */
-    uint32_t cow;   /* 1: other spaces may have the frame, it is only to be read; if SPACE_FRAME */
+    uint32_t cow;   /* 1: other spaces may have the frame, so it must not be written; if SPACE_FRAME */
     uint32_t pad;
     uint64_t backing; /* what is behind the page: mm/area/backing.h; unless SPACE_NONE */
 };
 
-/* SPACE_AREAS, SPACE_LIST, SPACE_TAKE: where to go on; SPACE_FILL: unused, struct msg_space_pair follow */
+/* SPACE_AREAS, SPACE_LIST, SPACE_TAKE: PAGE is where to continue; SPACE_FILL: PAGE is unused, struct msg_space_pair
+ * follow */
 struct msg_space_page {
     uint64_t space;
     uint64_t page;
@@ -44,32 +45,32 @@ struct msg_space_pair {
     uint64_t page, frame;
 };
 
-/* What SPACE_LOOK answers; in the low bits it has the area's AREA_*. */
+/* What SPACE_LOOK returns; except where noted "alone", the low bits have the area's AREA_*. */
 enum space_look_at {
-    SPACE_LOOK_START = 0,  /* of the area that has START or is the first behind it */
-    SPACE_LOOK_END = 1,    /* of that */
-    SPACE_LOOK_THERE = 2,  /* the end of the area that has START, if one has */
-    SPACE_LOOK_POLICY = 4, /* the number of the policy of the area that has START, alone */
-    /* Of the first area from START on that a shmat at ATTACHED has made, alone; ESRCH: there is none. */
+    SPACE_LOOK_START = 0,  /* the start of the area that contains START or is the first behind it */
+    SPACE_LOOK_END = 1,    /* the end of that area */
+    SPACE_LOOK_THERE = 2,  /* the end of the area that contains START, if there is one */
+    SPACE_LOOK_POLICY = 4, /* the number of the policy of the area that contains START, alone */
+    /* Of the first area from START on that was made by a shmat at ATTACHED, alone; ESRCH: there is none. */
     SPACE_LOOK_ATTACHED = 5, /* its start */
     SPACE_LOOK_ATTACHED_END = 6,
     SPACE_LOOK_ATTACHED_OBJECT = 7,
-    SPACE_LOOK_BACKING = 3 /* what is behind the page START, alone; 0 too if no area has it */
+    SPACE_LOOK_BACKING = 3 /* the backing of the page START, alone; 0 also if no area contains it */
 };
 
 /* How a new area finds its place; bits. */
 enum space_map_how {
-    SPACE_MAP_FIXED = 1,    /* at START, whatever is there */
+    SPACE_MAP_FIXED = 1,    /* at START, replacing whatever is there */
     SPACE_MAP_KEEP = 2,     /* at START, unless something is there */
     SPACE_MAP_LOW = 4,      /* in the second GiB, or at START below its end */
-    SPACE_MAP_GOES_ON = 8,  /* with KEEP: behind it is what comes next behind the area that ends there */
+    SPACE_MAP_GOES_ON = 8,  /* with KEEP: the backing continues that of the area that ends there */
     SPACE_MAP_GRANTED = 32, /* the object behind it was granted to the home for this (mm/file/hold.h) */
-    SPACE_MAP_BUSY = 16 /* where others have locked something or wait to, too: the whole space is locked, or is to be
-                         * looked at again */
+    SPACE_MAP_BUSY = 16 /* also where others have locked a range or wait for one: the caller has locked the whole space,
+                         * or will check again */
 };
 
-/* An operation on [START, START + LENGTH) of a space, and SPACE_SETTLE, which names the operation that it ends. What
- * each asks for is in msg/messages.def, what all of them have in common in mm/change/operations.c. */
+/* An operation on [START, START + LENGTH) of a space, and SPACE_SETTLE, which names the operation that it completes.
+ * msg/messages.def describes each operation, mm/change/operations.c what they have in common. */
 struct msg_space_change {
     uint64_t space;
     uint64_t start;     /* page aligned */
@@ -83,12 +84,12 @@ struct msg_space_change {
             uint64_t backing; /* what is behind it: mm/area/backing.h */
         } map;
         struct {               /* SPACE_BREAK: of no range */
-            uint64_t from, to; /* as it was seen, and as it is to be; to 0: where is it? */
+            uint64_t from, to; /* the expected old break and the new one; TO 0: only return the break */
         } brk;
         struct {           /* SPACE_LOOK */
             uint32_t what; /* enum space_look_at */
             uint32_t pad;
-            uint64_t attached; /* where the shmat was that SPACE_LOOK_ATTACHED asks for */
+            uint64_t attached; /* for SPACE_LOOK_ATTACHED: the address of the shmat */
         } look;
         struct {               /* SPACE_PREPARE, SPACE_MOVE, SPACE_CANCEL */
             uint64_t to, room; /* the new place: its start and bytes */
@@ -113,7 +114,7 @@ struct msg_space_change {
 };
 
 struct msg_space_changed {
-    uint64_t value; /* what the operation answers, else 0 */
+    uint64_t value; /* the operation's result, else 0 */
 };
 
 _Static_assert(sizeof(struct msg_space_mapping) == 48, "wire format");

@@ -2,13 +2,13 @@
 #ifndef TASKS_FUTEX_PI_INTERNAL_H
 #define TASKS_FUTEX_PI_INTERNAL_H
 
-#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/futex/pi/pi.h"
 #include "tasks/futex/pi/wire.h"
 #include "tasks/remote/operation.h"
 
 /* Nobody waits: less than anybody's own. */
-#define PI_IDLE ((struct pi_urgency){.policy = POLICY_IDLE})
+#define PI_IDLE ((struct pi_priority){.policy = POLICY_IDLE})
 
 /* How its home is asked for what it cannot refuse; it does not wait for other threads. */
 extern const struct remote_how pi_sure;
@@ -20,11 +20,11 @@ int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t
 void pi_wait_end(struct pi_wait *wait);
 
 /* tasks/futex/pi/chain.c: tells OWNER, which has the lock KEY, what is lent to it, or that this is over. Results as
- * pi_lend_locked's, -ESRCH: there is no such thread. KERNEL: where it was. Waits for the kernels that it asks. */
-int64_t pi_tell_owner(uint32_t owner, const struct pi_lending *lending, struct pi_link *link, uint32_t *kernel);
+ * pi_donate_locked's, -ESRCH: there is no such thread. KERNEL: where it was. Waits for the kernels that it asks. */
+int64_t pi_tell_owner(uint32_t owner, const struct pi_donation_update *update, struct pi_link *link, uint32_t *kernel);
 /* The state of WAIT's lock, for which its thread is queued, is STATE: the owner is lent to, and is on KERNEL. */
-int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
-                         uint32_t *kernel);
+int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
+                           uint32_t *kernel);
 /* The owner forgets what it was lent for the lock KEY by STATE, and before. */
 void pi_retract(const struct futex_key *key, const struct msg_pi_state *state);
 /* PLACE's word is not OWNER's any more: who waits for it as such tries again. DIED: there is no such thread. */
@@ -32,7 +32,7 @@ void pi_freed(const struct futex_place *place, uint32_t owner, bool died);
 /* The state of PLACE's lock is STATE, as somebody who is in no queue of it has brought about: its owner is told. */
 int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *state);
 /* The current thread, which is queued, lends what it has now. */
-void pi_lend_again(struct pi_wait *wait);
+void pi_donate_again(struct pi_wait *wait);
 /* -EDEADLK: the current thread waits for itself, or the chain is longer than PI_CHAIN_MAX; 0. OWNER, which has
  * its lock, waits at LINK, of KERNEL. */
 #define PI_CHAIN_MAX 1024u /* as Linux's max_lock_depth */

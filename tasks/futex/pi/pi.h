@@ -1,4 +1,4 @@
-/* Locks that lend their owner the urgency of who waits (FUTEX_LOCK_PI and its like), along a chain of locks and over
+/* Locks that lend their owner the priority of who waits (FUTEX_LOCK_PI and its like), along a chain of locks and over
  * kernels: the calls, and the end of a thread. tasks/futex/pi/pi.md has the protocol. */
 #ifndef TASKS_FUTEX_PI_PI_H
 #define TASKS_FUTEX_PI_PI_H

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "msg/message.h"
-#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/futex/word/word.h"
 
 struct msg_pi_join { /* PI_JOIN */
@@ -14,7 +14,7 @@ struct msg_pi_join { /* PI_JOIN */
     uint64_t token; /* names the wait among those of the waiter's kernel */
     uint32_t thread;
     uint32_t owner;
-    struct pi_urgency urgency;
+    struct pi_priority priority;
     uint32_t pad;
 };
 
@@ -22,7 +22,7 @@ struct msg_pi_park { /* PI_PARK */
     struct futex_key key, to;
     uint64_t token;
     uint32_t thread;
-    struct pi_urgency urgency;
+    struct pi_priority priority;
 };
 
 struct msg_pi_leave { /* PI_LEAVE */
@@ -31,7 +31,7 @@ struct msg_pi_leave { /* PI_LEAVE */
 
 struct msg_pi_change { /* PI_CHANGE */
     uint64_t token;
-    struct pi_urgency urgency;
+    struct pi_priority priority;
     uint32_t pad;
 };
 
@@ -65,13 +65,13 @@ struct msg_pi_requeue { /* PI_RELEASE, PI_REQUEUE */
     uint32_t owner; /* of TO, as far as the caller knows */
 };
 
-struct msg_pi_state {          /* of a lock; zero of a word */
-    uint64_t stamp;            /* the greater, the later */
-    uint32_t owner;            /* its thread id */
-    struct pi_urgency urgency; /* the most urgent waiter's */
-    uint32_t count;            /* as the operation says */
-    uint16_t gone;             /* not 0: the last waiter has left, and the lock is not known any more */
-    uint16_t changed;          /* not 0: owner or urgency are others than before */
+struct msg_pi_state {            /* of a lock; zero of a word */
+    uint64_t stamp;              /* the greater, the later */
+    uint32_t owner;              /* its thread id */
+    struct pi_priority priority; /* the most urgent waiter's */
+    uint32_t count;              /* as the operation says */
+    uint16_t gone;               /* not 0: the last waiter has left, and the lock is not known any more */
+    uint16_t changed;            /* not 0: owner or priority are others than before */
 };
 
 struct msg_pi_thread {
@@ -89,12 +89,12 @@ struct msg_pi_marked {
     uint64_t mark;
 };
 
-struct pi_notice {             /* words of the notice (tasks/remote/notify.h) to a waiter: it is in no queue any more */
-    uint64_t stamp;            /* PI_GRANTED: of the lock's state, now that it is its owner */
-    uint32_t told;             /* enum pi_told */
-    uint32_t died;             /* PI_GRANTED: the owner before has ended */
-    struct pi_urgency urgency; /* PI_GRANTED: the most urgent of those that go on waiting */
-    uint32_t from;             /* PI_GRANTED: the owner before */
+struct pi_notice {  /* words of the notice (tasks/remote/notify.h) to a waiter: it is in no queue any more */
+    uint64_t stamp; /* PI_GRANTED: of the lock's state, now that it is its owner */
+    uint32_t told;  /* enum pi_told */
+    uint32_t died;  /* PI_GRANTED: the owner before has ended */
+    struct pi_priority priority; /* PI_GRANTED: the most urgent of those that go on waiting */
+    uint32_t from;               /* PI_GRANTED: the owner before */
 };
 
 _Static_assert(sizeof(struct msg_pi_join) == 40 && sizeof(struct msg_pi_park) == MSG_SHORT &&

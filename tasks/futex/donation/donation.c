@@ -1,5 +1,6 @@
-/* What threads are lent: of each lock that one has and others wait for, how urgent the most urgent of them is. A thread
- * runs with the best of its own and all of these, and lends that on if it waits for a lock itself. See the header. */
+/* Priority donation: for each lock that a thread owns and others wait for, the highest priority among the waiters. A
+ * thread runs with the best of its own priority and all of these, and donates that in turn if it waits for a lock
+ * itself. See the header. */
 #include "tasks/futex/donation/donation.h"
 
 #include "kernel/abi/errno.h"
@@ -28,7 +29,7 @@ struct pi_priority pi_priority_locked(const struct thread *thread)
     return (struct pi_priority){thread->context.policy & (uint16_t)~POLICY_RESET_ON_FORK, thread->context.nice};
 }
 
-/* The best of what it is lent, if that is better than its own. */
+/* Recomputes the best of the thread's donations, which counts if it is better than its own priority. */
 static void set_donated_locked(struct thread *thread)
 {
     int best = fair_priority(thread->context.policy, thread->context.nice);
@@ -44,7 +45,7 @@ static void set_donated_locked(struct thread *thread)
     }
 }
 
-/* One that waits lends something else from now on. */
+/* If THREAD waits for a lock, makes it donate its changed priority. */
 static void nudge_locked(struct thread *thread)
 {
     if (thread->pi.wait == NULL)
@@ -119,7 +120,7 @@ void pi_granted_locked(struct pi_wait *wait, uint64_t stamp, struct pi_priority 
     struct thread *thread = wait->thread;
     struct pi_donation **at = find_locked(thread, &wait->place.key);
 
-    if (*at == NULL) { /* else who waits since then was faster */
+    if (*at == NULL) { /* else a later waiter's donation has arrived first */
         wait->donation->key = wait->place.key;
         *at = wait->donation;
         wait->donation = NULL;

@@ -48,14 +48,14 @@ struct msg_pi_held { /* PI_HELD */
 struct msg_pi_unlock { /* PI_UNLOCK */
     struct futex_key key;
     uint32_t owner;
-    uint32_t died; /* it ends */
+    uint32_t died; /* the owner ends */
 };
 
 struct msg_pi_freed { /* PI_FREED */
     struct futex_key key;
-    uint64_t token; /* as msg_pi_over.granted, when it was seen that this is over too; or 0 */
+    uint64_t token; /* that of msg_pi_over.granted, if the caller has found that this wait is over too; or 0 */
     uint32_t owner;
-    uint32_t died; /* there is no such thread, or it says so itself */
+    uint32_t died; /* there is no such thread, or the owner itself asks */
 };
 
 struct msg_pi_requeue { /* PI_RELEASE, PI_REQUEUE */
@@ -70,8 +70,8 @@ struct msg_pi_state {            /* of a lock; zero of a word */
     uint32_t owner;              /* its thread id */
     struct pi_priority priority; /* the most urgent waiter's */
     uint32_t count;              /* as the operation says */
-    uint16_t gone;               /* not 0: the last waiter has left, and the lock is not known any more */
-    uint16_t changed;            /* not 0: owner or priority are others than before */
+    uint16_t gone;               /* not 0: the last waiter has left, and the home has forgotten the lock */
+    uint16_t changed;            /* not 0: owner or priority has changed */
 };
 
 struct msg_pi_thread {
@@ -80,21 +80,21 @@ struct msg_pi_thread {
 };
 
 struct msg_pi_over {
-    uint64_t stamp;   /* what OWNER was lent up to then is over */
-    uint64_t granted; /* not 0: nothing was done; it was granted the lock in the wait with this token, which is another
-                         than was named: the word may be late */
+    uint64_t stamp;   /* donations to OWNER up to this stamp are void */
+    uint64_t granted; /* not 0: nothing was done; OWNER was granted the lock in the wait with this token, which is not
+                         the one named: the word may not have been written yet */
 };
 
 struct msg_pi_marked {
     uint64_t mark;
 };
 
-struct pi_notice {  /* words of the notice (tasks/remote/notify.h) to a waiter: it is in no queue any more */
+struct pi_notice {  /* words of the notice (tasks/remote/notify.h) to a waiter, which is in no queue any more */
     uint64_t stamp; /* PI_GRANTED: of the lock's state, now that it is its owner */
     uint32_t told;  /* enum pi_told */
-    uint32_t died;  /* PI_GRANTED: the owner before has ended */
-    struct pi_priority priority; /* PI_GRANTED: the most urgent of those that go on waiting */
-    uint32_t from;               /* PI_GRANTED: the owner before */
+    uint32_t died;  /* PI_GRANTED: the previous owner has ended */
+    struct pi_priority priority; /* PI_GRANTED: the highest of the remaining waiters */
+    uint32_t from;               /* PI_GRANTED: the previous owner */
 };
 
 _Static_assert(sizeof(struct msg_pi_join) == 40 && sizeof(struct msg_pi_park) == MSG_SHORT &&

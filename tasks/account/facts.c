@@ -208,10 +208,10 @@ static uint32_t state_of(enum thread_state state, enum wait_end end, bool quiesc
 
 static int32_t runs_as_locked(const struct thread *thread)
 {
-    uint32_t priority = (uint32_t)(thread->lent ? thread->lent_policy : thread->context.policy) >>
+    uint32_t priority = (uint32_t)(thread->donated ? thread->donated_policy : thread->context.policy) >>
                         POLICY_PRIORITY_SHIFT;
 
-    return priority > 0 ? -1 - (int32_t)priority : 20 + (thread->lent ? thread->lent_nice : thread->context.nice);
+    return priority > 0 ? -1 - (int32_t)priority : 20 + (thread->donated ? thread->donated_nice : thread->context.nice);
 }
 
 /* THREAD's group's lock is held. */

@@ -1,6 +1,6 @@
-/* What is told of processes and threads to those who look from outside (/proc), wherever these are: payloads 74 to 76
- * of msg/messages.def, and how to ask. Each kernel answers for what it has; nothing waits there. What is put together
- * from several kernels is no single moment's, but whatever lives all the while is in it, once. */
+/* Facts about processes and threads for observers (/proc), wherever these are: payloads 74 to 76 of msg/messages.def,
+ * and how to ask. Each kernel answers for its own part without waiting. A result collected from several kernels is not
+ * a snapshot of one moment, but it has each process or thread that lives all the while exactly once. */
 #ifndef TASKS_ACCOUNT_FACTS_H
 #define TASKS_ACCOUNT_FACTS_H
 
@@ -12,7 +12,7 @@
 #include "tasks/process/process.h"
 
 struct msg_process_list { /* PROCESS_LIST, PROCESS_FACTS */
-    uint32_t id;          /* list: from here on */
+    uint32_t id;          /* PROCESS_LIST: ids from this one on */
     uint32_t pad;
 };
 
@@ -24,8 +24,8 @@ struct msg_process_listed { /* the answer to PROCESS_LIST; uint32_t ids follow, 
 struct msg_member_facts { /* MEMBER_FACTS */
     uint64_t space;       /* id of its address space, or 0 */
     uint32_t group;
-    uint32_t thread; /* threads from here on; THREADS_NONE: none */
-    uint32_t one;    /* 1: that thread only, and nothing else */
+    uint32_t thread; /* threads from this id on; THREADS_NONE: none */
+    uint32_t one;    /* 1: only this thread, and nothing else */
     uint32_t pad;
 };
 #define THREADS_NONE UINT32_MAX
@@ -57,8 +57,8 @@ struct process_facts { /* the home's */
     char name[THREAD_NAME_MAX]; /* of the program */
 };
 
-struct member_facts {            /* what one kernel has of a process; struct thread_facts follow, by ascending id */
-    uint64_t user_ns, system_ns; /* of the threads that are, or ended, there */
+struct member_facts { /* the part of a process that is on one kernel; struct thread_facts follow, by ascending id */
+    uint64_t user_ns, system_ns; /* of the threads that are or ended on that kernel */
     struct account account;      /* the same */
     uint64_t peak;               /* pages: the most there were */
     uint64_t resident;           /* pages */
@@ -71,35 +71,35 @@ struct member_facts {            /* what one kernel has of a process; struct thr
 
 struct thread_facts {
     uint32_t tid;
-    uint32_t presence; /* enum thread_presence; what follows is valid, and up to date, where it is PRESENT */
-    uint32_t kernel;   /* that tells this; PRESENT: where the thread is */
+    uint32_t presence; /* enum thread_presence; the following fields are valid and current if it is PRESENT */
+    uint32_t kernel;   /* that answers; PRESENT: where the thread is */
     uint32_t went_to;  /* unless PRESENT */
     uint32_t cpu;      /* of the machine: index into the plan's */
     uint32_t state;    /* 'R', 'S', 'D', 'T', 'Z', 'X' as in proc(5) */
     int32_t nice;
     uint32_t policy, priority; /* POLICY_* without flags */
-    int32_t runs_as;           /* as in proc(5): 20 for nice 0, below 0 for real priorities; with what it is lent */
+    int32_t runs_as; /* as in proc(5): 20 for nice 0, below 0 for real priorities; includes donated priority */
     uint64_t moves;
     uint64_t visited; /* kernels with a replica of it */
     uint64_t user_ns, system_ns, start_ns;
-    struct account account;    /* of KERNEL: survey_account has all of it */
+    struct account account;    /* on KERNEL: survey_account sums over all kernels */
     uint64_t blocked, pending; /* signals */
     uint64_t affinity[CPUS_MAX / 64];
     char name[THREAD_NAME_MAX];
-    char waits[32]; /* for what, or "" */
+    char waits[32]; /* for what it waits, or "" */
 };
 
 void facts_init(void);
 
-/* How many this kernel has. */
+/* Counts of this kernel. */
 struct task_counts {
     uint64_t groups;
-    uint64_t processes;        /* groups at home here, those not yet waited for too */
-    uint64_t present, shadows; /* threads of programs; those that leave count as shadows */
+    uint64_t processes;        /* groups at home here, including those not yet waited for */
+    uint64_t present, shadows; /* threads of programs; threads that are leaving count as shadows */
 };
 void task_counts(struct task_counts *out);
 
-/* The processes of the machine but process 1, those not yet waited for too, ascending. -ENOMEM. Tasks only. */
+/* The ids of all processes but process 1, including those not yet waited for, ascending. -ENOMEM. Tasks only. */
 struct id_list {
     uint32_t *ids; /* heap */
     uint32_t count, room;
@@ -110,25 +110,25 @@ void id_list_free(struct id_list *list);
 /* Process ID as its home knows it. -ESRCH. Tasks only. */
 int process_facts_of(uint32_t id, struct process_facts *out);
 
-/* All of a process: what the kernels it is on have, put together. */
+/* A whole process, combined from the kernels it is on. */
 struct process_survey {
     struct process_facts process;
     uint64_t user_ns, system_ns, resident; /* of all kernels */
-    struct account account;                /* the same; of a process that has ended too */
+    struct account account;                /* the same; also valid for a process that has ended */
     uint64_t peak;                         /* pages: each kernel's most, summed */
     struct space_stats stats;
     kernel_set asked;
-    struct member_facts members[KERNELS_MAX]; /* of those that were asked */
+    struct member_facts members[KERNELS_MAX]; /* of the kernels in ASKED */
     struct thread_facts *threads;             /* ascending by id, each once */
     uint32_t count, room;
 };
-/* Heap, for survey_free. THREADS: with all its threads; else with the first one, if it lives. NULL: *ERROR is -ESRCH or
- * -ENOMEM. Tasks only. */
+/* Heap, for survey_free. THREADS: includes all its threads; else only the first thread, if it lives. NULL: *ERROR is
+ * -ESRCH or -ENOMEM. Tasks only. */
 struct process_survey *survey_process(uint32_t id, bool threads, int *error);
 void survey_free(struct process_survey *survey);
 /* The thread TID of the process, wherever it is. False: there is none. Tasks only. */
 bool survey_thread(const struct process_facts *process, uint32_t tid, struct thread_facts *out);
-/* What THREAD of the process GROUP has done on all kernels that it was on. Tasks only. */
+/* The counters of THREAD of the process GROUP, summed over all kernels that it was on. Tasks only. */
 void survey_account(uint32_t group, const struct thread_facts *thread, struct account *out);
 
 #endif

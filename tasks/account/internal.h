@@ -1,4 +1,4 @@
-/* What tasks/account/facts.c and tasks/account/survey.c share. */
+/* Shared by tasks/account/facts.c and tasks/account/survey.c. */
 #ifndef TASKS_ACCOUNT_INTERNAL_H
 #define TASKS_ACCOUNT_INTERNAL_H
 

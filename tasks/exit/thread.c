@@ -3,8 +3,8 @@
 #include "msg/channel.h"
 #include "tasks/exit/exit.h"
 #include "tasks/exit/internal.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/futex/futex.h"
-#include "tasks/futex/loan/loan.h"
 #include "tasks/process/process.h"
 #include "tasks/process/stop.h"
 #include "tasks/remote/watch.h"
@@ -86,7 +86,7 @@ static void reap(struct thread *thread)
     stopped = stop_look_locked(group, &stop);
     group_count_down_locked(group, &answer);
     spin_unlock(&group->lock);
-    pi_loans_free(thread);
+    pi_donations_free(thread);
     thread_free(thread);
     if (stopped)
         stop_answer(group, &stop);

@@ -16,20 +16,20 @@
 
 void futex_init(void);
 
-/* Waits while the word has this value until it is woken with a bit of the bitset: 0. -EAGAIN: it has another value;
+/* Waits while the word has this value until a wake with a bit of the bitset: 0. -EAGAIN: it has another value;
  * -ETIMEDOUT; -ENOMEM; -ERESTARTSYS, or with a deadline -ERESTART_RESTARTBLOCK: interrupted or to die. */
 int64_t futex_wait(const struct futex_expected *expected);
 /* Goes on with the wait that returned -ERESTART_RESTARTBLOCK. */
 int64_t futex_wait_again(void);
-/* Waits until one of COUNT words, each while it has its value, is woken: which (the last, if several were); errors as
- * futex_wait, whose deadline and bitset are not looked at; interrupted: -ERESTARTSYS. DEADLINE: clock_now ns, 0: none.
- */
+/* Waits at COUNT words while each has its expected value, until a wake at one of them. Returns the index of that word
+ * (the last, if several were woken). Errors are those of futex_wait, but -ERESTARTSYS on interruption; the deadlines
+ * and bitsets of WORDS are ignored. DEADLINE: clock_now ns, 0: none. */
 #define FUTEX_WORDS_MAX 128u
 int64_t futex_wait_several(const struct futex_expected *words, uint32_t count, uint64_t deadline);
-/* Wakes up to COUNT of those that wait with a bit of BITSET; how many. */
+/* Wakes up to COUNT of the threads that wait with a bit of BITSET. Returns how many. */
 int64_t futex_wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset);
-/* Wakes up to WAKE of those that wait at ADDRESS, lets up to REQUEUE more wait at TO, and returns how many both were;
- * -EAGAIN when EXPECTED is given and ADDRESS has another value. */
+/* Wakes up to WAKE of the threads that wait at ADDRESS, moves up to REQUEUE more to TO, and returns the sum of both
+ * counts; -EAGAIN if EXPECTED is given and ADDRESS has another value. */
 int64_t futex_requeue(uint64_t address, uint64_t to, bool shared, uint32_t wake, uint32_t requeue,
                       const uint32_t *expected);
 /* Changes the word at SECOND as ENCODED says (FUTEX_OP of linux/futex.h), wakes up to WAKE at ADDRESS, and up to
@@ -38,8 +38,8 @@ int64_t futex_wake_op(uint64_t address, uint64_t second, bool shared, uint32_t w
                       uint32_t encoded);
 
 /* The current thread stops using its memory: it ends, or loads another program. Words of its robust list are given up
- * with FUTEX_OWNER_DIED, and if OTHERS may still use the memory its clear_child_tid becomes 0; waiters are woken.
- * What cannot be read or written is left. */
+ * with FUTEX_OWNER_DIED, and if OTHERS may still use the memory its clear_child_tid becomes 0; waiters are woken. Words
+ * that cannot be read or written are skipped. */
 void futex_release_thread(bool others);
 
 /* How many threads of any kernel wait in queues here. */

@@ -1,5 +1,5 @@
-/* What the files of the futex share: the queues of waiters, which live on one kernel for each word, and how a thread
- * of any kernel joins, leaves and wakes them. tasks/futex/futex.md has the protocol. */
+/* Shared by the futex files: the queues of waiters (the queue of a word is on one kernel), and how a thread of any
+ * kernel joins, leaves and wakes them. tasks/futex/futex.md has the protocol. */
 #ifndef TASKS_FUTEX_INTERNAL_H
 #define TASKS_FUTEX_INTERNAL_H
 
@@ -34,7 +34,7 @@ static inline struct futex_bucket *futex_bucket_of(const struct futex_key *key)
     return &futex_buckets[hash >> (64 - FUTEX_BUCKETS_SHIFT)];
 }
 
-/* At the owner, for a waker who has stored: nobody waits who could have missed that. */
+/* At the owner, for a waker that has stored to the word: true if no waiter can have missed the store. */
 static inline bool futex_queue_empty(const struct futex_key *key)
 {
     const struct futex_bucket *bucket = futex_bucket_of(key);
@@ -44,7 +44,7 @@ static inline bool futex_queue_empty(const struct futex_key *key)
     return __atomic_load_n(&bucket->waiters.next, __ATOMIC_RELAXED) == &bucket->waiters;
 }
 
-/* A place in a queue, at the owner. Of the kernel's own threads it is part of struct futex_wait. */
+/* A place in a queue, at the owner. For the kernel's own threads it is part of struct futex_wait. */
 struct futex_waiter {
     struct list node;            /* [k] the bucket's lock */
     struct futex_bucket *bucket; /* [a] changed under the lock of the bucket it is in; NULL: not queued */
@@ -59,45 +59,45 @@ struct futex_waiter {
 struct futex_wait {
     struct futex_waiter waiter; /* owner elsewhere: only key and bitset are used, once woken */
     struct completion woken;
-    struct completion *any;  /* [i] signalled before it, or NULL: of a thread that waits for several words */
+    struct completion *any;  /* [i] signalled before WOKEN if the thread waits for several words, or NULL */
     uint32_t owner;          /* [i] kernel */
-    struct remote_wait told; /* owner elsewhere: what it tells */
+    struct remote_wait told; /* owner elsewhere: its notification */
 };
 
-/* Queues the current thread: every wake from the return of this on counts for WAIT, until it has left. ANY: NULL, or
- * what is signalled besides, and stays until it has left. -ENOMEM. */
+/* Queues the current thread: every wake after this returns counts for WAIT until it has left. ANY: NULL, or a further
+ * completion to signal, which must stay valid until WAIT has left. -ENOMEM. */
 int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any);
 static inline int futex_join(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset)
 {
     return futex_join_any(wait, place, bitset, NULL);
 }
 /* Ends a wait whose completion was not seen. True: it has been woken, and WAIT says where and with which bitset. With
- * DIFFERS another waiter takes its place in a requeue that it has been subject to. Waits, but not for other threads. */
+ * DIFFERS another waiter takes its place in a requeue that has moved it. Waits, but not for other threads. */
 bool futex_leave(struct futex_wait *wait, bool differs);
 /* Ends a wait whose completion was seen. */
 void futex_woken(struct futex_wait *wait);
 
-/* At the owner, for its own threads and for others: never wait. */
+/* At the owner, for threads of any kernel: never wait. */
 uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset);
 uint64_t futex_queue_mark(const struct futex_key *key);
 uint32_t futex_queue_requeue(const struct msg_futex_requeue *request);
 void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, uint32_t bitset);
-/* True: it was still in a queue. Else whoever took it out of there signals it. */
+/* True: it was still in a queue. False: the waker that removed it signals it. */
 bool futex_queue_leave(struct futex_waiter *waiter);
 /* WAITER has left and should never have been queued: another takes its place in the requeue that moved it, if any. */
 void futex_queue_pass_on(const struct futex_waiter *waiter);
 
-/* From anywhere: wakes up to COUNT; how many. Errors: those of remote_call. */
+/* From any kernel: wakes up to COUNT waiters, returns how many. Errors are those of remote_call. */
 int64_t futex_wake_at(const struct futex_place *place, uint32_t count, uint32_t bitset);
 int64_t futex_mark_at(const struct futex_place *place, uint64_t *mark);
 int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request);
 
-/* For waiters of other kernels, which have been taken out of their queue: tells them. Any context. */
+/* Notifies waiters of other kernels, which have been removed from their queue. Any context. */
 void futex_tell_woken(struct list *waiters);
 void futex_remote_init(void);
 
-/* A thread that waits should not have been queued and leaves: ERROR, or 0 when it was woken and nobody is left to be
- * woken in its place. */
+/* Leaves the queue for a thread that should not have been queued. Returns ERROR, or 0 if it was woken and no other
+ * waiter is left to wake in its place. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error);
 
 #endif

@@ -2,9 +2,9 @@
  * tasks/futex/futex.md; locks of FUTEX_LOCK_PI are in tasks/futex/pi/lock.c. */
 #include "kernel/abi/errno.h"
 #include "mm/user/user_copy.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
-#include "tasks/futex/loan/loan.h"
 #include "tasks/futex/pi/pi.h"
 
 #define ROBUST_MAX 2048u /* entries of a list that are looked at, as Linux does */
@@ -17,7 +17,7 @@ static bool hand_on(uint64_t address)
 
     if (futex_find(address, true, &place) != 0)
         return false;
-    if (!pi_loan_held(&place.key) && futex_find(address, false, &place) != 0)
+    if (!pi_donation_held(&place.key) && futex_find(address, false, &place) != 0)
         return false;
     return pi_give_back(&place, address, true) == 0;
 }
@@ -88,7 +88,7 @@ void futex_release_thread(bool others)
     context->clear_child_tid = 0;
     if (robust != 0)
         release_robust(robust);
-    if (thread_current()->pi.loans != NULL)
+    if (thread_current()->pi.donations != NULL)
         pi_release_thread();
     if (cleared != 0 && others && user_write(cleared, &zero, sizeof(zero)) == 0)
         futex_wake(cleared, true, 1, FUTEX_ANY);

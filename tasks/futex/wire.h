@@ -26,14 +26,14 @@ struct msg_futex_mark { /* FUTEX_MARK */
 };
 
 struct msg_futex_marked {
-    uint64_t mark; /* what is queued from now on has a greater number */
+    uint64_t mark; /* waiters queued from now on have greater numbers */
 };
 
 struct msg_futex_requeue { /* FUTEX_REQUEUE */
     struct futex_key from, to;
-    uint64_t mark;    /* only who was queued before it */
+    uint64_t mark;    /* only waiters that were queued before it */
     uint32_t wake;    /* how many at most are woken */
-    uint32_t requeue; /* and how many more at most wait for TO from then on */
+    uint32_t requeue; /* how many more at most are moved to TO */
 };
 
 struct msg_futex_done { /* the answer to FUTEX_WAKE and FUTEX_REQUEUE */
@@ -48,12 +48,12 @@ struct msg_futex_leave { /* FUTEX_LEAVE */
 };
 
 struct msg_futex_left {
-    uint32_t woken; /* too late: the notice is on its way, or has been there */
+    uint32_t woken; /* too late: the notice is on its way, or has arrived */
     uint32_t pad;
 };
 
 struct futex_told {       /* words of the notice (tasks/remote/notify.h) to a waiter's kernel: it has been woken */
-    struct futex_key key; /* where it was woken, and by a call with which bitset */
+    struct futex_key key; /* where the waiter was woken, and the bitset of the wake */
     uint32_t bitset;
     uint32_t pad;
 };

@@ -5,7 +5,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/operation.h"
@@ -125,13 +125,13 @@ static int64_t get_robust_list(struct thread *thread, const struct msg_thread_ca
     return 0;
 }
 
-static int64_t lend(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
+static int64_t donate(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
 {
-    return pi_lend_locked(thread, &call->lending, &result->link);
+    return pi_donate_locked(thread, &call->update, &result->link);
 }
 
 #define FIRST MSG_THREAD_SIGNAL
-#define OPERATIONS (MSG_THREAD_LEND + 1 - FIRST)
+#define OPERATIONS (MSG_THREAD_DONATE + 1 - FIRST)
 
 /* By type: what is done to a thread that is present here. Its group's lock is held. */
 static int64_t (*const operations[OPERATIONS])(struct thread *thread, const struct msg_thread_call *call,
@@ -140,7 +140,7 @@ static int64_t (*const operations[OPERATIONS])(struct thread *thread, const stru
     [MSG_THREAD_SET_AFFINITY - FIRST] = set_affinity,   [MSG_THREAD_SETTLED - FIRST] = is_settled,
     [MSG_THREAD_SET_NICE - FIRST] = set_nice,           [MSG_THREAD_SET_POLICY - FIRST] = set_policy,
     [MSG_THREAD_GET_POLICY - FIRST] = get_policy,       [MSG_THREAD_GROUP - FIRST] = get_group,
-    [MSG_THREAD_ROBUST_LIST - FIRST] = get_robust_list, [MSG_THREAD_LEND - FIRST] = lend,
+    [MSG_THREAD_ROBUST_LIST - FIRST] = get_robust_list, [MSG_THREAD_DONATE - FIRST] = donate,
 };
 
 static int64_t operate_here(const struct msg_thread_call *call, struct msg_thread_result *result)
@@ -166,7 +166,7 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
     } else if (thread_dying(thread)) { /* of its process another may go on (exec), but not for long */
         bool kills = call->type == MSG_THREAD_SIGNAL && call->info.signal == SIGKILL;
 
-        value = call->type == MSG_THREAD_LEND                             ? -EAGAIN
+        value = call->type == MSG_THREAD_DONATE                           ? -EAGAIN
                 : kills && (call->group == 0 || call->group == group->id) ? 0
                                                                           : -ESRCH;
     } else {
@@ -195,7 +195,7 @@ static int operate(const struct remote_request *request, void *out)
 static int64_t follow(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
 {
     struct wait_reason reason = {.what = "a thread that moves", .kernel = -1, .key = call->thread};
-    enum wait_end end = call->type == MSG_THREAD_LEND ? WAIT_FIRM : WAIT_KILLABLE;
+    enum wait_end end = call->type == MSG_THREAD_DONATE ? WAIT_FIRM : WAIT_KILLABLE;
     uint32_t at = instance.kernel; /* threads of one's own process are often near, and a shadow knows the way */
     uint32_t steps = 0;
 

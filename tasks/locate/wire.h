@@ -6,11 +6,11 @@
 
 #include "kernel/abi/limits.h"
 #include "msg/message.h"
-#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/sched/policy.h"
 #include "tasks/signal/queue/queue.h"
 
-struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_LEND */
+struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_DONATE */
     uint32_t thread;
     uint32_t type; /* enum msg_type, as the message's */
     union {        /* by TYPE, whose name is beside it without THREAD_ */
@@ -24,11 +24,11 @@ struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_LEND */
         } affinity;                       /* SET_AFFINITY */
         struct {
             int32_t nice;
-            uint32_t user;         /* who asks: effective */
-            uint64_t limit;        /* RLIMIT_NICE, as struct policy_wish has it */
-        } nice;                    /* SET_NICE */
-        struct policy_wish policy; /* SET_POLICY */
-        struct pi_lending lending; /* LEND */
+            uint32_t user;                /* who asks: effective */
+            uint64_t limit;               /* RLIMIT_NICE, as struct policy_wish has it */
+        } nice;                           /* SET_NICE */
+        struct policy_wish policy;        /* SET_POLICY */
+        struct pi_donation_update update; /* DONATE */
     };
 };
 
@@ -39,7 +39,7 @@ struct msg_thread_result {
         uint64_t events;              /* SET_AFFINITY, SETTLED: of its group's moves there */
         struct policy_facts policy;   /* GET_POLICY */
         uint64_t robust_list;         /* ROBUST_LIST */
-        struct pi_link link;          /* LEND */
+        struct pi_link link;          /* DONATE */
     };
     uint32_t kernel;
     uint32_t group; /* its process */

@@ -5,7 +5,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/instance/instance.h"
-#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/migrate/pack.h"
 #include "tasks/thread/group.h"
 
@@ -29,19 +29,19 @@ static uint32_t runs_of(struct thread *thread, struct pack_run runs[RUNS_MAX])
     return 2 + fpu_part_count;
 }
 
-static const struct pi_lending *loans_of(const struct msg_migrate *message)
+static const struct pi_donation_update *donations_of(const struct msg_migrate *message)
 {
     const uint64_t *packed = (const uint64_t *)(message + 1);
     const struct signal_info *infos = (const struct signal_info *)(packed + message->packed);
 
-    return (const struct pi_lending *)(infos + message->signals);
+    return (const struct pi_donation_update *)(infos + message->signals);
 }
 
 uint32_t state_bound(const struct thread *thread)
 {
     return (uint32_t)sizeof(struct msg_migrate) + packed_most * 8 +
            thread->signals.count * (uint32_t)sizeof(struct signal_info) +
-           pi_loans_count(thread) * (uint32_t)sizeof(struct pi_lending);
+           pi_donations_count(thread) * (uint32_t)sizeof(struct pi_donation_update);
 }
 
 void state_fill(struct thread *thread, uint32_t kernel, struct msg_migrate *message)
@@ -62,14 +62,14 @@ void state_fill(struct thread *thread, uint32_t kernel, struct msg_migrate *mess
     packed = (uint64_t *)(message + 1);
     message->packed = pack(runs, count, packed);
     signal_queue_list(&thread->signals, (struct signal_info *)(packed + message->packed), message->signals);
-    message->loans = pi_loans_count(thread);
-    pi_loans_list(thread, (struct pi_lending *)loans_of(message));
+    message->donations = pi_donations_count(thread);
+    pi_donations_list(thread, (struct pi_donation_update *)donations_of(message));
 }
 
 uint32_t state_length(const struct msg_migrate *message)
 {
     return (uint32_t)sizeof(*message) + message->packed * 8 + message->signals * (uint32_t)sizeof(struct signal_info) +
-           message->loans * (uint32_t)sizeof(struct pi_lending);
+           message->donations * (uint32_t)sizeof(struct pi_donation_update);
 }
 
 int state_install(struct thread *thread, const struct msg_migrate *message)
@@ -83,7 +83,7 @@ int state_install(struct thread *thread, const struct msg_migrate *message)
     if (!unpack(runs, count, packed, message->packed) || !fpu_area_valid(thread->fpu) || frame->rip >= USER_END ||
         thread->context.fs_base >= USER_END || thread->context.gs_base >= USER_END)
         return -EPROTO;
-    if (pi_loans_set(thread, loans_of(message), message->loans) != 0)
+    if (pi_donations_set(thread, donations_of(message), message->donations) != 0)
         return -ENOMEM;
     frame->cs = SELECTOR_USER_CODE;
     frame->ss = SELECTOR_USER_DATA;
@@ -109,7 +109,7 @@ bool state_valid(const struct msg *m)
     const struct signal_info *infos;
 
     if (!set_valid(message->visited) || message->home >= instance.kernels || message->signals > SIGNAL_QUEUE_MAX ||
-        message->packed > MSG_MAX / 8 || message->loans > MSG_MAX / sizeof(struct pi_lending) ||
+        message->packed > MSG_MAX / 8 || message->donations > MSG_MAX / sizeof(struct pi_donation_update) ||
         m->length != state_length(message))
         return false;
     infos = (const struct signal_info *)((const uint64_t *)(message + 1) + message->packed);

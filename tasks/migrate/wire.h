@@ -18,7 +18,7 @@ struct msg_group_joined { /* the answer to GROUP_JOIN */
 };
 
 /* MIGRATE. Behind it: PACKED words, made by pack() of the context, the register frame and the parts of the FPU state;
- * then SIGNALS structs signal_info, then LOANS structs pi_lending. */
+ * then SIGNALS structs signal_info, then DONATIONS structs pi_donation_update. */
 struct msg_migrate {
     uint32_t group;
     uint32_t home;
@@ -28,7 +28,7 @@ struct msg_migrate {
     uint64_t clock; /* nanoseconds: what the thread may have seen */
     uint64_t signal_hint;
     uint32_t signals;
-    uint32_t loans;
+    uint32_t donations;
 };
 
 _Static_assert(sizeof(struct msg_migrate) == 48, "wire format");

@@ -7,7 +7,7 @@
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "mm/user/user_copy.h"
-#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/sched.h"
 
@@ -63,6 +63,6 @@ void thread_abandon(struct thread *thread)
     signal_queue_remove(&thread->signals, ~0ull);
     thread_forget(thread);
     spin_unlock(&group->lock);
-    pi_loans_free(thread);
+    pi_donations_free(thread);
     thread_free(thread);
 }

@@ -83,8 +83,8 @@ void sched_deliver(struct thread *thread, uint64_t credit)
 /* THREAD, in no queue, is scheduled by what it is lent, or else has itself. */
 static __attribute__((noinline)) void set_share(struct thread *thread)
 {
-    share_set(&thread->share, thread->lent ? thread->lent_policy : thread->context.policy,
-              thread->lent ? thread->lent_nice : thread->context.nice);
+    share_set(&thread->share, thread->donated ? thread->donated_policy : thread->context.policy,
+              thread->donated ? thread->donated_nice : thread->context.nice);
 }
 
 /* THREAD, blocked in QUEUE, becomes ready, here or on a better CPU; the result is for sched_notify. */
@@ -210,9 +210,9 @@ void sched_affinity_changed(struct thread *thread)
 void sched_share_changed(struct thread *thread)
 {
     struct cpu_queue *queue = sched_lock(thread);
-    bool lent = thread->lent;
-    uint32_t policy = lent ? thread->lent_policy : thread->context.policy;
-    int nice = lent ? thread->lent_nice : thread->context.nice;
+    bool donated = thread->donated;
+    uint32_t policy = donated ? thread->donated_policy : thread->context.policy;
+    int nice = donated ? thread->donated_nice : thread->context.nice;
     uint32_t index = queue->index;
     bool running = thread->state == THREAD_RUNNING;
     uint64_t now = clock_now();

@@ -168,7 +168,7 @@ void thread_free(struct thread *thread)
     if (thread->group != NULL)
         counts.threads--;
     spin_unlock(&lock);
-    assert(thread->pi.loans == NULL);
+    assert(thread->pi.donations == NULL);
     if (thread->fpu != NULL) { /* a program's */
         signal_queue_remove(&thread->signals, ~0ull);
         heap_free(thread->fpu, cpu_features.fpu_size);

@@ -22,7 +22,7 @@
 #include "tasks/thread/credentials.h"
 
 struct group;
-struct pi_loan;
+struct pi_donation;
 struct pi_wait;
 
 #define TID_KERNEL_SHIFT 16u /* a thread id is the role of its birth kernel << 16 | a number that is unique there */
@@ -104,9 +104,9 @@ struct thread_context {
 /* What a thread that has, or waits for, locks of FUTEX_LOCK_PI has of them (tasks/futex/pi/pi.md); all zero at first.
  */
 struct pi_thread {
-    struct pi_loan *loans; /* [g] one for each lock it has that others wait for: moves with it */
-    struct pi_wait *wait;  /* [g] it waits for a lock, or is parked at a word for one; or NULL */
-    bool closed;           /* [g] it ends: what it has been lent is being given back */
+    struct pi_donation *donations; /* [g] one for each lock it has that others wait for: moves with it */
+    struct pi_wait *wait;          /* [g] it waits for a lock, or is parked at a word for one; or NULL */
+    bool closed;                   /* [g] it ends: what it has been lent is being given back */
 };
 
 struct thread {
@@ -115,13 +115,13 @@ struct thread {
     struct list queue_node;    /* [q] among the blocked threads of its CPU */
     struct sched_entity share; /* [q] its place among the ready or the sleeping threads of its CPU */
     uint32_t tid;              /* [i] */
-    volatile uint32_t cpu; /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
-                              sched_lock in tasks/sched/internal.h */
-    uint64_t user_counts;  /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
-    uint32_t fpu_cpu;      /* [o] index of the CPU whose registers last were given its FPU state */
-    bool lent;             /* [g] it runs as lent_policy and lent_nice say, if that is better than its own */
-    uint16_t lent_policy;  /* [g] of a thread that waits for a lock it has: tasks/futex/pi/pi.md */
-    int16_t lent_nice;     /* [g] */
+    volatile uint32_t cpu;   /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
+                                sched_lock in tasks/sched/internal.h */
+    uint64_t user_counts;    /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
+    uint32_t fpu_cpu;        /* [o] index of the CPU whose registers last were given its FPU state */
+    bool donated;            /* [g] it runs as donated_policy and donated_nice say, if that is better than its own */
+    uint16_t donated_policy; /* [g] of a thread that waits for a lock it has: tasks/futex/pi/pi.md */
+    int16_t donated_nice;    /* [g] */
     bool transit;        /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
     struct group *group; /* [i] NULL for a kernel thread */
 
@@ -185,7 +185,7 @@ struct thread_counts {
 };
 void thread_counts(struct thread_counts *out);
 /* Frees a thread that no CPU runs and no list holds; a program's, with its reference to its group. It is lent nothing
- * any more (tasks/futex/loan/loan.h). */
+ * any more (tasks/futex/donation/donation.h). */
 void thread_free(struct thread *thread);
 /* Makes thread_find pass over THREAD, which is about to be freed; under its group's lock. */
 void thread_forget(struct thread *thread);

@@ -9,7 +9,7 @@
  *
  * -DCYCLE: three threads, each with a lock of its own, take the next one's. Asserted: just one is refused.
  *
- * Seeded bugs: 1 who has queued does not look whether the owner still is (its loan stays after the unlock); 2 what is
+ * Seeded bugs: 1 who has queued does not look whether the owner still is (its donation stays after the unlock); 2 what is
  * lent while the owner moves is written where it was; 3 a thread looks for a cycle before it queues; 4 an owner that has
  * freed the word does not say so, and who queues late does not either; 5 stamps are not looked at; 6 who leaves does
  * not ask whose the lock is; 7 who sees another look gives up, too; 8 a look says no more that it looks before it has
@@ -31,7 +31,7 @@ byte howner;
 byte stamp;
 bool waiting[THREADS];
 byte told[THREADS]; /* 1 granted, 2 again */
-bool has[THREADS];  /* a loan */
+bool has[THREADS];  /* a donation */
 byte lent[THREADS]; /* what */
 byte since[THREADS]; /* its stamp */
 bool away;          /* thread 0 is on its way */
@@ -44,8 +44,8 @@ inline top_of(p)
     p = (waiting[2] -> 3 : (waiting[1] -> 2 : (waiting[0] -> 1 : 0)))
 }
 
-/* the loan of WHO is what state S says, with its stamp */
-inline set_loan(who, s, p)
+/* the donation of WHO is what state S says, with its stamp */
+inline set_donation(who, s, p)
 {
     if
     :: !has[who] || s > since[who] || BUG == 5 -> has[who] = true; lent[who] = p; since[who] = s
@@ -59,7 +59,7 @@ inline lend(who, s, p)
         (who != 0 || !away || BUG == 2) ->
         if
         :: who == 0 && away /* bug: into the replica that is left, which the return overwrites */
-        :: else -> set_loan(who, s, p)
+        :: else -> set_donation(who, s, p)
         fi
     }
 }
@@ -107,7 +107,7 @@ end:
     :: atomic {
            post?w, t, s, p ->
            if
-           :: t == 1 -> set_loan(w, s, p)
+           :: t == 1 -> set_donation(w, s, p)
            :: else
            fi;
            told[w] = t;

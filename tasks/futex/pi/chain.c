@@ -11,9 +11,9 @@
 
 #define PAUSE 100000u /* ns until another that looks for a cycle has got on */
 
-int64_t pi_tell_owner(uint32_t owner, const struct pi_lending *lending, struct pi_link *link, uint32_t *kernel)
+int64_t pi_tell_owner(uint32_t owner, const struct pi_donation_update *update, struct pi_link *link, uint32_t *kernel)
 {
-    struct msg_thread_call call = {.thread = owner, .type = MSG_THREAD_LEND, .lending = *lending};
+    struct msg_thread_call call = {.thread = owner, .type = MSG_THREAD_DONATE, .update = *update};
     struct msg_thread_result result;
     int64_t value = thread_call(&call, &result, kernel);
 
@@ -21,38 +21,39 @@ int64_t pi_tell_owner(uint32_t owner, const struct pi_lending *lending, struct p
     return value;
 }
 
-static struct pi_lending lending_of(const struct futex_key *key, const struct msg_pi_state *state, enum pi_how how)
+static struct pi_donation_update update_of(const struct futex_key *key, const struct msg_pi_state *state,
+                                           enum pi_how how)
 {
-    return (struct pi_lending){.key = *key, .stamp = state->stamp, .how = how, .urgency = state->urgency};
+    return (struct pi_donation_update){.key = *key, .stamp = state->stamp, .how = how, .priority = state->priority};
 }
 
 void pi_retract(const struct futex_key *key, const struct msg_pi_state *state)
 {
-    struct pi_lending lending = lending_of(key, state, PI_RETRACT);
+    struct pi_donation_update update = update_of(key, state, PI_RETRACT);
     struct pi_link link;
 
-    pi_tell_owner(state->owner, &lending, &link, NULL); /* when there is no such thread it has nothing */
+    pi_tell_owner(state->owner, &update, &link, NULL); /* when there is no such thread it has nothing */
 }
 
-int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
-                         uint32_t *kernel)
+int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
+                           uint32_t *kernel)
 {
-    struct pi_lending lending = lending_of(&wait->place.key, state, PI_LEND);
+    struct pi_donation_update update = update_of(&wait->place.key, state, PI_DONATE);
 
-    return pi_tell_owner(state->owner, &lending, link, kernel);
+    return pi_tell_owner(state->owner, &update, link, kernel);
 }
 
 /* Anybody may have had the lock meanwhile, the same owner again too, without a waiter: only the home knows. */
 int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *state)
 {
     struct msg_pi_held held = {.key = place->key};
-    struct pi_lending lending = lending_of(&place->key, state, PI_LEND);
+    struct pi_donation_update update = update_of(&place->key, state, PI_DONATE);
     struct msg_pi_thread owner = {.thread = 0};
     struct pi_link link;
     int64_t error;
 
     if (state->gone == 0) {
-        error = pi_tell_owner(state->owner, &lending, &link, NULL);
+        error = pi_tell_owner(state->owner, &update, &link, NULL);
         if (error < 0)
             return error;
         remote_call(place->owner, MSG_PI_HELD, &held, sizeof(held), &owner, sizeof(owner), &pi_sure);
@@ -63,7 +64,7 @@ int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *sta
     return 0;
 }
 
-void pi_lend_again(struct pi_wait *wait)
+void pi_donate_again(struct pi_wait *wait)
 {
     struct thread *thread = thread_current();
     struct msg_pi_change change = {.token = wait->home.token};
@@ -71,7 +72,7 @@ void pi_lend_again(struct pi_wait *wait)
 
     spin_lock(&thread->group->lock);
     wait->changed = false;
-    change.urgency = pi_urgency_locked(thread);
+    change.priority = pi_priority_locked(thread);
     spin_unlock(&thread->group->lock);
     remote_call(wait->home.kernel, MSG_PI_CHANGE, &change, sizeof(change), &state, sizeof(state), &pi_sure);
     if (state.count == 1 && state.changed != 0)
@@ -92,7 +93,7 @@ static uint32_t owner_at(const struct pi_link *link, uint32_t kernel)
  * too, with a greater id, who will see it. */
 static int look_once(uint32_t thread, struct pi_link link, uint32_t kernel)
 {
-    const struct pi_lending look = {.how = PI_LOOK};
+    const struct pi_donation_update look = {.how = PI_LOOK};
     uint32_t self = thread_current()->tid;
     bool other = link.looking != 0 && thread > self;
 

@@ -1,52 +1,57 @@
-/* What the files of locks that lend priority know of each other. tasks/futex/pi/pi.md. */
+/* Shared by the files of priority-inheritance futexes. tasks/futex/pi/pi.md has the protocol. */
 #ifndef TASKS_FUTEX_PI_INTERNAL_H
 #define TASKS_FUTEX_PI_INTERNAL_H
 
-#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/futex/pi/pi.h"
 #include "tasks/futex/pi/wire.h"
 #include "tasks/remote/operation.h"
 
-/* Nobody waits: less than anybody's own. */
-#define PI_IDLE ((struct pi_urgency){.policy = POLICY_IDLE})
+/* The priority when there is no waiter: below that of any thread. */
+#define PI_IDLE ((struct pi_priority){.policy = POLICY_IDLE})
 
-/* How its home is asked for what it cannot refuse; it does not wait for other threads. */
+/* For operations that the home cannot refuse; it does not wait for other threads. */
 extern const struct remote_how pi_sure;
 
-/* tasks/futex/pi/wait.c: the current thread begins to wait: from now on HOME can tell it, and it is woken when it lends
- * something else. -ENOMEM. */
+/* tasks/futex/pi/wait.c: the current thread begins to wait: from now on HOME can notify it, and a change of the
+ * priority that it donates wakes it. -ENOMEM. */
 int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t address, uint32_t home);
-/* It is in no queue and will not be told any more. */
+/* Ends the wait of a thread that is in no queue and will not be notified any more. */
 void pi_wait_end(struct pi_wait *wait);
 
-/* tasks/futex/pi/chain.c: tells OWNER, which has the lock KEY, what is lent to it, or that this is over. Results as
- * pi_lend_locked's, -ESRCH: there is no such thread. KERNEL: where it was. Waits for the kernels that it asks. */
-int64_t pi_tell_owner(uint32_t owner, const struct pi_lending *lending, struct pi_link *link, uint32_t *kernel);
-/* The state of WAIT's lock, for which its thread is queued, is STATE: the owner is lent to, and is on KERNEL. */
-int64_t pi_lend_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
-                         uint32_t *kernel);
-/* The owner forgets what it was lent for the lock KEY by STATE, and before. */
+/* tasks/futex/pi/chain.c: sends OWNER, the owner of the lock KEY, a donation or its retraction. Results are those of
+ * pi_donate_locked; -ESRCH: there is no such thread. KERNEL: where the owner was. Waits for the kernels that it
+ * asks. */
+int64_t pi_tell_owner(uint32_t owner, const struct pi_donation_update *update, struct pi_link *link, uint32_t *kernel);
+/* Donates to the owner of WAIT's lock, for which its thread is queued and whose state is STATE. KERNEL: where the owner
+ * was. */
+int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
+                           uint32_t *kernel);
+/* The owner drops its donation for the lock KEY if it is not newer than STATE. */
 void pi_retract(const struct futex_key *key, const struct msg_pi_state *state);
-/* PLACE's word is not OWNER's any more: who waits for it as such tries again. DIED: there is no such thread. */
+/* OWNER does not own PLACE's lock any more: the threads queued for it as OWNER's try again. DIED: there is no such
+ * thread. */
 void pi_freed(const struct futex_place *place, uint32_t owner, bool died);
-/* The state of PLACE's lock is STATE, as somebody who is in no queue of it has brought about: its owner is told. */
+/* Sends the owner of PLACE's lock its new state STATE, which a thread that is not in the lock's queue has caused. */
 int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *state);
-/* The current thread, which is queued, lends what it has now. */
-void pi_lend_again(struct pi_wait *wait);
+/* The current thread, which is queued, donates its present priority. */
+void pi_donate_again(struct pi_wait *wait);
 /* -EDEADLK: the current thread waits for itself, or the chain is longer than PI_CHAIN_MAX; 0. OWNER, which has
  * its lock, waits at LINK, of KERNEL. */
 #define PI_CHAIN_MAX 1024u /* as Linux's max_lock_depth */
 int pi_look_for_cycle(struct pi_wait *wait, uint32_t owner, const struct pi_link *link, uint32_t kernel);
 
 /* tasks/futex/pi/lock.c, for park.c. */
-/* Waits until told, to lend something else, interrupted, or DEADLINE; what it was told. */
+/* Waits until the home notifies the thread, the priority to donate changes, an interruption, or DEADLINE. Returns the
+ * notification. */
 enum pi_told pi_sleep(struct pi_wait *wait, uint64_t deadline);
-/* Out of the queue: what it was told before, or PI_NOTHING. *PARKED: it was at its word still. */
+/* Leaves the queue. Returns the notification that came before that, or PI_NOTHING. *PARKED: the thread was still parked
+ * at its word. */
 enum pi_told pi_leave(struct pi_wait *wait, bool *parked);
-/* The current thread has been granted WAIT's lock: the word says so from now on. 0, -EFAULT; 1: the owner that ended
- * had not got it any more, and another has: the current thread is to try again. */
+/* The current thread has been granted WAIT's lock: writes its id into the word. 0, -EFAULT; 1: the owner that ended had
+ * already released the lock, and another thread has it: the current thread is to try again. */
 int pi_finish(const struct pi_wait *wait);
-/* Threads were queued for the lock of the word at ADDRESS, as STATE says, and its owner lent to: true when it is not
- * the owner any more; all is put right then. */
+/* After threads were queued for the lock of the word at ADDRESS, as STATE says, and its owner got a donation: true if
+ * that thread is not the owner any more; then the queue is ended and the donation retracted. */
 bool pi_is_late(const struct futex_place *place, uint64_t address, const struct msg_pi_state *state);
 #endif

@@ -1,4 +1,4 @@
-/* Locks whose word says who has them, and that lend their owner the urgency of who waits: FUTEX_LOCK_PI and its like.
+/* Locks whose word says who has them, and that lend their owner the priority of who waits: FUTEX_LOCK_PI and its like.
  * See tasks/futex/pi/pi.md.
  *
  * The word is 0 when the lock is free, else the owner's thread id, with FUTEX_WAITERS if somebody may wait; programs
@@ -72,7 +72,7 @@ enum pi_told pi_sleep(struct pi_wait *wait, uint64_t deadline)
         spin_unlock(&group->lock);
         if (told != PI_NOTHING || !changed)
             return told;
-        pi_lend_again(wait);
+        pi_donate_again(wait);
     }
 }
 
@@ -130,7 +130,7 @@ static uint32_t unlock(uint32_t home, const struct futex_key *key, bool died)
 static int disclaim(const struct pi_wait *wait)
 {
     pi_freed(&wait->place, thread_current()->tid, true);
-    pi_loan_drop(&wait->place.key);
+    pi_donation_drop(&wait->place.key);
     return 1;
 }
 
@@ -167,7 +167,7 @@ int pi_give_back(const struct futex_place *place, uint64_t address, bool died)
     }
     if (next == 0) /* who queued before the word was free, and after we had asked, tries again */
         pi_freed(place, self, false);
-    pi_loan_drop(&place->key); /* behind the rest: who is next is to come before those it has lent against */
+    pi_donation_drop(&place->key); /* behind the rest: who is next is to come before those it has lent against */
     return error;
 }
 
@@ -182,7 +182,7 @@ static bool is_waited_for(uint64_t address, uint32_t owner)
 /* OWNER, which was granted a lock in the wait TOKEN, has returned from that, and so written the word. */
 static bool has_written(uint32_t owner, uint64_t token)
 {
-    const struct pi_lending look = {.how = PI_LOOK};
+    const struct pi_donation_update look = {.how = PI_LOOK};
     struct pi_link link;
     int64_t waits = pi_tell_owner(owner, &look, &link, NULL);
 
@@ -215,11 +215,11 @@ bool pi_is_late(const struct futex_place *place, uint64_t address, const struct 
 
 /* WAIT's thread is queued, as STATE says: lends to the owner, and looks whether that waits for it. 0; -EAGAIN: the
  * owner ends; -ESRCH: there is no such thread; -EDEADLK; -ENOMEM. */
-static int64_t lend(struct pi_wait *wait, const struct msg_pi_state *state)
+static int64_t donate(struct pi_wait *wait, const struct msg_pi_state *state)
 {
     struct pi_link link;
     uint32_t kernel;
-    int64_t error = pi_lend_to_owner(wait, state, &link, &kernel);
+    int64_t error = pi_donate_to_owner(wait, state, &link, &kernel);
 
     if (error < 0)
         return error;
@@ -250,12 +250,12 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
 
     spin_lock(&thread->group->lock);
     wait->looking = true;
-    join.urgency = pi_urgency_locked(thread);
+    join.priority = pi_priority_locked(thread);
     spin_unlock(&thread->group->lock);
     error = remote_call(wait->home.kernel, MSG_PI_JOIN, &join, sizeof(join), &state, sizeof(state), &how);
     if (error < 0)
         return (int)error;
-    error = lend(wait, &state);
+    error = donate(wait, &state);
     if (error == 0) { /* else until it has left: others see that the cycle does not stay */
         spin_lock(&thread->group->lock);
         wait->looking = false;
@@ -295,7 +295,7 @@ static int wait_for_lock(const struct futex_place *place, uint64_t address, uint
 /* The lock whose word at ADDRESS is WORD is held by another. */
 static int64_t try_fails(uint64_t address, uint32_t word)
 {
-    const struct pi_lending look = {.how = PI_LOOK};
+    const struct pi_donation_update look = {.how = PI_LOOK};
     struct pi_link link;
 
     if (pi_tell_owner(word & PI_TID_MASK, &look, &link, NULL) == -ESRCH && !thread_dying(thread_current()) &&
@@ -353,7 +353,7 @@ void pi_release_thread(void)
 {
     struct futex_key key;
 
-    while (pi_loan_take(&key)) /* whoever is granted it writes the word */
+    while (pi_donation_take(&key)) /* whoever is granted it writes the word */
         unlock(key.space == FUTEX_FRAMES ? frame_owner(key.word & ~(PAGE_SIZE - 1))
                                          : thread_current()->group->space->home,
                &key, true);

@@ -44,11 +44,11 @@ static int claim(uint64_t address, uint32_t *owner, bool *taken)
 static int64_t requeue_parked(const struct target *target, uint32_t count, uint64_t mark)
 {
     struct remote_how how = {.why = "queue of its lock", .key = target->to.key.word};
-    const struct pi_lending look = {.how = PI_LOOK};
+    const struct pi_donation_update look = {.how = PI_LOOK};
     struct msg_pi_requeue message = {.key = target->from.key, .to = target->to.key, .mark = mark, .count = count};
     struct msg_pi_state state;
     struct pi_link link;
-    int64_t lent;
+    int64_t carried;
     bool taken;
     int error;
 
@@ -64,9 +64,9 @@ static int64_t requeue_parked(const struct target *target, uint32_t count, uint6
         return -ESRCH;
     error = remote_call(target->from.owner, MSG_PI_REQUEUE, &message, sizeof(message), &state, sizeof(state), &how);
     if (error >= 0 && state.count > 0) {
-        lent = pi_carry(&target->to, &state);
-        if (lent < 0)
-            pi_freed(&target->to, state.owner, lent == -ESRCH); /* who waits for it sees for itself */
+        carried = pi_carry(&target->to, &state);
+        if (carried < 0)
+            pi_freed(&target->to, state.owner, carried == -ESRCH); /* who waits for it sees for itself */
         else
             pi_is_late(&target->to, target->address, &state);
     }
@@ -131,7 +131,7 @@ static int64_t wait_parked(const struct futex_expected *expected, const struct f
     int error, finished;
 
     spin_lock(&thread->group->lock);
-    park.urgency = pi_urgency_locked(thread);
+    park.priority = pi_priority_locked(thread);
     spin_unlock(&thread->group->lock);
     error = remote_call(word->owner, MSG_PI_PARK, &park, sizeof(park), NULL, 0, &how);
     if (error < 0)

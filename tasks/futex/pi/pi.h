@@ -1,5 +1,6 @@
-/* Locks that lend their owner the urgency of who waits (FUTEX_LOCK_PI and its like), along a chain of locks and over
- * kernels: the calls, and the end of a thread. tasks/futex/pi/pi.md has the protocol. */
+/* Priority-inheritance futexes (FUTEX_LOCK_PI and related operations): the owner runs with the priority of the waiters,
+ * along a chain of locks and over kernels. The calls, and the end of a thread. tasks/futex/pi/pi.md has the
+ * protocol. */
 #ifndef TASKS_FUTEX_PI_PI_H
 #define TASKS_FUTEX_PI_PI_H
 
@@ -10,24 +11,26 @@
 
 void pi_init(void);
 
-/* Takes the lock whose word is the thread id of its owner; TRY: -EAGAIN instead of waiting. -EDEADLK: the caller has
- * it, or waits for itself along locks; -ESRCH: no thread has that id; -ETIMEDOUT; -ERESTARTNOINTR: interrupted. */
+/* Takes the lock whose word is the thread id of its owner; TRY: -EAGAIN instead of waiting. -EDEADLK: the caller owns
+ * it already, or the chain of owners leads back to it; -ESRCH: no thread has that id; -ETIMEDOUT; -ERESTARTNOINTR:
+ * interrupted. */
 int64_t futex_lock_pi(uint64_t address, bool shared, uint64_t deadline, bool try);
-/* -EPERM: it is not the caller's. */
+/* -EPERM: the caller does not own it. */
 int64_t futex_unlock_pi(uint64_t address, bool shared);
 
-/* Waits while the word has this value until futex_requeue_pi, and then for the lock at LOCK, which the thread has when
+/* Waits while the word has this value until futex_requeue_pi, and then for the lock at LOCK, which the thread owns when
  * this returns 0. -EAGAIN: another value, or interrupted on the way to the lock; -ERESTARTNOINTR: interrupted before;
- * -ETIMEDOUT; -EINVAL: they are one word. */
+ * -ETIMEDOUT; -EINVAL: both are the same word. */
 int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lock);
-/* Lets one of those that wait so, and up to REQUEUE more, wait for the lock at TO; if that is free the most urgent has
- * it. How many; -EAGAIN: ADDRESS has another value than EXPECTED; -EINVAL: one waits for another lock; -EDEADLK: one
- * has it; -ESRCH: its owner does not exist; -ENOMEM. */
+/* Moves one of these waiters, and up to REQUEUE more, to the queue of the lock at TO; if the lock is free, the waiter
+ * with the highest priority gets it. Returns how many were moved; -EAGAIN: ADDRESS has another value than EXPECTED;
+ * -EINVAL: a waiter waits for another lock; -EDEADLK: a waiter owns TO; -ESRCH: the owner of TO does not exist;
+ * -ENOMEM. */
 int64_t futex_requeue_pi(uint64_t address, uint64_t to, bool shared, uint32_t requeue, uint32_t expected);
 /* The current thread gives up its locks that others wait for, with FUTEX_OWNER_DIED. Waits for their homes. */
 void pi_release_thread(void);
 
-/* Gives back PLACE's lock, whose word at ADDRESS names the current thread. DIED: because it ends. 0, -EFAULT. */
+/* Releases PLACE's lock, whose word at ADDRESS names the current thread. DIED: because the thread ends. 0, -EFAULT. */
 int pi_give_back(const struct futex_place *place, uint64_t address, bool died);
 
 /* The word of such a lock, and of an entry of a robust list. */

@@ -18,22 +18,22 @@ struct pi_lock {
     uint64_t granted;     /* its owner had it from here, in the wait with this token: so it is known until that gives it
                              back; or 0 */
     uint32_t owner;       /* thread id */
-    uint64_t stamp;       /* when owner or urgency last changed */
-    struct pi_urgency top; /* as of then */
-    struct list waiters;   /* by real priority, then in order of arrival */
+    uint64_t stamp;       /* when owner or priority last changed */
+    struct pi_priority top; /* as of then */
+    struct list waiters;    /* by real priority, then in order of arrival */
 };
 
 struct pi_waiter {
-    struct list node;          /* [k] in lock->waiters, then among those to be told */
-    struct list table;         /* [k] by kernel and token */
-    struct pi_lock *lock;      /* [k] */
-    struct futex_key to;       /* [i] the lock that it waits for, perhaps parked */
-    uint64_t number;           /* [i] order of arrival */
-    uint64_t token;            /* [i] */
-    uint32_t kernel;           /* [i] */
-    uint32_t thread;           /* [i] its id */
-    struct pi_urgency urgency; /* [k] */
-    struct pi_notice told;     /* [k] then of whoever tells it */
+    struct list node;            /* [k] in lock->waiters, then among those to be told */
+    struct list table;           /* [k] by kernel and token */
+    struct pi_lock *lock;        /* [k] */
+    struct futex_key to;         /* [i] the lock that it waits for, perhaps parked */
+    uint64_t number;             /* [i] order of arrival */
+    uint64_t token;              /* [i] */
+    uint32_t kernel;             /* [i] */
+    uint32_t thread;             /* [i] its id */
+    struct pi_priority priority; /* [k] */
+    struct pi_notice told;       /* [k] then of whoever tells it */
     struct remote_notice notice;
 };
 
@@ -100,7 +100,7 @@ static void forget_locked(struct pi_lock *lock)
 /* Threads without a real priority are equal, as on Linux. */
 static uint32_t rank_of(const struct pi_waiter *waiter)
 {
-    return waiter->urgency.policy >> POLICY_PRIORITY_SHIFT;
+    return waiter->priority.policy >> POLICY_PRIORITY_SHIFT;
 }
 
 static void insert_locked(struct pi_lock *lock, struct pi_waiter *waiter)
@@ -115,15 +115,15 @@ static void insert_locked(struct pi_lock *lock, struct pi_waiter *waiter)
 }
 
 /* The most urgent of those that wait: real priorities are in order, the others' nice values are not. */
-static struct pi_urgency top_locked(const struct pi_lock *lock)
+static struct pi_priority top_locked(const struct pi_lock *lock)
 {
-    struct pi_urgency top = PI_IDLE;
+    struct pi_priority top = PI_IDLE;
 
     list_for_each(node, &lock->waiters) {
         const struct pi_waiter *waiter = container_of(node, struct pi_waiter, node);
 
-        if (fair_urgency(waiter->urgency.policy, waiter->urgency.nice) > fair_urgency(top.policy, top.nice))
-            top = waiter->urgency;
+        if (fair_priority(waiter->priority.policy, waiter->priority.nice) > fair_priority(top.policy, top.nice))
+            top = waiter->priority;
         if (rank_of(waiter) > 0)
             break;
     }
@@ -133,7 +133,7 @@ static struct pi_urgency top_locked(const struct pi_lock *lock)
 /* STATE is that of LOCK, whose waiters or owner may be others than before. */
 static void state_locked(struct pi_lock *lock, bool other_owner, struct msg_pi_state *state)
 {
-    struct pi_urgency top = top_locked(lock);
+    struct pi_priority top = top_locked(lock);
     uint64_t now = clock_now();
 
     if (other_owner || lock->stamp == 0 || top.policy != lock->top.policy || top.nice != lock->top.nice) {
@@ -144,7 +144,7 @@ static void state_locked(struct pi_lock *lock, bool other_owner, struct msg_pi_s
     }
     state->owner = lock->owner;
     state->stamp = lock->stamp;
-    state->urgency = top;
+    state->priority = top;
 }
 
 /* WAITER is in no queue any more: TOLD. */
@@ -176,7 +176,7 @@ static void tell_all(struct list *tell)
 /* --- operations: each is done under the lock; TELL are those who are to be told then. As remote_run. --- */
 
 /* A waiter of KERNEL's, for the lock TO; NULL without memory. */
-static struct pi_waiter *new_waiter(uint32_t kernel, uint64_t token, uint32_t thread, struct pi_urgency urgency,
+static struct pi_waiter *new_waiter(uint32_t kernel, uint64_t token, uint32_t thread, struct pi_priority priority,
                                     const struct futex_key *to)
 {
     struct pi_waiter *waiter = heap_alloc(sizeof(*waiter));
@@ -186,7 +186,7 @@ static struct pi_waiter *new_waiter(uint32_t kernel, uint64_t token, uint32_t th
     waiter->token = token;
     waiter->kernel = kernel;
     waiter->thread = thread;
-    waiter->urgency = urgency;
+    waiter->priority = priority;
     waiter->to = *to;
     return waiter;
 }
@@ -211,7 +211,7 @@ static int join_locked(const struct remote_request *request, void *result, struc
 {
     const struct msg_pi_join *join = request->data;
     struct msg_pi_state *state = result;
-    struct pi_waiter *waiter = new_waiter(request->kernel, join->token, join->thread, join->urgency, &join->key);
+    struct pi_waiter *waiter = new_waiter(request->kernel, join->token, join->thread, join->priority, &join->key);
     int error = add_locked(waiter, &join->key, false, join->owner);
 
     (void)tell;
@@ -228,7 +228,7 @@ static int park_locked(const struct remote_request *request, void *result, struc
 
     (void)result;
     (void)tell;
-    return add_locked(new_waiter(request->kernel, park->token, park->thread, park->urgency, &park->to), &park->key,
+    return add_locked(new_waiter(request->kernel, park->token, park->thread, park->priority, &park->to), &park->key,
                       true, 0);
 }
 
@@ -268,7 +268,7 @@ static int change_locked(const struct remote_request *request, void *result, str
     if (waiter == NULL)
         return sizeof(*state);
     before = rank_of(waiter);
-    waiter->urgency = change->urgency;
+    waiter->priority = change->priority;
     if (rank_of(waiter) != before) {
         list_remove(&waiter->node);
         insert_locked(waiter->lock, waiter);
@@ -312,7 +312,7 @@ static void grant_locked(struct pi_lock *lock, const struct msg_pi_unlock *unloc
     state_locked(lock, true, &state);
     tell_locked(waiter, PI_GRANTED, tell);
     waiter->told.stamp = lock->stamp;
-    waiter->told.urgency = lock->top;
+    waiter->told.priority = lock->top;
     waiter->told.died = unlock->died;
     waiter->told.from = unlock->owner;
 }

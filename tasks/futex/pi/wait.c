@@ -17,7 +17,7 @@ static void told(struct remote_wait *home, const uint64_t *words)
 
     spin_lock(&thread->group->lock);
     if (notice->told == PI_GRANTED)
-        pi_granted_locked(wait, notice->stamp, notice->urgency);
+        pi_granted_locked(wait, notice->stamp, notice->priority);
     wait->died = notice->died != 0;
     wait->from = notice->from;
     wait->told = notice->told;
@@ -31,8 +31,8 @@ int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t
     struct thread *thread = thread_current();
 
     *wait = (struct pi_wait){.thread = thread, .place = *lock, .address = address};
-    wait->loan = heap_alloc(sizeof(*wait->loan));
-    if (wait->loan == NULL)
+    wait->donation = heap_alloc(sizeof(*wait->donation));
+    if (wait->donation == NULL)
         return -ENOMEM;
     remote_wait_begin(&wait->home, home, told);
     spin_lock(&thread->group->lock);
@@ -49,6 +49,6 @@ void pi_wait_end(struct pi_wait *wait)
     spin_lock(&thread->group->lock);
     thread->pi.wait = NULL;
     spin_unlock(&thread->group->lock);
-    heap_free(wait->loan, sizeof(*wait->loan));
-    wait->loan = NULL;
+    heap_free(wait->donation, sizeof(*wait->donation));
+    wait->donation = NULL;
 }

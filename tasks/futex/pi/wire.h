@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "msg/message.h"
-#include "tasks/futex/loan/loan.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/futex/word/word.h"
 
 struct msg_pi_join { /* PI_JOIN */
@@ -14,7 +14,7 @@ struct msg_pi_join { /* PI_JOIN */
     uint64_t token; /* names the wait among those of the waiter's kernel */
     uint32_t thread;
     uint32_t owner;
-    struct pi_urgency urgency;
+    struct pi_priority priority;
     uint32_t pad;
 };
 
@@ -22,7 +22,7 @@ struct msg_pi_park { /* PI_PARK */
     struct futex_key key, to;
     uint64_t token;
     uint32_t thread;
-    struct pi_urgency urgency;
+    struct pi_priority priority;
 };
 
 struct msg_pi_leave { /* PI_LEAVE */
@@ -31,7 +31,7 @@ struct msg_pi_leave { /* PI_LEAVE */
 
 struct msg_pi_change { /* PI_CHANGE */
     uint64_t token;
-    struct pi_urgency urgency;
+    struct pi_priority priority;
     uint32_t pad;
 };
 
@@ -48,14 +48,14 @@ struct msg_pi_held { /* PI_HELD */
 struct msg_pi_unlock { /* PI_UNLOCK */
     struct futex_key key;
     uint32_t owner;
-    uint32_t died; /* it ends */
+    uint32_t died; /* the owner ends */
 };
 
 struct msg_pi_freed { /* PI_FREED */
     struct futex_key key;
-    uint64_t token; /* as msg_pi_over.granted, when it was seen that this is over too; or 0 */
+    uint64_t token; /* that of msg_pi_over.granted, if the caller has found that this wait is over too; or 0 */
     uint32_t owner;
-    uint32_t died; /* there is no such thread, or it says so itself */
+    uint32_t died; /* there is no such thread, or the owner itself asks */
 };
 
 struct msg_pi_requeue { /* PI_RELEASE, PI_REQUEUE */
@@ -65,13 +65,13 @@ struct msg_pi_requeue { /* PI_RELEASE, PI_REQUEUE */
     uint32_t owner; /* of TO, as far as the caller knows */
 };
 
-struct msg_pi_state {          /* of a lock; zero of a word */
-    uint64_t stamp;            /* the greater, the later */
-    uint32_t owner;            /* its thread id */
-    struct pi_urgency urgency; /* the most urgent waiter's */
-    uint32_t count;            /* as the operation says */
-    uint16_t gone;             /* not 0: the last waiter has left, and the lock is not known any more */
-    uint16_t changed;          /* not 0: owner or urgency are others than before */
+struct msg_pi_state {            /* of a lock; zero of a word */
+    uint64_t stamp;              /* the greater, the later */
+    uint32_t owner;              /* its thread id */
+    struct pi_priority priority; /* the most urgent waiter's */
+    uint32_t count;              /* as the operation says */
+    uint16_t gone;               /* not 0: the last waiter has left, and the home has forgotten the lock */
+    uint16_t changed;            /* not 0: owner or priority has changed */
 };
 
 struct msg_pi_thread {
@@ -80,21 +80,21 @@ struct msg_pi_thread {
 };
 
 struct msg_pi_over {
-    uint64_t stamp;   /* what OWNER was lent up to then is over */
-    uint64_t granted; /* not 0: nothing was done; it was granted the lock in the wait with this token, which is another
-                         than was named: the word may be late */
+    uint64_t stamp;   /* donations to OWNER up to this stamp are void */
+    uint64_t granted; /* not 0: nothing was done; OWNER was granted the lock in the wait with this token, which is not
+                         the one named: the word may not have been written yet */
 };
 
 struct msg_pi_marked {
     uint64_t mark;
 };
 
-struct pi_notice {             /* words of the notice (tasks/remote/notify.h) to a waiter: it is in no queue any more */
-    uint64_t stamp;            /* PI_GRANTED: of the lock's state, now that it is its owner */
-    uint32_t told;             /* enum pi_told */
-    uint32_t died;             /* PI_GRANTED: the owner before has ended */
-    struct pi_urgency urgency; /* PI_GRANTED: the most urgent of those that go on waiting */
-    uint32_t from;             /* PI_GRANTED: the owner before */
+struct pi_notice {  /* words of the notice (tasks/remote/notify.h) to a waiter, which is in no queue any more */
+    uint64_t stamp; /* PI_GRANTED: of the lock's state, now that it is its owner */
+    uint32_t told;  /* enum pi_told */
+    uint32_t died;  /* PI_GRANTED: the previous owner has ended */
+    struct pi_priority priority; /* PI_GRANTED: the highest of the remaining waiters */
+    uint32_t from;               /* PI_GRANTED: the previous owner */
 };
 
 _Static_assert(sizeof(struct msg_pi_join) == 40 && sizeof(struct msg_pi_park) == MSG_SHORT &&

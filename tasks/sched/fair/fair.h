@@ -41,7 +41,7 @@ enum fair_policy { POLICY_OTHER = 0, POLICY_FIFO = 1, POLICY_RR = 2, POLICY_BATC
 #define POLICY_PRIORITY_SHIFT 8u
 
 /* The greater, the sooner a thread runs that is scheduled so: to compare. */
-static inline int fair_urgency(uint32_t policy, int nice)
+static inline int fair_priority(uint32_t policy, int nice)
 {
     int priority = (int)(policy >> POLICY_PRIORITY_SHIFT);
 

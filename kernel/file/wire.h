@@ -21,7 +21,7 @@
  * names. An operation that the union does not tell of has none. */
 struct file_request {
     uint16_t operation; /* enum msg_type, from FILE_CLOSE to FILE_SEALS */
-    uint16_t lent;      /* FILE_LENT_*; set on the way to another kernel */
+    uint16_t zero_copy; /* FILE_ZERO_COPY_*; set on the way to another kernel */
     int32_t fd;
     union {
         struct {            /* FILE_READ, FILE_WRITE; FILE_READ_AT, FILE_WRITE_AT */
@@ -86,9 +86,9 @@ struct file_request {
     };
 };
 
-#define FILE_LENT_RESULT                                                                                               \
+#define FILE_ZERO_COPY_RESULT                                                                                          \
     1u /* ROOM bytes of the caller's memory for result data: the data of the message are the address */
-#define FILE_LENT_DATA 2u /* ROOM bytes of data, likewise; there are no result data */
+#define FILE_ZERO_COPY_DATA 2u /* ROOM bytes of data, likewise; there are no result data */
 
 /* What RLIMIT_FSIZE holds a request to; the limit is known at home. */
 struct file_limited {
@@ -126,8 +126,8 @@ struct msg_file_call { /* every operation; data follows */
            first; close_range has closed those before */
 #define FILE_SIGNALS 64u /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
 #define FILE_TIMED 128u  /* with FILE_MAY_WAIT: the end of TENTHS is -EAGAIN, not the end of the file */
-#define FILE_LIMITED_SIZE 256u /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
-#define FILE_NOT_LENT 512u     /* nothing was done: send the data, or take them, for the file's kernel waits */
+#define FILE_LIMITED_SIZE 256u  /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
+#define FILE_NOT_ZERO_COPY 512u /* nothing was done: send the data, or take them, for the file's kernel waits */
 #define FILE_YOURS                                                                                                     \
     1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does it, to process SEEN, and only      \
              while it runs the program that began at ID (kernel/fs/proc/live.h) */
@@ -136,7 +136,7 @@ struct msg_file_call { /* every operation; data follows */
 #define FILE_NOTED 4096u /* with FILE_STAMPED: the home knows that the process asks for locks */
 
 _Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ FILE_MAP_WRITES ^ FILE_UNLOCKS ^
-                FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_LENT ^ FILE_YOURS ^ FILE_STAMPED ^
+                FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_ZERO_COPY ^ FILE_YOURS ^ FILE_STAMPED ^
                 FILE_NOTED) == (1u << 13) - 1,
                "thirteen flags, each a bit of its own");
 
@@ -199,7 +199,7 @@ struct file_user { /* for whom something is done that is not root in the root of
 /* NAME_*, to kernel 0. What is asked, SIZE bytes, lies FILE_NAME_AT bytes behind ADDRESS in memory of the asker, who
  * lends ROOM bytes there: the answer's facts and text come to where they would be if they followed it at ADDRESS,
  * unless they are sent. */
-struct msg_file_name_lent {
+struct msg_file_name_zero_copy {
     uint64_t address; /* physical */
     uint32_t size, room;
 };

@@ -36,7 +36,7 @@ struct epoll_look {   /* SPECIAL_EPOLL_WAIT */
 struct epoll_found {  /* struct epoll_event follow */
     uint64_t signals; /* which signals make a signalfd of the set ready */
     uint32_t count;
-    uint32_t far; /* 1: nothing was done, as other kernels are to be asked: EPOLL_WAIT */
+    uint32_t remote; /* 1: nothing was done, as other kernels are to be asked: EPOLL_WAIT */
 };
 
 struct epoll_event { /* as programs have it */
@@ -54,6 +54,6 @@ void epoll_init(void);
 void epoll_switch(uint32_t from, uint32_t to);
 /* SPECIAL_EPOLL_WAIT for the set at PLACE, asking other kernels as well; OUT has room for LOOK's events. Returns the
  * bytes at OUT. -ESRCH: it is closed. Tasks only; waits. */
-int64_t epoll_wait_far(const struct file_place *place, const struct epoll_look *look, struct epoll_found *out);
+int64_t epoll_wait_remote(const struct file_place *place, const struct epoll_look *look, struct epoll_found *out);
 
 #endif

@@ -14,15 +14,15 @@
 #define EPOLL_FLAGS (EPOLL_EXCLUSIVE | EPOLL_WAKEUP | EPOLL_ONE_SHOT | EPOLL_EDGE)
 
 /* The files of one other kernel. */
-struct epoll_far {
-    struct epoll_far *next; /* [s] */
-    struct epoll *epoll;    /* [i] */
-    uint32_t kernel;        /* [i] */
-    uint32_t count;         /* [s] items */
-    uint64_t changes;       /* [s] of its items */
-    uint64_t asked;         /* [s] of them, when it was last asked */
-    bool armed;             /* [s] none was ready when last asked, and it tells: others may be waiting for that */
-    bool told;              /* [a] it has */
+struct epoll_remote {
+    struct epoll_remote *next; /* [s] */
+    struct epoll *epoll;       /* [i] */
+    uint32_t kernel;           /* [i] */
+    uint32_t count;            /* [s] items */
+    uint64_t changes;          /* [s] of its items */
+    uint64_t asked;            /* [s] of them, when it was last asked */
+    bool armed;                /* [s] none was ready when last asked, and it tells: others may be waiting for that */
+    bool told;                 /* [a] it has */
     struct remote_wait wait;
 };
 
@@ -30,10 +30,10 @@ struct epoll_item {
     struct list node; /* [s] in a bucket */
     struct epoll *epoll;
     struct poll_hook hook;
-    struct list ready;     /* [r] among those that may be ready, or alone */
-    struct list signalfd;  /* [s] among those that signals make ready, or alone */
-    struct file *file;     /* [i] with a pin; NULL: of another kernel */
-    struct epoll_far *far; /* [i] */
+    struct list ready;           /* [r] among those that may be ready, or alone */
+    struct list signalfd;        /* [s] among those that signals make ready, or alone */
+    struct file *file;           /* [i] with a pin; NULL: of another kernel */
+    struct epoll_remote *remote; /* [i] */
     struct file_place place;
     uint64_t data;   /* [s] */
     uint64_t seen;   /* [s] of another kernel: events of the file when it was last found ready; signals of a signalfd */
@@ -50,7 +50,7 @@ struct epoll {
     struct list ready;                  /* [r] */
     uint32_t ready_count;               /* [r] */
     struct list signalfds;              /* [s] */
-    struct epoll_far *fars;             /* [s] */
+    struct epoll_remote *remotes;       /* [s] */
     uint32_t above;                     /* [nesting] sets around this one, one in the other */
     bool closed;                        /* [s] */
     uint32_t turn;                      /* [s] which part is asked first */
@@ -70,20 +70,20 @@ void epoll_remove(struct epoll_item *item); /* [s] */
 struct epoll_item *epoll_find(struct epoll *epoll, int32_t fd, uint64_t id, uint32_t kernel);
 
 /* [s] Some kernel is to be asked before it can be said what is ready. */
-bool epoll_far_due(const struct epoll *epoll);
+bool epoll_remote_due(const struct epoll *epoll);
 /* [s] What EPOLL knows of KERNEL; NULL without memory. */
-struct epoll_far *epoll_far_get(struct epoll *epoll, uint32_t kernel);
+struct epoll_remote *epoll_remote_get(struct epoll *epoll, uint32_t kernel);
 /* [s] */
-static inline void epoll_far_changed(struct epoll_far *far)
+static inline void epoll_remote_changed(struct epoll_remote *remote)
 {
-    far->changes++;
+    remote->changes++;
 }
 /* It is closed: no kernel tells it any more. */
-void epoll_far_release(struct epoll *epoll);
+void epoll_remote_release(struct epoll *epoll);
 /* All are quiesced: files of FROM are at TO. */
-void epoll_far_switch(struct epoll *epoll, uint32_t from, uint32_t to);
+void epoll_remote_switch(struct epoll *epoll, uint32_t from, uint32_t to);
 /* [s] ITEM's file is one of this kernel now, with a pin; NULL: it is closed, and ITEM goes. */
 void epoll_item_here(struct epoll_item *item);
-void epoll_far_init(void);
+void epoll_remote_init(void);
 
 #endif

@@ -17,7 +17,7 @@
 #define MODULE_BASE 0xffffc90500000000 /* the initramfs, instance 0 only */
 
 #define COPY_BASE 0xffffc90700000000 /* a frame of a peer that is being copied: a page for each CPU */
-#define LENT_BASE                                                                                                      \
+#define ZERO_COPY_BASE                                                                                                 \
     0xffffc90700100000 /* what a peer lends with a request, while it is handled; behind the last of these */
 #define TEMPLATE_BASE 0xffffc90600000000 /* the image as loaded, instance 0 only, read-only */
 

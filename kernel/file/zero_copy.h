@@ -1,21 +1,21 @@
 /* Data of an operation on a file of another kernel, which stay in the caller's memory: the caller lends the bytes with
  * its request, the file's kernel reaches them through a window while it handles that, and the answer ends the loan. See
  * kernel/file/files.md. */
-#ifndef KERNEL_FILE_LENT_H
-#define KERNEL_FILE_LENT_H
+#ifndef KERNEL_FILE_ZERO_COPY_H
+#define KERNEL_FILE_ZERO_COPY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define LENT_SMALL 512u /* bytes: of fewer the file's kernel makes a copy where it keeps the request */
+#define ZERO_COPY_MIN 512u /* bytes: of fewer the file's kernel makes a copy where it keeps the request */
 
 /* Makes the window. Once; panics without memory. */
-void lent_init(void);
+void zero_copy_init(void);
 
 /* What an asker lends, until the answer has come. */
-struct loan {
-    uint32_t how;     /* FILE_LENT_*, 0: nothing, data and result data are sent */
+struct zero_copy {
+    uint32_t how;     /* FILE_ZERO_COPY_*, 0: nothing, data and result data are sent */
     uint32_t size;    /* bytes */
     uint64_t address; /* physical */
     void *memory;     /* heap: in place of what cannot be lent, as a stack; or NULL */
@@ -24,14 +24,14 @@ struct loan {
 };
 
 /* Lends SIZE bytes of DATA, or ROOM bytes at RESULT, for an operation that has the one or the other: when they would
- * not fit into a slot, and it is this kernel's memory or less than LENT_SMALL. */
-void loan_begin(struct loan *loan, const void *data, size_t size, void *result, size_t room);
+ * not fit into a slot, and it is this kernel's memory or less than ZERO_COPY_MIN. */
+void zero_copy_begin(struct zero_copy *zero_copy, const void *data, size_t size, void *result, size_t room);
 /* Of one with other memory: the answer has come, with COUNT bytes of result data in that, which go to RESULT. */
-void loan_end(struct loan *loan, void *result, size_t count);
+void zero_copy_end(struct zero_copy *zero_copy, void *result, size_t count);
 
 /* Handlers only, of which one runs at a time: what KERNEL lends, SIZE bytes at physical ADDRESS, to be written only if
- * WRITE; at most one loan until lent_close. NULL: it is not KERNEL's memory, or more than FILE_CHUNK. */
-void *lent_open(uint32_t kernel, uint64_t address, size_t size, bool write);
-void lent_close(void);
+ * WRITE; at most one loan until zero_copy_close. NULL: it is not KERNEL's memory, or more than FILE_CHUNK. */
+void *zero_copy_open(uint32_t kernel, uint64_t address, size_t size, bool write);
+void zero_copy_close(void);
 
 #endif

@@ -26,7 +26,7 @@ static uint32_t whole_words(uint32_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-/* Data or room for a result that KERNEL lends, in place of what came with the request. */
+/* Maps KERNEL's zero-copy data, or its room for a result, in place of the data that came with the request. */
 static int open_zero_copy(struct serving *s, uint32_t kernel)
 {
     bool write = s->call->request.zero_copy == FILE_ZERO_COPY_RESULT;
@@ -62,7 +62,8 @@ static bool is_at_once(const struct serving *s)
     return lock.whence != 2;
 }
 
-/* A request that lent less than ZERO_COPY_MIN bytes, as if it had sent them. Handlers run one at a time. */
+/* A request with less than ZERO_COPY_MIN bytes of zero-copy data, turned into one that carries them. Handlers run one
+ * at a time. */
 static struct copied {
     struct msg_file_call call;
     uint8_t data[ZERO_COPY_MIN];
@@ -146,7 +147,7 @@ static inline int length_of(const struct file_request *request, struct file_answ
     return (int)length;
 }
 
-/* About a descriptor, or about FILE, with data that are lent or for a task. */
+/* An operation on a descriptor, or on FILE, with zero-copy data or for a task. */
 static __attribute__((noinline)) int serve_slowly(const struct remote_request *request, struct file *file,
                                                   struct file_answer *answer)
 {

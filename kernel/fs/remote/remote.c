@@ -34,7 +34,7 @@ static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *
     return result->answer.value;
 }
 
-/* Asks kernel 0: what is asked, and what is answered, are in one piece of memory, which is lent. */
+/* Asks kernel 0. The request and the answer share one piece of memory, which is zero-copy. */
 static int64_t ask_zero(const struct msg_file_name *asked, const struct file_user *user, size_t user_size,
                         const char *const names[2], struct tree_result *result)
 {

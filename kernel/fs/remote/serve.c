@@ -59,7 +59,8 @@ static inline bool take_apart(enum msg_type type, const void *data, size_t size,
     return true;
 }
 
-/* What KERNEL lends, copied, so that who asked cannot change it any more. False: it is not theirs, or too much. */
+/* Copies KERNEL's zero-copy request, so that the asker cannot change it any more. False: not its memory, or too long.
+ */
 static bool take_request(const struct msg_file_name_zero_copy *zero_copy, uint32_t kernel)
 {
     const uint8_t *from;
@@ -92,7 +93,7 @@ static size_t size_of(struct tree_result *result)
     return sizeof(result->answer) + (result->answer.facts != 0 ? sizeof(result->facts) : 0) + result->answer.text;
 }
 
-/* Facts and text go to the memory that is lent. */
+/* Writes facts and text to the asker's zero-copy buffer. */
 static int answer_there(const struct msg_file_name_zero_copy *zero_copy, uint32_t kernel, struct tree_result *result)
 {
     size_t size = size_of(result);

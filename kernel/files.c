@@ -12,11 +12,11 @@
 #include "kernel/file/event/pidfd.h"
 #include "kernel/file/event/signalfd.h"
 #include "kernel/file/event/timerfd.h"
-#include "kernel/file/lent.h"
 #include "kernel/file/root.h"
 #include "kernel/file/serve.h"
 #include "kernel/file/table.h"
 #include "kernel/file/table_share.h"
+#include "kernel/file/zero_copy.h"
 #include "kernel/fs/inotify/inotify.h"
 #include "kernel/fs/node/lock.h"
 #include "kernel/fs/node/map.h"
@@ -119,7 +119,7 @@ static void begin_kinds(void)
 void files_init(void)
 {
     file_init();
-    lent_init();
+    zero_copy_init();
     serve_init();
     copy_init();
     anonymous_init();

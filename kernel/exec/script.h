@@ -1,4 +1,4 @@
-/* Scripts: files that begin with "#!" and the name of what runs them, as execve(2) has it. */
+/* Scripts: files that begin with "#!" and the name of their interpreter, as described in execve(2). */
 #ifndef KERNEL_EXEC_SCRIPT_H
 #define KERNEL_EXEC_SCRIPT_H
 
@@ -6,15 +6,15 @@
 #include "tasks/program/program.h"
 
 struct script {
-    struct exec_strings strings; /* what the program is given */
-    char *memory;                /* heap, where they are; NULL: where those of the caller are */
+    struct exec_strings strings; /* the arguments of the program that runs */
+    char *memory;                /* heap that holds them; NULL: they are the caller's */
     size_t size;
 };
 
-/* Loads the executable NAME, or if it is a script what is to run it, to LOADED; to be given up with file_unload, also
- * after an error. STRINGS, in one piece of memory from argv on, are for NAME; what LOADED is to be given is in SCRIPT,
- * for script_free. Errors as file_load; -ENOEXEC: a script that names nothing; -ELOOP: scripts that are run by scripts;
- * -E2BIG. Tasks only. */
+/* Loads the executable NAME, or the interpreter if NAME is a script, to LOADED; the caller calls file_unload, also
+ * after an error. STRINGS, in one piece of memory from argv on, are the arguments for NAME; SCRIPT gets those for
+ * LOADED, until script_free. Errors as file_load; -ENOEXEC: a script that names no interpreter; -ELOOP: too many
+ * scripts that are run by scripts; -E2BIG. Tasks only. */
 int script_load(struct group *group, const struct name *name, const struct exec_strings *strings, struct loaded *loaded,
                 struct script *script);
 void script_free(struct script *script);

@@ -1,6 +1,6 @@
-/* Files that no name leads to: eventfd, timerfd, signalfd, epoll, pipes, sockets. They are made at the home of the
- * process that asks, but sockets that can have names on kernel 0, where the names are. The room that can make a file
- * registers its maker. */
+/* Files without a name: eventfd, timerfd, signalfd, epoll, pipes, sockets. They are made at the home of the calling
+ * process, except sockets that can have names, which are made on kernel 0, where the names are. The room that
+ * implements a kind of file registers its maker. */
 #ifndef KERNEL_FILE_ANONYMOUS_H
 #define KERNEL_FILE_ANONYMOUS_H
 
@@ -14,7 +14,7 @@
 
 enum anonymous {
     ANONYMOUS_EVENT = 1,   /* data: struct event_start */
-    ANONYMOUS_TIMER,       /* data: uint32_t, 1: its absolute times are since 1970 */
+    ANONYMOUS_TIMER,       /* data: uint32_t, 1: its absolute times count from 1970 */
     ANONYMOUS_SIGNAL,      /* data: uint64_t set */
     ANONYMOUS_EPOLL,       /* no data */
     ANONYMOUS_SOCKET,      /* data: uint32_t type */
@@ -22,14 +22,14 @@ enum anonymous {
     ANONYMOUS_SOCKET_PAIR, /* data: struct socket_pair_start */
     ANONYMOUS_WATCH,       /* no data; kernel 0 */
     ANONYMOUS_PTY,         /* data: uint32_t flags of open, user; a master. Kernel 0 */
-    ANONYMOUS_TERMINAL,    /* data: uint32_t flags of open, session: that one's terminal. Kernel 0 */
+    ANONYMOUS_TERMINAL,    /* data: uint32_t flags of open, session; the session's terminal. Kernel 0 */
     ANONYMOUS_PIPE,        /* no data: both ends of a pipe */
     ANONYMOUS_COUNT
 };
 
 /* What FILE_OPERATE does. */
 enum file_special {
-    SPECIAL_TIMER_SET = 1,  /* argument: TFD_* flags, data: struct timer_setting; result data: that of before */
+    SPECIAL_TIMER_SET = 1,  /* argument: TFD_* flags, data: struct timer_setting; result data: the previous one */
     SPECIAL_TIMER_GET,      /* result data: struct timer_setting */
     SPECIAL_SIGNAL_SET,     /* data: uint64_t set */
     SPECIAL_WATCHABLE,      /* -EPERM: it is always ready, and epoll refuses it */
@@ -41,25 +41,28 @@ enum file_special {
     SPECIAL_SOCKET,         /* data: struct socket_call and more; result data: struct socket_result and more */
     SPECIAL_WATCH,          /* data: struct watch_change; result data: int32_t, the watch, if one was made or changed */
     SPECIAL_QUEUE,          /* data: struct mqueue_call and more; result data: kernel/ipc/mqueue/mqueue.h */
-    SPECIAL_PIPE_TAKE,  /* argument: bytes; result data: what is next in a pipe, and is held. kernel/ipc/pipe/splice.md
-                         */
-    SPECIAL_PIPE_TAKEN, /* argument: bytes of that; it is held no more */
-    SPECIAL_PIPE_LOOK,  /* argument: bytes; result data: what is next in a pipe */
-    SPECIAL_PIPE_ROOM,  /* argument: bytes; result data: uint64_t, room for how many of them is held */
-    SPECIAL_PIPE_PUT,   /* data: bytes for that room; it is held no more */
-    SPECIAL_PIPE_FIT    /* argument: bytes; result data: as a read of so many, of which there is too little room for
-                           the last: whole parts that fit (kernel/calls/files/partly.h). -EFAULT: not the first */
+    SPECIAL_PIPE_TAKE,      /* argument: bytes; result data: the pipe's next bytes, which are reserved.
+                             * kernel/ipc/pipe/splice.md
+                             */
+    SPECIAL_PIPE_TAKEN,     /* argument: bytes of them; the reservation ends */
+    SPECIAL_PIPE_LOOK,      /* argument: bytes; result data: the pipe's next bytes */
+    SPECIAL_PIPE_ROOM,      /* argument: bytes; result data: uint64_t, for how many of them room is reserved */
+    SPECIAL_PIPE_PUT,       /* data: bytes for the reserved room; the reservation ends */
+    SPECIAL_PIPE_FIT        /* argument: bytes; result data: as a read of so many, of which there is too little room for
+                               the last: whole parts that fit (kernel/calls/files/partly.h). -EFAULT: not the first */
 };
 
 void anonymous_init(void);
-/* MAKE makes WHAT: FLAGS are OPEN_NONBLOCK, of a pipe OPEN_DIRECT too, SIZE bytes at DATA are as said above, or
- * -EPROTO. MADE gets one file or two. 0 or a negative errno. Once for each, on every kernel. */
+/* MAKE makes files of kind WHAT. FLAGS are OPEN_NONBLOCK, and for a pipe also OPEN_DIRECT; SIZE bytes at DATA are as
+ * listed above, else it returns -EPROTO. MADE gets one file or two. Returns 0 or a negative errno. Each kind is
+ * registered once on every kernel. */
 void anonymous_register(enum anonymous what,
                         int (*make)(uint32_t flags, const void *data, size_t size, struct file *made[2]));
 /* FILE_NEW for TABLE. */
 int64_t anonymous_add(struct file_table *table, enum anonymous what, uint32_t flags, const void *data, size_t size,
                       void *result, size_t room);
-/* Makes a file of WHAT on KERNEL, from any; an open of it at *PLACE is the caller's. Tasks only; waits. -ENOMEM. */
+/* Makes a file of kind WHAT on KERNEL, which may be any; *PLACE gets its place, and the caller owns one open of it.
+ * Tasks only; waits. -ENOMEM. */
 int64_t anonymous_make_at(uint32_t kernel, enum anonymous what, uint32_t flags, const void *data, uint32_t size,
                           struct file_place *place);
 /* FILE_OPERATE on FILE. -EINVAL, or -ENOTSOCK: it is of another kind. */

@@ -1,4 +1,4 @@
-/* Descriptor tables for new processes, whose home is this kernel, from a parent's table, wherever that is. */
+/* Descriptor tables for new processes whose home is this kernel, copied from the parent's table on any kernel. */
 #ifndef KERNEL_FILE_COPY_H
 #define KERNEL_FILE_COPY_H
 
@@ -12,13 +12,15 @@ void copy_init(void);
 /* A copy of PARENT's table: descriptors with their flags, working directory, program. -ENOMEM. Tasks only; it waits for
  * other kernels. */
 int file_table_fork(struct group *parent, struct file_table **out);
-/* As file_table_fork, but descriptor i is the parent's FDS[i], or closed for -1; none has FD_CLOEXEC. -EBADF: one is no
- * descriptor; -EMFILE: too many. */
+/* As file_table_fork, but descriptor i is the parent's FDS[i], or closed for -1; none has FD_CLOEXEC. -EBADF: one of
+ * them is not a descriptor; -EMFILE: too many. */
 int file_table_pick(struct group *parent, const int32_t *fds, uint32_t count, struct file_table **out);
-/* The same for the group ID whose home is kernel HOME; FDS NULL: all, as file_table_fork. -ESRCH: it is not there. */
+/* The same for the group ID whose home is kernel HOME; with FDS NULL all descriptors are copied, as by file_table_fork.
+ * -ESRCH: there is no such group. */
 int file_table_pick_at(uint32_t home, uint32_t id, const int32_t *fds, uint32_t count, struct file_table **out);
 
-/* One open more of the file at PLACE, for the caller. -EBADF: it is closed by now; -ENOMEM. Tasks only; waits. */
+/* Adds an open of the file at PLACE, which the caller owns. -EBADF: the file has been closed; -ENOMEM. Tasks only;
+ * waits. */
 struct file_place;
 int file_share_at(const struct file_place *place);
 

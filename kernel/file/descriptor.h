@@ -1,5 +1,5 @@
-/* The descriptors of a table (table.h): finding, adding, copying and closing them. Any context; nothing here waits
- * unless it says so. */
+/* The descriptors of a table (table.h): finding, adding, copying and closing them. Any context; the functions do
+ * not wait unless they say so. */
 #ifndef KERNEL_FILE_DESCRIPTOR_H
 #define KERNEL_FILE_DESCRIPTOR_H
 
@@ -11,42 +11,43 @@ struct file_table;
 
 /* The file of FD, or of FILE_WORKING_DIRECTORY or FILE_ROOT, with a pin, or NULL. */
 struct file *table_find(struct file_table *table, int64_t fd);
-/* Puts FILE, one open of which goes to the table, at the lowest free descriptor from LEAST on. -EMFILE, -EINVAL
- * (LEAST), -ENOMEM: then the open has been closed. */
+/* Puts FILE at the lowest free descriptor from LEAST on; the table takes over one open of FILE. On an error, -EMFILE,
+ * -EINVAL (LEAST) or -ENOMEM, the open has been closed. */
 int64_t table_add(struct file_table *table, struct file *file, int64_t least, uint32_t flags);
-/* Puts FILE at FD, which is free: for a table in the making. -EINVAL, -ENOMEM; then the open is still the caller's. */
+/* Puts FILE at FD, which is free, of a table that is being made. On an error, -EINVAL or -ENOMEM, the caller still owns
+ * the open. */
 int table_put(struct file_table *table, int64_t fd, struct file *file, uint32_t flags);
 /* Makes room for SIZE descriptors, at most TABLE_MAX. -ENOMEM. */
 int table_reserve(struct file_table *table, uint32_t size);
-/* These answer as close, dup, fcntl(F_DUPFD), dup3 (without its check for equal numbers), F_GETFD and F_SETFD. Of what
- * they close the locks have gone before. */
+/* These return what close, dup, fcntl(F_DUPFD), dup3 (without its check for equal numbers), F_GETFD and F_SETFD return.
+ * The caller has removed the process's locks on files that they close. */
 int64_t table_close(struct file_table *table, int64_t fd);
 int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uint32_t flags);
-/* FD is below what the process may have: what is below may be replaced, or made. */
+/* FD is below the process's limit of descriptors, so it may be made or replaced. */
 bool table_may_have(const struct file_table *table, int64_t fd);
 int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uint32_t flags);
-/* Writes descriptors that are open, from FROM on, ascending, to FDS (at most COUNT); returns how many. */
+/* Writes the open descriptors from FROM on to FDS in ascending order, at most COUNT; returns how many. */
 uint32_t table_list(struct file_table *table, int64_t from, int32_t *fds, uint32_t count);
 int64_t table_get_flags(struct file_table *table, int64_t fd);
 int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags);
-/* As close_range; ONLY_MARK: with CLOSE_RANGE_CLOEXEC. Stops, with 0, at *STOPPED, a descriptor of a file on which
- * there may be locks: they are to go before. They have of descriptor GONE, if that is not -1. *STOPPED is -1: all is
- * done. */
+/* As close_range; ONLY_MARK: with CLOSE_RANGE_CLOEXEC. Returns 0 with *STOPPED -1 when all are closed. It stops early,
+ * with *STOPPED a descriptor, when the process may have locks on that descriptor's file: the caller removes them and
+ * calls again with the descriptor as GONE (at first -1). */
 int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark, int64_t gone,
                           int64_t *stopped);
-/* Closes all; locks go soon. */
+/* Closes all descriptors; their locks are removed soon afterwards. */
 void table_close_all(struct file_table *table);
-/* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. Tasks only; waits for the locks that go with them. */
+/* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. Tasks only; waits until their locks are removed. */
 void file_table_exec(struct file_table *table);
 
-/* --- locks, which go when a descriptor is closed --- */
+/* --- locks, which are removed when a descriptor is closed --- */
 
-/* Its process asks for LOCK, perhaps, on FILE: when it closes that, locks are to go. */
+/* The table's process may be asking for LOCK: from now on, closing a descriptor has to remove locks. */
 struct file_lock;
 void table_note_lock(struct file_table *table, const struct file_lock *lock);
-/* The process may have locks on FILE, by whichever descriptor. */
+/* The process may have locks on FILE, set through any of its descriptors. */
 bool table_has_locks(const struct file_table *table, const struct file *file);
-/* One open less of FILE, which was in TABLE: its process has no lock on it any more. */
+/* Drops an open of FILE that was in TABLE, once the process has no lock on FILE any more. */
 void table_let_go(const struct file_table *table, struct file *file);
 
 #endif

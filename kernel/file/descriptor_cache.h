@@ -1,10 +1,9 @@
-/* What a kernel knows of descriptors of processes at home elsewhere: which open file of which kernel each is. So an
- * operation goes to that kernel, or is done here, without asking the home again.
+/* The descriptor cache: for descriptors of processes whose home is another kernel it remembers which open file of which
+ * kernel each refers to. An operation then goes straight to that kernel, or is done here, without asking the home.
  *
- * A home has counts that all kernels read without a message (msg_board_of): that of a table goes up whenever what one
- * of its descriptors is may have changed, before the call that changed it returns. Whoever has asked keeps the answer
- * with the count of that time, and believes it as long as the count is the same. kernel/file/files.md has the protocol.
- */
+ * A home has counts that all kernels read without a message (msg_board_of). A table's count goes up whenever one of its
+ * descriptors may refer to another file, before the call that changed it returns. A kernel caches the home's answer
+ * with the count at that time, and uses it as long as the count is the same. kernel/file/files.md has the protocol. */
 #ifndef KERNEL_FILE_DESCRIPTOR_CACHE_H
 #define KERNEL_FILE_DESCRIPTOR_CACHE_H
 
@@ -15,24 +14,25 @@
 
 /* --- the home; any context --- */
 
-/* A count for a table's descriptors; others may have the same. */
+/* Returns a count for a table's descriptors; several tables may share it. */
 uint16_t known_count_new(void);
-/* Descriptors of tables that have COUNT were closed or replaced, or may do less than before. Under the lock under which
- * descriptors are found, so whoever finds the new one finds the new count. */
+/* Descriptors of tables that have COUNT were closed or replaced, or their rights were reduced. Called under the lock
+ * under which descriptors are looked up, so a lookup that finds the new descriptor finds the new count. */
 void descriptor_cache_changed(uint16_t count);
-/* For the answer FILE_ELSEWHERE: read before the descriptor is looked for. */
+/* For the answer FILE_ELSEWHERE: read before the descriptor is looked up. */
 uint64_t descriptor_cache_stamp(uint16_t count);
 
-/* --- who asks --- */
+/* --- the asking kernel --- */
 
-/* Where to ask for what is wanted of descriptor FD of process GROUP, at home on HOME, another kernel. False: HOME. */
+/* Finds the file that REQUEST, for a descriptor of process GROUP whose home is the other kernel HOME, can be sent to
+ * directly. False: it is not cached, HOME has to be asked. */
 bool descriptor_cache_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out);
-/* HOME has answered ELSEWHERE to REQUEST. */
+/* HOME has answered FILE_ELSEWHERE to REQUEST: caches the answer. */
 void descriptor_cache_note(uint32_t group, uint32_t home, const struct file_request *request,
                            const struct file_answer *answer);
-/* That file has been closed. */
+/* The file that was cached for FD has been closed. */
 void descriptor_cache_forget(uint32_t group, int32_t fd);
-/* Programs are quiesced: files and processes go to other kernels. */
+/* Empties the cache, while programs are quiesced: files and processes are moving to other kernels. */
 void known_forget_all(void);
 
 #endif

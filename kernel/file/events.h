@@ -1,6 +1,6 @@
-/* The events of files: whatever may make a file ready, or change what is known of it, counts one and wakes who waits.
- * One waits for one file by watching it from any kernel (tasks/remote/watch.h); a hook in the list of a file's events
- * is for whoever looks at several (kernel/file/event). */
+/* The events of files: whatever may make a file ready, or change its state, counts one event and wakes the waiting
+ * threads. A thread waits for one file by watching it from any kernel (tasks/remote/watch.h); poll and epoll, which
+ * look at several files, put a hook into each file's list of events (kernel/file/event). */
 #ifndef KERNEL_FILE_EVENTS_H
 #define KERNEL_FILE_EVENTS_H
 
@@ -8,33 +8,34 @@
 #include "kernel/lib/list.h"
 #include "tasks/remote/watch.h"
 
-/* Several files may share them. */
+/* Several files may share one. */
 struct file_events {
     struct watch_source source;
     struct list polls; /* struct poll_hook, under poll_lock */
 };
 
-/* Who is to be told once the locks are free. */
+/* A function to call once the locks are free. */
 struct poll_told {
     struct list node;
     void (*tell)(struct poll_told *told);
 };
 
-/* Hangs in the list of a file's events. `fire` is called with each event under poll_lock, takes no lock in which that
- * is taken, and may add to TOLD. */
+/* An entry in a file's list of events. `fire` is called for each event under poll_lock. It takes no lock that is taken
+ * before poll_lock, and may add to TOLD. */
 struct poll_hook {
     struct list node;
     void (*fire)(struct poll_hook *hook, struct list *told);
 };
 
-/* The lists of all events, and what hooks of polls share. The lock of the table of files may be taken in it. */
+/* Protects the lists of all events, and the state that hooks of polls share. The lock of the table of files may be
+ * taken inside it. */
 extern struct spinlock poll_lock;
 
 void file_events_init(struct file_events *events);
-/* Something has changed for those who wait for these events. Any context, without locks. */
+/* Counts an event and wakes the threads that wait for EVENTS. Any context, without locks. */
 void file_event(struct file_events *events);
 void poll_hook_add(struct file_events *events, struct poll_hook *hook);
-/* It fires no more. */
+/* HOOK does not fire any more when this returns. */
 void poll_hook_remove(struct poll_hook *hook);
 
 #endif

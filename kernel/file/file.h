@@ -1,10 +1,10 @@
-/* Open files (open file descriptions). One lives on the kernel where it was opened, under an id that is never used
- * again there; descriptor tables on any kernel refer to it (kernel/file/table.h), and where such a table is on another
- * kernel a proxy stands for the file. Operations never wait: what cannot be done now is -EAGAIN, and the calling thread
- * waits for the file's events and tries again. kernel/file/files.md has the protocol.
+/* Open files (open file descriptions). A file lives on the kernel where it was opened, under an id that is never used
+ * again there. Descriptor tables on any kernel refer to it (kernel/file/table.h); a table on another kernel does so
+ * through a proxy. Operations never wait: one that cannot be done now returns -EAGAIN, and the calling thread waits for
+ * the file's events and tries again. kernel/file/files.md has the protocol.
  *
- * Two counts: `opens` is what tables hold, anywhere; with the last the file is closed. `pins` keeps the memory; whoever
- * uses a file for a moment has one.
+ * A file has two counts. `opens` counts the references from descriptor tables on all kernels; the file is closed with
+ * the last. `pins` keeps the memory; code that uses a file for a moment holds a pin.
  *
  * Marks: [i] set once, [a] atomic, [t] under the lock of the table of files, [f] file->lock. */
 #ifndef KERNEL_FILE_FILE_H
@@ -69,46 +69,46 @@ struct file_answer;
 #define FILE_AS_ANY INT64_MIN
 
 struct file_facts {                 /* what stat tells */
-    uint64_t inode, size, device;   /* device: where it is */
+    uint64_t inode, size, device;   /* device: the one it is on */
     uint64_t number;                /* st_rdev: the device that it is */
-    uint32_t mode, links, uid, gid; /* links 0: as 1, of files without names */
+    uint32_t mode, links, uid, gid; /* links 0: reported as 1, for files without names */
     uint64_t blocks;                /* of 512 bytes */
     uint64_t atime, mtime, ctime;   /* ns since 1970 */
 };
 
 struct node;
 
-/* What a kind of file can do. None waits, but where `waits` says so. Results are byte counts, 0, or negative errnos;
- * -EAGAIN: not now, and the file's events tell when to try again. NULL: it cannot. */
+/* What a kind of file can do. No function waits, unless `waits` is set. Results are byte counts, 0, or negative
+ * errnos; -EAGAIN: not now, try again after the file's next event. NULL: the kind does not have the operation. */
 struct file_kind {
     int64_t (*read)(struct file *file, void *data, size_t size);
     int64_t (*write)(struct file *file, const void *data, size_t size, uint32_t flags);
     uint32_t (*poll)(struct file *file); /* POLL_* that hold now. NULL: can be read and written */
     /* ioctl: DATA (FILE_CONTROL_MAX bytes) is argument and result. -ENOTTY: it does not know COMMAND. */
     int64_t (*control)(struct file *file, uint32_t command, void *data);
-    /* Any operation on the file, arguments as file_do's. FILE_AS_ANY: it is done as with any other file. NULL: all. */
+    /* Any operation on the file, arguments as file_do's. FILE_AS_ANY: the generic code does it. NULL: for all. */
     int64_t (*act)(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room, struct file_answer *answer);
-    /* FILE_OPERATE (wire.h): what only this kind can do. The value is how many bytes of result data there are. */
+    /* FILE_OPERATE (wire.h): an operation of this kind only. The value is how many bytes of result data there are. */
     int64_t (*operate)(struct file *file, const struct file_request *request, const void *data, size_t size,
                        void *result, size_t room, struct file_answer *answer);
-    /* Nanoseconds that a read, or a write, waits at most; 0: any. NULL: 0. When they are over it is -EAGAIN. */
+    /* Nanoseconds that a read, or a write, waits at most; 0: any. NULL: 0. Afterwards it returns -EAGAIN. */
     uint64_t (*timeout)(struct file *file, bool writing);
-    void (*release)(struct file *file); /* nobody has it open any more */
-    void (*forget)(struct file *file);  /* nobody uses it any more: its memory goes */
+    void (*release)(struct file *file); /* the last open is gone */
+    void (*forget)(struct file *file);  /* the last pin is gone: frees the kind's memory */
     bool seekable;                      /* its bytes are at `data`, read-only; `read` is NULL */
     bool directory;                     /* its entries are at `data`, as getdents64 gives them, or: */
     int64_t (*entries)(struct file *file, void *data, size_t room); /* from its offset on */
     int64_t (*opened)(struct file *file);         /* a FIFO's: 0, or -EAGAIN until the other end has been opened */
     bool whole;                                   /* a write of up to PIPE_BUF bytes is all or nothing */
-    uint64_t (*signals)(const struct file *file); /* a read takes signals of the caller: of this set. Or NULL */
-    bool socket;                                  /* SPECIAL_SOCKET is for it; for others that is -ENOTSOCK */
-    bool zeros;                                   /* a mapping of it is memory without a file */
+    uint64_t (*signals)(const struct file *file); /* a read takes the caller's signals that are in this set. Or NULL */
+    bool socket;                                  /* it takes SPECIAL_SOCKET; other kinds answer -ENOTSOCK */
+    bool zeros;                                   /* a mapping of it is anonymous memory */
     bool of_node;                                 /* `state` is a struct node */
-    bool waits;    /* what it does may wait, `state` is a struct share_open: a task does it (serve.c) */
-    bool locks;    /* a process may have locks on it (FILE_LOCK), which go when it closes a descriptor of it */
-    bool flushes;  /* FILE_LOCK by no task: a process closes a descriptor of it, or ends, and what it has of it goes */
-    bool one_read; /* a read gives what one operation gives, though more may be there: a terminal's line */
+    bool waits;    /* operations may wait, so a task does them (serve.c); `state` is a struct share_open */
+    bool locks;    /* a process may have locks on it (FILE_LOCK), removed when it closes a descriptor of it */
+    bool flushes;  /* gets a FILE_LOCK without a task when a process closes a descriptor of it or ends */
+    bool one_read; /* a read returns the result of one operation, though there may be more: a terminal's line */
 };
 
 struct file {
@@ -117,7 +117,7 @@ struct file {
     uint64_t id;                  /* [i] at KERNEL */
     uint32_t kernel;              /* where the file is; changes only while programs are quiesced */
     uint32_t opens;               /* [t] */
-    uint32_t pins;                /* [a] one of them is that of all opens together */
+    uint32_t pins;                /* [a] all opens together hold one */
     volatile uint32_t flags;      /* [a] as open's */
     struct spinlock lock;
     uint64_t offset;            /* [f] */
@@ -126,7 +126,7 @@ struct file {
     size_t owned;               /* [i] bytes of DATA to free with the file, 0: not ours */
     char *path;                 /* [i] a directory's name as path_normalize writes it, heap, or NULL */
     void *state;                /* [i] the kind's */
-    bool wanted;                /* the kind's, under its lock: somebody found it not ready since the last event */
+    bool wanted;                /* under the kind's lock: a thread found it not ready since the last event */
     struct file_events *events; /* [i] */
     struct file_events own_events;
     struct msg_asking asking; /* a proxy's: FILE_DROP */
@@ -139,22 +139,20 @@ void file_init(void);
  * in place of its own; an inode 0 becomes the id. */
 struct file *file_create(const struct file_kind *kind, const struct file_facts *facts, uint32_t flags, void *state,
                          struct file_events *events);
-/* The same with content: DATA of OWNED bytes (0: not ours) is freed with the file, also when there is no memory for it.
- */
+/* The same with content: DATA of OWNED bytes (0: not ours) is freed with the file, also if the file cannot be made. */
 struct file *file_create_data(const struct file_kind *kind, const struct file_facts *facts, uint32_t flags,
                               const void *data, size_t owned);
-/* What stands here for file ID of KERNEL, of which the caller has an open that goes to the proxy; or NULL. */
+/* The proxy for file ID of KERNEL, which takes over an open of the caller's; or NULL. */
 struct file *file_create_proxy(uint32_t kernel, uint64_t id);
-/* For moving files between kernels: a file of KIND with ID that nobody finds until it is published; NULL without
- * memory.
- */
+/* For moving files between kernels: a file of KIND with ID that cannot be found until it is published; NULL without
+ * memory. */
 struct file *file_make(const struct file_kind *kind, uint64_t id);
 void file_publish(struct file *file);
-/* Calls EACH for every open file of this kernel; none is opened or closed meanwhile, and EACH may wait. */
+/* Calls EACH for every open file of this kernel, while none is opened or closed. EACH may wait. */
 void file_each(void (*each)(struct file *file, void *context), void *context);
 /* The open file ID of this kernel with a pin, or NULL. */
 struct file *file_find(uint64_t id);
-/* The same with one open more and no pin. */
+/* The same, with another open in place of the pin. */
 struct file *file_share(uint64_t id);
 
 static inline void file_pin(struct file *file)
@@ -168,21 +166,21 @@ static inline void file_unpin(struct file *file)
         file_free(file);
 }
 
-/* One open more, of a file that the caller knows to be open. */
+/* Adds an open to a file that the caller knows to be open. */
 void file_open_again(struct file *file);
-/* One open less; with the last the file is closed. Any context; never waits. */
+/* Drops an open; with the last the file is closed. Any context; never waits. */
 void file_close(struct file *file);
-/* One open less of file ID of any KERNEL, for which nothing stands here. Tasks only. */
+/* Drops an open of file ID of any KERNEL, without a proxy. Tasks only. */
 void file_drop(uint32_t kernel, uint64_t id);
 
-/* Somebody waits for FILE, or has it in a set whose edges count: what may make it ready is an event. Under the lock
- * under which the kind decides. */
+/* A thread waits for FILE, or an edge-triggered set has it, so the kind has to count an event when FILE may become
+ * ready. Under the lock under which the kind decides readiness. */
 static inline bool file_event_wanted(struct file *file)
 {
     return file->wanted || !list_empty(&file->events->polls);
 }
 
-/* Open files here, and what stands here for open files of other kernels. */
+/* Open files of this kernel, and proxies for those of other kernels. */
 struct file_counts {
     uint64_t files, proxies;
 };
@@ -194,7 +192,7 @@ static inline struct node *file_node(const struct file *file)
     return file->kind->of_node ? file->state : NULL;
 }
 
-/* Content in memory, read-only; and a directory, whose entries are a copy made when it was opened. */
+/* Read-only content in memory; and a directory whose entries were copied when it was opened. */
 extern const struct file_kind file_memory_kind;
 extern const struct file_kind file_directory_kind;
 

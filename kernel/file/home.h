@@ -1,5 +1,6 @@
-/* What the home of a group does with its descriptors: it changes the table, and does on a file of its own what is
- * asked, or says where the file is. kernel/file/files.md has the protocol; kernel/file/remote.c brings requests here.
+/* Operations on descriptors at the home of their group. The home changes the table, and does operations on its own
+ * files; for other files it answers where they are. kernel/file/files.md has the protocol; kernel/file/remote.c brings
+ * requests here.
  */
 #ifndef KERNEL_FILE_HOME_H
 #define KERNEL_FILE_HOME_H
@@ -11,9 +12,10 @@
 
 struct file_table;
 
-/* Does REQUEST, with SIZE bytes of DATA and ROOM bytes for RESULT, in TABLE, which is of this kernel. Returns what the
- * operation returns, which ANSWER has too; or the file is elsewhere, or there are locks to let go of, or a limit to
- * observe: ANSWER's flags FILE_ELSEWHERE, FILE_UNLOCKS, FILE_LIMITED_SIZE. Any context; waits for nothing. */
+/* Does REQUEST, with SIZE bytes of DATA and ROOM bytes for RESULT, in TABLE, which is of this kernel. Returns the
+ * operation's value, which is also in ANSWER. ANSWER's flags FILE_ELSEWHERE, FILE_UNLOCKS and FILE_LIMITED_SIZE say
+ * that the file is on another kernel, that locks have to be removed first, or that a limit holds. Any context; never
+ * waits. */
 int64_t home_do(struct file_table *table, const struct file_request *request, const void *data, size_t size,
                 void *result, size_t room, struct file_answer *answer);
 

@@ -1,5 +1,5 @@
-/* What can be done with one open file, on its own kernel: from FILE_READ to FILE_SEALS of wire.h. The file's kind does
- * what is its own (struct file_kind), a node's room what is a node's (struct node_hooks), the rest is done here. */
+/* Operations on one open file, on its own kernel: from FILE_READ to FILE_SEALS of wire.h. The file's kind does some of
+ * them (struct file_kind), the tree those on nodes (struct node_hooks); the rest are done here. */
 #ifndef KERNEL_FILE_OPERATION_H
 #define KERNEL_FILE_OPERATION_H
 
@@ -10,26 +10,26 @@
 #include "kernel/file/file.h"
 #include "kernel/file/wire.h"
 
-/* Does REQUEST on FILE, which is of this kernel and pinned. Any context; of a kind that waits: tasks only, but for
+/* Does REQUEST on FILE, which is of this kernel and pinned. Any context; for a kind that waits tasks only, except for
  * FILE_LOCK. */
 int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                 size_t room, struct file_answer *answer);
 
-/* SIZE bytes at FILE's offset (or at AT, when that is not negative) of a kind that is seekable: sets *FROM to them, and
- * *OFFSET to where they are, and returns how many there are. */
+/* SIZE bytes at FILE's offset (or at AT, when that is not negative) of a kind that is seekable: points *FROM at them,
+ * sets *OFFSET to their offset, and returns how many there are. */
 int64_t file_peek(struct file *file, size_t size, int64_t at, uint64_t *offset, const void **from);
-/* COUNT bytes at FILE's offset have been read, if that still is OFFSET: it moves on. False: it is another by now. */
+/* COUNT bytes at OFFSET have been read: advances FILE's offset if it is still OFFSET. False: it has changed. */
 bool file_advance(struct file *file, uint64_t offset, uint64_t count);
 
-/* What open files with a node (file_kind.of_node) can do because of it: filled in by kernel/fs/tree. None waits. */
+/* Operations on the nodes of open files (file_kind.of_node), filled in by kernel/fs/tree. None waits. */
 struct node_hooks {
     void (*facts)(struct node *node, struct file_facts *facts);
-    /* USER NULL: root. Those who watch it are told. -EPERM, -EACCES: USER may not. */
+    /* USER NULL: root. Notifies inotify watches of the node. -EPERM, -EACCES: USER may not. */
     int64_t (*change)(struct node *node, const struct file_user *user, const struct node_change *change);
     /* Its name from ROOT on (NULL: the tree's), with a slash before it: its length. -ENOENT, -ENAMETOOLONG. */
     int64_t (*name)(struct node *node, const struct node *root, char *out, size_t size);
     void (*space)(struct file_space *space); /* of the file system */
-    /* FILE_ATTRIBUTE, of any file, as it has a node or not. */
+    /* FILE_ATTRIBUTE, for any file, with a node or without. */
     int64_t (*attribute)(const struct file *file, const struct file_request *request, const void *data, size_t size,
                          void *result, size_t room);
 };

@@ -1,4 +1,5 @@
-/* Paths: what a program wrote, as one absolute name. There are no links, so "." and ".." are resolved by the text. */
+/* Paths: normalizes the text of a path. Symbolic links are not followed: "." and ".." are resolved by the text alone.
+ */
 #ifndef KERNEL_FILE_PATH_H
 #define KERNEL_FILE_PATH_H
 

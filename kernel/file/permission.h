@@ -26,7 +26,7 @@ static inline bool permission_root(const struct file_user *user)
     return user == NULL || user->uid == 0;
 }
 
-/* 0, or -EACCES: USER may not do all of MAY (MAY_*) with what has MODE, UID and GID. */
+/* 0, or -EACCES: USER may not do all of MAY (MAY_*) with a file of MODE, UID and GID. */
 int permission_check(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid, uint32_t may);
 /* The bits for set-user-ID and set-group-ID that a file of MODE loses when it gets another owner. */
 static inline uint32_t permission_lost(uint32_t mode)
@@ -39,18 +39,18 @@ static inline uint32_t permission_lost(uint32_t mode)
 bool permission_in_group(const struct file_user *user, uint32_t gid);
 /* Is USER the owner UID, or root? */
 bool permission_owner(const struct file_user *user, uint32_t uid);
-/* May USER remove, or rename, what UID owns from a directory of DIRECTORY_MODE that DIRECTORY_UID owns, as far as its
- * sticky bit is concerned? */
+/* Does the sticky bit let USER remove or rename an entry that UID owns, in a directory of DIRECTORY_MODE that
+ * DIRECTORY_UID owns? */
 bool permission_remove(const struct file_user *user, uint32_t directory_mode, uint32_t directory_uid, uint32_t uid);
-/* May USER make CHANGE to what has MODE, UID and GID? A set-group-ID bit that USER may not give is taken out of CHANGE.
+/* May USER make CHANGE to a file of MODE, UID and GID? A set-group-ID bit that USER may not set is removed from CHANGE.
  * 0, -EPERM, -EACCES. */
 int permission_change(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid,
                       struct node_change *change);
 
-/* USER for what a thread with CREDENTIALS asks for; returns the bytes of it that a message takes, 0: none, as it is
- * root (NULL) in the root of the tree. */
+/* Fills USER for requests of a thread with CREDENTIALS. Returns how many bytes of it go into a message; 0: none, as the
+ * thread is root (NULL) with the tree's root. */
 size_t permission_user(const struct credentials *credentials, struct file_user *user);
-/* Checks and takes a struct file_user of a message: SIZE bytes at DATA. The bytes it takes, or 0: it is none. */
+/* Checks and copies a struct file_user of a message, SIZE bytes at DATA. Returns its length, or 0: it is invalid. */
 size_t permission_take(const void *data, size_t size, struct file_user *user);
 
 #endif

@@ -6,10 +6,10 @@
 #include "kernel/file/descriptor.h"
 #include "kernel/file/descriptor_cache.h"
 #include "kernel/file/home.h"
-#include "kernel/file/lent.h"
 #include "kernel/file/operation.h"
 #include "kernel/file/rule.h"
 #include "kernel/file/table.h"
+#include "kernel/file/zero_copy.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -27,10 +27,10 @@ static size_t smaller(size_t a, size_t b)
 
 /* Asks KERNEL, with LOAN in place of DATA or RESULT. */
 static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request, const void *data,
-                   size_t size, void *result, size_t room, struct loan *loan, struct file_answer *answer)
+                   size_t size, void *result, size_t room, struct zero_copy *zero_copy, struct file_answer *answer)
 {
-    bool takes = loan->how != FILE_LENT_RESULT || room < LENT_SMALL;
-    size_t out = sizeof(struct msg_file_call) + (loan->how != 0 ? sizeof(loan->address) : size);
+    bool takes = zero_copy->how != FILE_ZERO_COPY_RESULT || room < ZERO_COPY_MIN;
+    size_t out = sizeof(struct msg_file_call) + (zero_copy->how != 0 ? sizeof(zero_copy->address) : size);
     size_t in = sizeof(struct file_answer) + (takes ? (room + 7) / 8 * 8 : 0);
     uint64_t small[2 * SMALL / 8];
     size_t total = (out + 7) / 8 * 8 + in;
@@ -40,21 +40,21 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
     int64_t value;
     int length;
 
-    loan->sent = loan->how != FILE_LENT_RESULT;
+    zero_copy->sent = zero_copy->how != FILE_ZERO_COPY_RESULT;
     if (memory == NULL) {
         *answer = (struct file_answer){.value = -ENOMEM};
         return -ENOMEM;
     }
     back = memory + (out + 7) / 8 * 8;
     *call = (struct msg_file_call){.group = group, .room = (uint32_t)room, .id = id, .request = *request};
-    call->request.lent = (uint16_t)loan->how;
-    if (loan->how != 0) {
-        call->room = loan->size;
-        memcpy(call + 1, &loan->address, sizeof(loan->address));
+    call->request.zero_copy = (uint16_t)zero_copy->how;
+    if (zero_copy->how != 0) {
+        call->room = zero_copy->size;
+        memcpy(call + 1, &zero_copy->address, sizeof(zero_copy->address));
     } else if (size > 0) {
         memcpy(call + 1, data, size);
     }
-    if (__builtin_expect(loan->sure, 0)) {
+    if (__builtin_expect(zero_copy->sure, 0)) {
         const struct remote_how how = {.why = "file operation", .key = id, .sure = true};
 
         length = remote_call(kernel, request->operation, call, (uint32_t)out, back, (uint32_t)in, &how);
@@ -66,8 +66,8 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
         *answer = (struct file_answer){.value = length};
     } else {
         memcpy(answer, back, sizeof(*answer));
-        loan->sent |= (size_t)length > sizeof(*answer);
-        if (loan->sent && room > 0)
+        zero_copy->sent |= (size_t)length > sizeof(*answer);
+        if (zero_copy->sent && room > 0)
             memcpy(result, back + sizeof(*answer), smaller((size_t)length - sizeof(*answer), room));
     }
     value = answer->value;
@@ -77,20 +77,20 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
 }
 
 /* Asks KERNEL; LOAN is empty. */
-static inline int64_t call_lending(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
-                                   const void *data, size_t size, void *result, size_t room, struct loan *loan,
-                                   struct file_answer *answer)
+static inline int64_t call_zero_copy(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
+                                     const void *data, size_t size, void *result, size_t room,
+                                     struct zero_copy *zero_copy, struct file_answer *answer)
 {
     int64_t value;
 
     if (file_lends(request))
-        loan_begin(loan, data, size, result, room);
-    value = ask(kernel, group, id, request, data, size, result, room, loan, answer);
-    if (loan->memory != NULL)
-        loan_end(loan, result, loan->sent ? 0 : file_result_size(request, answer, room));
-    if (loan->how != 0 && value == 0 && (answer->flags & FILE_NOT_LENT) != 0) {
-        loan->how = 0;
-        value = ask(kernel, group, id, request, data, size, result, room, loan, answer);
+        zero_copy_begin(zero_copy, data, size, result, room);
+    value = ask(kernel, group, id, request, data, size, result, room, zero_copy, answer);
+    if (zero_copy->memory != NULL)
+        zero_copy_end(zero_copy, result, zero_copy->sent ? 0 : file_result_size(request, answer, room));
+    if (zero_copy->how != 0 && value == 0 && (answer->flags & FILE_NOT_ZERO_COPY) != 0) {
+        zero_copy->how = 0;
+        value = ask(kernel, group, id, request, data, size, result, room, zero_copy, answer);
     }
     return value;
 }
@@ -98,9 +98,9 @@ static inline int64_t call_lending(uint32_t kernel, uint32_t group, uint64_t id,
 static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
                        const void *data, size_t size, void *result, size_t room, struct file_answer *answer)
 {
-    struct loan loan = {.how = 0};
+    struct zero_copy zero_copy = {.how = 0};
 
-    return call_lending(kernel, group, id, request, data, size, result, room, &loan, answer);
+    return call_zero_copy(kernel, group, id, request, data, size, result, room, &zero_copy, answer);
 }
 
 static int64_t call_here(uint64_t id, const struct file_request *request, const void *data, size_t size, void *result,
@@ -128,12 +128,12 @@ int64_t file_call_at(const struct file_place *place, const struct file_request *
 int64_t file_call_surely(const struct file_place *place, const struct file_request *request, const void *data,
                          size_t size)
 {
-    struct loan loan = {.sure = true};
+    struct zero_copy zero_copy = {.sure = true};
     struct file_answer answer;
 
     if (place->kernel == instance.kernel)
         return call_here(place->id, request, data, size, NULL, 0, &answer);
-    return call_lending(place->kernel, 0, place->id, request, data, size, NULL, 0, &loan, &answer);
+    return call_zero_copy(place->kernel, 0, place->id, request, data, size, NULL, 0, &zero_copy, &answer);
 }
 
 static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,

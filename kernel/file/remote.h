@@ -1,5 +1,5 @@
-/* Operations on descriptors, asked for on any kernel. What concerns the descriptor table is done at the group's home,
- * what concerns one file on the file's kernel: by a plain call when that is here, else by the operation's message
+/* Operations on descriptors, requested on any kernel. Operations on the descriptor table are done at the group's home,
+ * those on one file at the file's kernel: by a plain call when that is this kernel, else by the operation's message
  * (serve.h). kernel/file/files.md has the protocol. */
 #ifndef KERNEL_FILE_REMOTE_H
 #define KERNEL_FILE_REMOTE_H
@@ -17,15 +17,15 @@ struct group;
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
                   size_t room, struct file_answer *answer);
 
-/* The same for any process ID, of the caller or not. -ESRCH: there is none, or it has ended. */
+/* The same for any process ID. -ESRCH: there is none, or it has ended. */
 int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,
                           size_t room, struct file_answer *answer);
 
-/* The same for the file at PLACE, on any kernel, whoever has it open. -ESRCH: nobody. */
+/* The same for the open file at PLACE, on any kernel. -ESRCH: it has been closed. */
 int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
                      void *result, size_t room, struct file_answer *answer);
 
-/* The same without result data, and not to be lost for want of memory: it needs none at the file. */
+/* The same without result data; it does not fail for lack of memory. The operation itself must need none. */
 int64_t file_call_surely(const struct file_place *place, const struct file_request *request, const void *data,
                          size_t size);
 

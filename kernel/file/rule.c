@@ -5,7 +5,7 @@
 
 #define ROW(name) [MSG_FILE_##name - FILE_OPERATION_FIRST]
 
-/* One that is not here has no result data, does not close, does not lend and makes no file longer. */
+/* Operations that are not listed have no result data, close nothing, use no zero-copy and make no file longer. */
 const struct file_rule file_rules[FILE_OPERATIONS] = {
     ROW(CLOSE) = {.closes = true},
     ROW(CLOSE_RANGE) = {.closes = true},

@@ -1,5 +1,5 @@
-/* What generic code asks about an operation on a descriptor table or an open file (wire.h), whatever it does: a row of
- * one table for each, rule.c. */
+/* Properties of the operations on descriptor tables and open files (wire.h) that generic code needs: a table with one
+ * row for each operation, rule.c. */
 #ifndef KERNEL_FILE_RULE_H
 #define KERNEL_FILE_RULE_H
 
@@ -24,9 +24,9 @@ enum file_result {
 };
 
 struct file_rule {
-    bool closes; /* it closes descriptors */
-    bool lends;  /* data, or result data, may stay in the asker's memory: they are read there once, or only written */
-    bool grows;  /* it may make a file longer, so a limit holds for it (limit.h) */
+    bool closes;    /* it closes descriptors */
+    bool lends;     /* data, or result data, may be zero-copy: they are read once, or only written */
+    bool grows;     /* it may make a file longer, so RLIMIT_FSIZE applies (limit.h) */
     uint8_t result; /* enum file_result */
 };
 
@@ -37,7 +37,7 @@ static inline bool file_is_operation(uint32_t number)
     return number - FILE_OPERATION_FIRST < FILE_OPERATIONS;
 }
 
-/* It is for the descriptor table, else for one file: messages.def has those first. */
+/* The operation is for the descriptor table, else for one file. messages.def has those for tables first. */
 static inline bool file_is_for_table(uint32_t operation)
 {
     return operation <= MSG_FILE_NEW;
@@ -51,7 +51,7 @@ static inline const struct file_rule *file_rule(uint32_t operation)
 
 bool file_special_lends(uint32_t what); /* enum file_special */
 
-/* As `lends` says; of FILE_OPERATE some do. */
+/* As `lends`; for FILE_OPERATE it depends on the special operation. */
 static inline bool file_lends(const struct file_request *request)
 {
     return file_rule(request->operation)->lends ||

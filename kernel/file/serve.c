@@ -5,10 +5,10 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/home.h"
-#include "kernel/file/lent.h"
 #include "kernel/file/operation.h"
 #include "kernel/file/rule.h"
 #include "kernel/file/table.h"
+#include "kernel/file/zero_copy.h"
 #include "kernel/lib/string.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
@@ -26,24 +26,24 @@ static uint32_t whole_words(uint32_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-/* Data or room for a result that KERNEL lends, in place of what came with the request. */
-static int open_lent(struct serving *s, uint32_t kernel)
+/* Maps KERNEL's zero-copy data, or its room for a result, in place of the data that came with the request. */
+static int open_zero_copy(struct serving *s, uint32_t kernel)
 {
-    bool write = s->call->request.lent == FILE_LENT_RESULT;
+    bool write = s->call->request.zero_copy == FILE_ZERO_COPY_RESULT;
     uint64_t address;
-    void *lent;
+    void *zero_copy;
 
-    if (s->size != sizeof(address) || (!write && s->call->request.lent != FILE_LENT_DATA))
+    if (s->size != sizeof(address) || (!write && s->call->request.zero_copy != FILE_ZERO_COPY_DATA))
         return -EPROTO;
     memcpy(&address, s->data, sizeof(address));
-    lent = lent_open(kernel, address, s->call->room, write);
-    if (lent == NULL)
+    zero_copy = zero_copy_open(kernel, address, s->call->room, write);
+    if (zero_copy == NULL)
         return -EPROTO;
     if (write) {
-        s->result = lent;
+        s->result = zero_copy;
         s->size = 0;
     } else {
-        s->data = lent;
+        s->data = zero_copy;
         s->size = s->room;
         s->room = 0;
     }
@@ -62,13 +62,14 @@ static bool is_at_once(const struct serving *s)
     return lock.whence != 2;
 }
 
-/* A request that lent less than LENT_SMALL bytes, as if it had sent them. Handlers run one at a time. */
-static struct unlent {
+/* A request with less than ZERO_COPY_MIN bytes of zero-copy data, turned into one that carries them. Handlers run one
+ * at a time. */
+static struct copied {
     struct msg_file_call call;
-    uint8_t data[LENT_SMALL];
-} unlent;
+    uint8_t data[ZERO_COPY_MIN];
+} copied;
 
-_Static_assert(offsetof(struct unlent, data) == sizeof(struct msg_file_call), "data follows the request");
+_Static_assert(offsetof(struct copied, data) == sizeof(struct msg_file_call), "data follows the request");
 
 /* The file's kind waits, so that the handler does only what is done at once. REMOTE_TASK: a task is to do it, and what
  * was lent is with the request, or will be with the answer; 0: it is to be done now; 1: it was not done, and the data
@@ -77,24 +78,24 @@ static int leave_to_task(struct serving *s, uint32_t kernel)
 {
     int error;
 
-    if (s->call->request.lent == 0)
+    if (s->call->request.zero_copy == 0)
         return is_at_once(s) ? 0 : REMOTE_TASK;
-    if (s->call->room >= LENT_SMALL)
+    if (s->call->room >= ZERO_COPY_MIN)
         return 1;
-    error = open_lent(s, kernel);
+    error = open_zero_copy(s, kernel);
     if (error == 0 && s->size > 0)
-        memcpy(unlent.data, s->data, s->size);
-    lent_close();
+        memcpy(copied.data, s->data, s->size);
+    zero_copy_close();
     if (error != 0)
         return error;
-    unlent.call = *s->call;
-    unlent.call.room = s->room;
-    unlent.call.request.lent = 0;
-    s->call = &unlent.call;
-    s->data = unlent.data;
+    copied.call = *s->call;
+    copied.call.room = s->room;
+    copied.call.request.zero_copy = 0;
+    s->call = &copied.call;
+    s->data = copied.data;
     if (is_at_once(s))
         return 0;
-    return remote_task_with(&unlent, (uint32_t)sizeof(unlent.call) + s->size,
+    return remote_task_with(&copied, (uint32_t)sizeof(copied.call) + s->size,
                             (uint32_t)sizeof(struct file_answer) + whole_words(s->room));
 }
 
@@ -108,11 +109,11 @@ static int serve_table(struct serving *s, uint32_t kernel, struct file_answer *a
         group_put(group);
     if (table == NULL)
         return -ESRCH;
-    if (s->call->request.lent != 0)
-        error = open_lent(s, kernel);
+    if (s->call->request.zero_copy != 0)
+        error = open_zero_copy(s, kernel);
     if (error == 0)
         home_do(table, &s->call->request, s->data, s->size, s->result, s->room, answer);
-    lent_close();
+    zero_copy_close();
     file_table_free(table);
     return error;
 }
@@ -124,13 +125,13 @@ static int serve_file(struct serving *s, struct file *file, const struct remote_
 
     if (file->kind->waits && !request->task)
         error = leave_to_task(s, request->kernel);
-    if (error == 0 && s->call->request.lent != 0)
-        error = open_lent(s, request->kernel);
+    if (error == 0 && s->call->request.zero_copy != 0)
+        error = open_zero_copy(s, request->kernel);
     if (error == 0)
         file_do(file, &s->call->request, s->data, s->size, s->result, s->room, answer);
-    lent_close();
+    zero_copy_close();
     if (error == 1)
-        *answer = (struct file_answer){.flags = FILE_NOT_LENT};
+        *answer = (struct file_answer){.flags = FILE_NOT_ZERO_COPY};
     return error == 1 ? 0 : error;
 }
 
@@ -146,7 +147,7 @@ static inline int length_of(const struct file_request *request, struct file_answ
     return (int)length;
 }
 
-/* About a descriptor, or about FILE, with data that are lent or for a task. */
+/* An operation on a descriptor, or on FILE, with zero-copy data or for a task. */
 static __attribute__((noinline)) int serve_slowly(const struct remote_request *request, struct file *file,
                                                   struct file_answer *answer)
 {
@@ -160,7 +161,8 @@ static __attribute__((noinline)) int serve_slowly(const struct remote_request *r
 
     if (error != 0)
         return error;
-    return call->request.lent != 0 && s.call == call ? (int)sizeof(*answer) : length_of(&call->request, answer, s.room);
+    return call->request.zero_copy != 0 && s.call == call ? (int)sizeof(*answer)
+                                                          : length_of(&call->request, answer, s.room);
 }
 
 static int serve(const struct remote_request *request, void *result)
@@ -177,7 +179,7 @@ static int serve(const struct remote_request *request, void *result)
     file = file_find(call->id);
     if (file == NULL)
         return -ESRCH;
-    if (file->kind->waits || call->request.lent != 0) {
+    if (file->kind->waits || call->request.zero_copy != 0) {
         length = serve_slowly(request, file, answer);
     } else {
         file_do(file, &call->request, call + 1, request->length - sizeof(*call), answer + 1, call->room, answer);
@@ -193,7 +195,7 @@ static int room_of(const struct remote_request *request)
 
     if (call->room > FILE_CHUNK)
         return -EPROTO;
-    return (int)(sizeof(struct file_answer) + (call->request.lent != 0 ? 0 : whole_words(call->room)));
+    return (int)(sizeof(struct file_answer) + (call->request.zero_copy != 0 ? 0 : whole_words(call->room)));
 }
 
 void serve_init(void)

@@ -1,6 +1,6 @@
 /* Operations on files and names, and the payloads of the messages that ask other kernels for them. Each operation is a
  * row of messages.def: on a descriptor table or an open file, from FILE_CLOSE to FILE_SEALS, all with msg_file_call and
- * file_answer; on a name, from NAME_OPEN to NAME_WHERE. rule.h has what generic code asks about the first. */
+ * file_answer; on a name, from NAME_OPEN to NAME_WHERE. rule.h has the properties of the first group. */
 #ifndef KERNEL_FILE_WIRE_H
 #define KERNEL_FILE_WIRE_H
 
@@ -17,11 +17,11 @@
 
 #define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
 
-/* What is asked of a descriptor, or of a file, and its arguments: those of the operation, which the row of messages.def
- * names. An operation that the union does not tell of has none. */
+/* An operation on a descriptor or a file, with its arguments, which the operation's row of messages.def describes.
+ * Operations that are not mentioned in the union have none. */
 struct file_request {
     uint16_t operation; /* enum msg_type, from FILE_CLOSE to FILE_SEALS */
-    uint16_t lent;      /* FILE_LENT_*; set on the way to another kernel */
+    uint16_t zero_copy; /* FILE_ZERO_COPY_*; set on the way to another kernel */
     int32_t fd;
     union {
         struct {            /* FILE_READ, FILE_WRITE; FILE_READ_AT, FILE_WRITE_AT */
@@ -32,12 +32,12 @@ struct file_request {
         struct {               /* FILE_CLOSE, FILE_DUPLICATE_TO; FILE_DUPLICATE */
             int32_t to;        /* the new descriptor; FILE_DUPLICATE: the least that it may be */
             uint32_t flags;    /* of the new one */
-            uint32_t unlocked; /* 1: whatever the answer would have said of locks */
+            uint32_t unlocked; /* 1: close it without FILE_UNLOCKS: its locks are removed */
         } close;
         struct { /* FILE_CLOSE_RANGE */
             uint32_t last;
             uint32_t flags;    /* CLOSE_RANGE_CLOEXEC or 0 */
-            uint32_t unlocked; /* a descriptor + 1 whose locks have gone */
+            uint32_t unlocked; /* 1 + the descriptor whose locks have been removed */
         } range;
         struct { /* FILE_INSTALL; FILE_SET_WORKING_DIRECTORY and FILE_SET_ROOT, with fd -1 */
             uint64_t id;
@@ -59,7 +59,7 @@ struct file_request {
             int64_t offset;
             uint32_t whence;
         } seek;
-        uint64_t root;     /* FILE_PATH: a directory of this kernel from which on, 0: the root */
+        uint64_t root;     /* FILE_PATH: the directory that the path begins at, of this kernel; 0: the root */
         struct {           /* FILE_MAP */
             uint32_t home; /* the space's */
             uint16_t shared, writes;
@@ -72,11 +72,11 @@ struct file_request {
             int64_t offset;
             uint32_t mode; /* as fallocate's */
         } space;
-        uint32_t ahead;       /* FILE_ADVISE: 1: it is to be read ahead */
+        uint32_t ahead;       /* FILE_ADVISE: 1: read ahead */
         struct {              /* FILE_ATTRIBUTE */
             uint32_t what;    /* enum attribute_operation */
             uint32_t flags;   /* ATTRIBUTE_* */
-            uint32_t trusted; /* 1: a list has those of root, too */
+            uint32_t trusted; /* 1: a list includes root's attributes */
         } attribute;
         uint32_t lock;     /* FILE_LOCK: enum file_lock_how */
         struct {           /* FILE_SEALS */
@@ -86,11 +86,11 @@ struct file_request {
     };
 };
 
-#define FILE_LENT_RESULT                                                                                               \
+#define FILE_ZERO_COPY_RESULT                                                                                          \
     1u /* ROOM bytes of the caller's memory for result data: the data of the message are the address */
-#define FILE_LENT_DATA 2u /* ROOM bytes of data, likewise; there are no result data */
+#define FILE_ZERO_COPY_DATA 2u /* ROOM bytes of data, likewise; there are no result data */
 
-/* What RLIMIT_FSIZE holds a request to; the limit is known at home. */
+/* A request with the RLIMIT_FSIZE that it has to observe; the home knows the limit. */
 struct file_limited {
     uint64_t limit; /* bytes */
     struct file_request request;
@@ -101,15 +101,15 @@ enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT };
 struct file_lock {
     uint32_t kind;    /* enum lock_kind (lock.h) */
     uint32_t type;    /* enum lock_type */
-    uint32_t process; /* whose it is, or who asks; UINT32_MAX: an open file's */
-    uint32_t task;    /* who waits */
+    uint32_t process; /* the owner, or the asker; UINT32_MAX: an open file owns it */
+    uint32_t task;    /* the one that waits */
     uint32_t whence;  /* of START, as lseek's */
     uint32_t pad;
     int64_t start, length; /* as struct flock's */
 };
 
 struct msg_file_call { /* every operation; data follows */
-    uint32_t group;    /* whose descriptor it is, at its home; 0: file ID */
+    uint32_t group;    /* the descriptor's group, at its home; 0: the request is for file ID */
     uint32_t room;     /* bytes of result data that the caller takes */
     uint64_t id;
     struct file_request request;
@@ -119,28 +119,28 @@ struct msg_file_call { /* every operation; data follows */
 #define FILE_ELSEWHERE 1u   /* nothing was done: ask KERNEL for file ID; with FILE_STAMPED: until SEEN changes */
 #define FILE_MAY_WAIT 2u    /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
 #define FILE_READ_ON 4u     /* more reads may be made for the same call */
-#define FILE_SETTLES 8u     /* programs still map what has gone: FILE_SETTLE with SEEN as the number, then go on */
+#define FILE_SETTLES 8u     /* programs still map the cut bytes: FILE_SETTLE with SEEN as the number, then go on */
 #define FILE_MAP_WRITES 16u /* of FILE_MAP: the mapping may write to the file, now or later */
 #define FILE_UNLOCKS                                                                                                   \
-    32u /* of what closes: descriptor SEEN was not closed: the process may have locks on file ID of KERNEL, which go   \
-           first; close_range has closed those before */
-#define FILE_SIGNALS 64u /* with -EAGAIN of a read: what is to be read are signals of the caller in the set SEEN */
-#define FILE_TIMED 128u  /* with FILE_MAY_WAIT: the end of TENTHS is -EAGAIN, not the end of the file */
-#define FILE_LIMITED_SIZE 256u /* of home: nothing was done: SEEN is how long a file may get, ask with FILE_LIMITED */
-#define FILE_NOT_LENT 512u     /* nothing was done: send the data, or take them, for the file's kernel waits */
+    32u /* of operations that close: descriptor SEEN was not closed, as the process may have locks on file ID of       \
+           KERNEL that have to be removed first; close_range has closed the descriptors before SEEN */
+#define FILE_SIGNALS 64u        /* with -EAGAIN of a read: the caller takes its own signals that are in the set SEEN */
+#define FILE_TIMED 128u         /* with FILE_MAY_WAIT: the end of TENTHS is -EAGAIN, not the end of the file */
+#define FILE_LIMITED_SIZE 256u  /* from home: nothing was done: SEEN is the file size limit, ask with FILE_LIMITED */
+#define FILE_NOT_ZERO_COPY 512u /* nothing was done: ask again without zero-copy, as a task does the operation */
 #define FILE_YOURS                                                                                                     \
-    1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does it, to process SEEN, and only      \
-             while it runs the program that began at ID (kernel/fs/proc/live.h) */
+    1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does the operation itself, on process   \
+             SEEN, if that still runs the program that began at ID (kernel/fs/proc/live.h) */
 #define FILE_STAMPED                                                                                                   \
     2048u /* with FILE_ELSEWHERE: SEEN is descriptor_cache_stamp of the descriptor (descriptor_cache.h) */
 #define FILE_NOTED 4096u /* with FILE_STAMPED: the home knows that the process asks for locks */
 
 _Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ FILE_MAP_WRITES ^ FILE_UNLOCKS ^
-                FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_LENT ^ FILE_YOURS ^ FILE_STAMPED ^
+                FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_ZERO_COPY ^ FILE_YOURS ^ FILE_STAMPED ^
                 FILE_NOTED) == (1u << 13) - 1,
                "thirteen flags, each a bit of its own");
 
-#define FILE_WHO 601 /* as an error of a write: nothing was done: say who writes (kernel/ipc/socket/write.h) */
+#define FILE_WHO 601 /* as an error of a write: nothing was done: name the writer (kernel/ipc/socket/write.h) */
 
 struct file_answer { /* of every operation; result data follows */
     int64_t value;
@@ -187,8 +187,8 @@ struct node_change {
 
 #define FILE_USER_GROUPS 32u
 
-struct file_user { /* for whom something is done that is not root in the root of the tree; as many groups as COUNT says
-                      follow, an even number of places */
+struct file_user { /* the user of an operation, if it is not root with the tree's root; COUNT groups follow, in an even
+                      number of places */
     uint32_t uid, gid;
     uint64_t root; /* a directory of kernel 0 where absolute names begin; 0: the root */
     uint32_t count;
@@ -196,33 +196,34 @@ struct file_user { /* for whom something is done that is not root in the root of
     uint32_t groups[FILE_USER_GROUPS];
 };
 
-/* NAME_*, to kernel 0. What is asked, SIZE bytes, lies FILE_NAME_AT bytes behind ADDRESS in memory of the asker, who
- * lends ROOM bytes there: the answer's facts and text come to where they would be if they followed it at ADDRESS,
- * unless they are sent. */
-struct msg_file_name_lent {
+/* NAME_*, to kernel 0. The asker has a zero-copy buffer of ROOM bytes at ADDRESS. The request, SIZE bytes, is
+ * FILE_NAME_AT bytes behind ADDRESS. Kernel 0 writes the answer's facts and text where they would be if the answer were
+ * at ADDRESS, unless it sends them. */
+struct msg_file_name_zero_copy {
     uint64_t address; /* physical */
     uint32_t size, room;
 };
 
-struct msg_file_name {      /* what is asked; two names follow, the second perhaps empty, each with its NUL */
+struct msg_file_name {      /* the request; two names follow, the second perhaps empty, each with its NUL */
     uint16_t operation;     /* enum msg_type, from NAME_OPEN to NAME_WHERE */
     uint16_t as_user;       /* 1: struct file_user follows, before the names */
     uint32_t flags;         /* NAME_*, or as the row of messages.def says */
-    uint64_t start, second; /* files of kernel 0 where names begin that are not absolute; 0: the root */
+    uint64_t start, second; /* files of kernel 0 where relative names begin; 0: the root */
     uint64_t number;
     uint32_t mode;
     uint32_t links; /* followed so far */
     struct node_change change;
 };
 
-enum named { /* what came out, besides the value */
+enum named { /* the kind of result */
              NAMED_DONE,
              NAMED_ON,        /* the first name leads away: go on with the text that follows, absolute, with its NUL */
-             NAMED_SECOND_ON, /* the second name does */
+             NAMED_SECOND_ON, /* the same for the second name */
              NAMED_FILE,      /* NAME_OPEN: ID of kernel 0, an open of which is the asker's */
-             NAMED_FILE_SETTLES, /* the same, and programs still map what O_TRUNC has cut: NUMBER is SEEN of
-                                    FILE_SETTLES */
-             NAMED_FILE_WAIT, /* the same, and it is a FIFO whose other end is not open: FILE_OPENED tells when it is */
+             NAMED_FILE_SETTLES, /* the same, and programs still map the bytes that O_TRUNC has cut: NUMBER is SEEN
+                                    of FILE_SETTLES */
+             NAMED_FILE_WAIT, /* the same, and it is a FIFO whose other end is not open: use FILE_OPENED to wait for it
+                               */
              NAMED_TERMINAL,  /* NAMED_FILE, and it is a terminal; NUMBER: its session */
              NAMED_DEVICE     /* NAME_OPEN: NUMBER is the device; struct file_facts follow */
 };
@@ -256,7 +257,7 @@ struct msg_file_make { /* FILE_MAKE: a file without a name */
 };
 
 struct msg_file_made {
-    uint64_t id; /* an open of it is the asker's */
+    uint64_t id; /* the asker owns an open of it */
 };
 
 struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
@@ -264,7 +265,7 @@ struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
     uint32_t count; /* UINT32_MAX: all, none follows */
 };
 
-#define COPY_FIRST 0x80000000u /* in flags: an open of the file goes with this entry */
+#define COPY_FIRST 0x80000000u /* in flags: this entry carries an open of the file */
 
 struct msg_file_copied { /* struct copied_entry follow, the working directory's one is FILE_WORKING_DIRECTORY; then the
                             name of the program with its NUL */
@@ -312,13 +313,13 @@ struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a st
 };
 
 #define POLL_ARM_TELL 1u /* when none is ready, notify the asker's wait once one may be */
-#define POLL_ARM_KEEP 2u /* the same; and when some are, events are counted all the same until FILE_POLL_END */
+#define POLL_ARM_KEEP 2u /* the same; and if some are ready, events are counted nevertheless until FILE_POLL_END */
 
 struct poll_item {
     uint64_t id;
-    uint64_t seen;   /* events of the file that the asker knows of; only if EDGE */
+    uint64_t seen;   /* the file's count of events that the asker has seen; only if EDGE */
     uint32_t events; /* POLL_* */
-    uint32_t edge;   /* 1: what held before event SEEN is not news */
+    uint32_t edge;   /* 1: readiness from before event SEEN is not reported */
 };
 
 struct poll_state {

@@ -81,10 +81,10 @@ static int64_t look(int64_t fd, const struct epoll_look *asked, struct epoll_fou
     int64_t result = anonymous_call(fd, SPECIAL_EPOLL_WAIT, 0, asked, sizeof(*asked), found,
                                     sizeof(*found) + asked->max * sizeof(struct epoll_event), answer);
 
-    if (result >= 0 && found->far != 0) {
+    if (result >= 0 && found->remote != 0) {
         struct file_place place = {.id = answer->id, .kernel = answer->kernel};
 
-        result = epoll_wait_far(&place, asked, found);
+        result = epoll_wait_remote(&place, asked, found);
     }
     if (result >= 0 && found->count > asked->max)
         return -EPROTO;

@@ -1,4 +1,4 @@
-/* Sets of files to wait for. See the header; files of other kernels: far.c. */
+/* Sets of files to wait for. See the header; files of other kernels: remote.c. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/event/internal.h"
@@ -85,9 +85,9 @@ void epoll_remove(struct epoll_item *item)
 
     list_remove(&item->node);
     list_remove(&item->signalfd);
-    if (item->far != NULL) {
-        item->far->count--;
-        epoll_far_changed(item->far);
+    if (item->remote != NULL) {
+        item->remote->count--;
+        epoll_remote_changed(item->remote);
     } else {
         poll_hook_remove(&item->hook);
     }
@@ -170,7 +170,7 @@ static uint32_t epoll_poll(struct file *file)
     bool ready;
 
     spin_lock(&epoll->scan);
-    ready = epoll_far_due(epoll); /* perhaps */
+    ready = epoll_remote_due(epoll); /* perhaps */
     for (uint32_t left = __atomic_load_n(&epoll->ready_count, __ATOMIC_RELAXED); left > 0 && !ready; left--) {
         struct epoll_item *item = ready_take(epoll);
 
@@ -193,8 +193,8 @@ static int64_t look(struct epoll *epoll, const struct epoll_look *asked, size_t 
         return -EPROTO;
     *out = (struct epoll_found){.count = 0};
     spin_lock(&epoll->scan);
-    if (epoll_far_due(epoll))
-        out->far = 1;
+    if (epoll_remote_due(epoll))
+        out->remote = 1;
     else
         epoll_collect(epoll, asked->signals, asked->max, out);
     spin_unlock(&epoll->scan);
@@ -283,13 +283,13 @@ static int add_locked(struct epoll *epoll, const struct epoll_change *change, st
     list_init(&item->ready);
     list_init(&item->signalfd);
     if (file == NULL) {
-        item->far = epoll_far_get(epoll, change->place.kernel);
-        if (item->far == NULL) {
+        item->remote = epoll_remote_get(epoll, change->place.kernel);
+        if (item->remote == NULL) {
             heap_free(item, sizeof(*item));
             return -ENOMEM;
         }
-        item->far->count++;
-        epoll_far_changed(item->far);
+        item->remote->count++;
+        epoll_remote_changed(item->remote);
     } else {
         file_pin(file);
         epoll_item_here(item);
@@ -317,9 +317,9 @@ static int change_locked(struct epoll *epoll, const struct epoll_change *change,
     item->events = change->events;
     item->data = change->data;
     item->disabled = false;
-    if (item->far != NULL) {
+    if (item->remote != NULL) {
         item->seen = 0;
-        epoll_far_changed(item->far);
+        epoll_remote_changed(item->remote);
     } else {
         ready_add(item);
     }
@@ -400,18 +400,18 @@ static void release(struct file *file)
             epoll_remove(container_of(epoll->buckets[i].next, struct epoll_item, node));
     }
     spin_unlock(&epoll->scan);
-    epoll_far_release(epoll);
+    epoll_remote_release(epoll);
 }
 
 static void forget(struct file *file)
 {
     struct epoll *epoll = file->state;
 
-    while (epoll->fars != NULL) {
-        struct epoll_far *far = epoll->fars;
+    while (epoll->remotes != NULL) {
+        struct epoll_remote *remote = epoll->remotes;
 
-        epoll->fars = far->next;
-        heap_free(far, sizeof(*far));
+        epoll->remotes = remote->next;
+        heap_free(remote, sizeof(*remote));
     }
     heap_free(epoll, sizeof(*epoll));
 }
@@ -449,7 +449,7 @@ static void switch_set(struct file *file, void *context)
     const uint32_t *kernels = context;
 
     if (file->kind == &epoll_kind)
-        epoll_far_switch(file->state, kernels[0], kernels[1]);
+        epoll_remote_switch(file->state, kernels[0], kernels[1]);
 }
 
 void epoll_switch(uint32_t from, uint32_t to)
@@ -470,6 +470,6 @@ static int make(uint32_t flags, const void *data, size_t size, struct file *made
 
 void epoll_init(void)
 {
-    epoll_far_init();
+    epoll_remote_init();
     anonymous_register(ANONYMOUS_EPOLL, make);
 }

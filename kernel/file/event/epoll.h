@@ -1,6 +1,7 @@
-/* Sets of files to wait for: epoll(7). A set is a file on the home of the process that made it. Files of the same
- * kernel tell it what may be ready; those of other kernels are asked by whoever waits, one message for each kernel, and
- * are armed while nothing is. kernel/file/event/epoll.md has the protocol. */
+/* Sets of files to wait for: epoll(7). A set is a file on the home of the process that made it. Files of
+ * that kernel put themselves into the set's ready list by a hook. The waiting thread asks other kernels for their
+ * files, with one message for each kernel, which arms the files if none is ready. kernel/file/event/epoll.md has the
+ * protocol. */
 #ifndef KERNEL_FILE_EVENT_EPOLL_H
 #define KERNEL_FILE_EVENT_EPOLL_H
 
@@ -16,7 +17,7 @@
 #define EPOLL_WAKEUP (1u << 29)
 #define EPOLL_ONE_SHOT (1u << 30)
 #define EPOLL_EDGE (1u << 31)
-#define EPOLL_MAX 1024u /* events that one wait gives at most */
+#define EPOLL_MAX 1024u /* events that one wait returns at most */
 
 struct epoll_change { /* SPECIAL_EPOLL_CTL */
     uint64_t data;
@@ -36,7 +37,7 @@ struct epoll_look {   /* SPECIAL_EPOLL_WAIT */
 struct epoll_found {  /* struct epoll_event follow */
     uint64_t signals; /* which signals make a signalfd of the set ready */
     uint32_t count;
-    uint32_t far; /* 1: nothing was done, as other kernels are to be asked: EPOLL_WAIT */
+    uint32_t remote; /* 1: nothing was done, other kernels have to be asked first: use EPOLL_WAIT */
 };
 
 struct epoll_event { /* as programs have it */
@@ -50,10 +51,10 @@ struct msg_epoll_wait { /* EPOLL_WAIT, answered with struct epoll_found and even
 };
 
 void epoll_init(void);
-/* All are quiesced: files of FROM, which stops, are at TO. */
+/* Programs are quiesced and files of FROM, which stops, have moved to TO: updates all sets. */
 void epoll_switch(uint32_t from, uint32_t to);
 /* SPECIAL_EPOLL_WAIT for the set at PLACE, asking other kernels as well; OUT has room for LOOK's events. Returns the
  * bytes at OUT. -ESRCH: it is closed. Tasks only; waits. */
-int64_t epoll_wait_far(const struct file_place *place, const struct epoll_look *look, struct epoll_found *out);
+int64_t epoll_wait_remote(const struct file_place *place, const struct epoll_look *look, struct epoll_found *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of epoll share.
+/* What epoll.c and remote.c share.
  *
  * Marks: [i] set once, [a] atomic, [s] under epoll->scan, [r] under epoll->lock. Locks: nesting, scan of the outer set,
  * scan of an inner one, poll_lock, epoll->lock. */
@@ -13,16 +13,16 @@
 #define EPOLL_BUCKETS 64u
 #define EPOLL_FLAGS (EPOLL_EXCLUSIVE | EPOLL_WAKEUP | EPOLL_ONE_SHOT | EPOLL_EDGE)
 
-/* The files of one other kernel. */
-struct epoll_far {
-    struct epoll_far *next; /* [s] */
-    struct epoll *epoll;    /* [i] */
-    uint32_t kernel;        /* [i] */
-    uint32_t count;         /* [s] items */
-    uint64_t changes;       /* [s] of its items */
-    uint64_t asked;         /* [s] of them, when it was last asked */
-    bool armed;             /* [s] none was ready when last asked, and it tells: others may be waiting for that */
-    bool told;              /* [a] it has */
+/* The items of a set whose files are on one other kernel. */
+struct epoll_remote {
+    struct epoll_remote *next; /* [s] */
+    struct epoll *epoll;       /* [i] */
+    uint32_t kernel;           /* [i] */
+    uint32_t count;            /* [s] items */
+    uint64_t changes;          /* [s] changes of its items so far */
+    uint64_t asked;            /* [s] `changes` when the kernel was last asked */
+    bool armed; /* [s] none was ready when last asked; the kernel will notify, and threads may rely on it */
+    bool told;  /* [a] it has notified since */
     struct remote_wait wait;
 };
 
@@ -30,16 +30,16 @@ struct epoll_item {
     struct list node; /* [s] in a bucket */
     struct epoll *epoll;
     struct poll_hook hook;
-    struct list ready;     /* [r] among those that may be ready, or alone */
-    struct list signalfd;  /* [s] among those that signals make ready, or alone */
-    struct file *file;     /* [i] with a pin; NULL: of another kernel */
-    struct epoll_far *far; /* [i] */
+    struct list ready;           /* [r] among those that may be ready, or alone */
+    struct list signalfd;        /* [s] among those that signals make ready, or alone */
+    struct file *file;           /* [i] with a pin; NULL: of another kernel */
+    struct epoll_remote *remote; /* [i] */
     struct file_place place;
     uint64_t data;   /* [s] */
-    uint64_t seen;   /* [s] of another kernel: events of the file when it was last found ready; signals of a signalfd */
+    uint64_t seen;   /* [s] remote file: its count of events when last found ready; signalfd: its signals */
     uint32_t events; /* [s] POLL_* and EPOLL_* */
     int32_t fd;      /* [i] */
-    bool disabled;   /* [s] one shot, and it is over */
+    bool disabled;   /* [s] EPOLLONESHOT, and it has been reported */
 };
 
 struct epoll {
@@ -50,40 +50,40 @@ struct epoll {
     struct list ready;                  /* [r] */
     uint32_t ready_count;               /* [r] */
     struct list signalfds;              /* [s] */
-    struct epoll_far *fars;             /* [s] */
-    uint32_t above;                     /* [nesting] sets around this one, one in the other */
+    struct epoll_remote *remotes;       /* [s] */
+    uint32_t above;                     /* [nesting] depth of sets around this one */
     bool closed;                        /* [s] */
     uint32_t turn;                      /* [s] which part is asked first */
-    bool asking;                        /* [s] somebody asks other kernels */
+    bool asking;                        /* [s] a thread is asking other kernels */
     struct waitq asked;                 /* [s] */
-    bool telling;                       /* [a] it is in a list of those to be told */
+    bool telling;                       /* [a] `told` is in a list */
     struct poll_told told;
 };
 
-/* The set of FILE, or NULL: it is none. */
+/* The set that FILE is, or NULL if it is another kind of file. */
 struct epoll *epoll_of(const struct file *file);
-/* [s] Of the files here and of signalfds: writes at most MAX events behind OUT's, whose count grows. */
+/* [s] Appends at most MAX events of local files and signalfds to OUT's events. */
 void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out);
-/* [s] ITEM has STATE: says whether that is an event, which is written behind OUT's. */
+/* [s] ITEM's file has STATE: returns whether that is an event, which is then appended to OUT's. */
 bool epoll_report(struct epoll_item *item, uint32_t state, struct epoll_found *out);
 void epoll_remove(struct epoll_item *item); /* [s] */
 struct epoll_item *epoll_find(struct epoll *epoll, int32_t fd, uint64_t id, uint32_t kernel);
 
-/* [s] Some kernel is to be asked before it can be said what is ready. */
-bool epoll_far_due(const struct epoll *epoll);
-/* [s] What EPOLL knows of KERNEL; NULL without memory. */
-struct epoll_far *epoll_far_get(struct epoll *epoll, uint32_t kernel);
+/* [s] Another kernel has to be asked before the set's ready files are known. */
+bool epoll_remote_due(const struct epoll *epoll);
+/* [s] EPOLL's remote for KERNEL, made if there is none; NULL without memory. */
+struct epoll_remote *epoll_remote_get(struct epoll *epoll, uint32_t kernel);
 /* [s] */
-static inline void epoll_far_changed(struct epoll_far *far)
+static inline void epoll_remote_changed(struct epoll_remote *remote)
 {
-    far->changes++;
+    remote->changes++;
 }
-/* It is closed: no kernel tells it any more. */
-void epoll_far_release(struct epoll *epoll);
-/* All are quiesced: files of FROM are at TO. */
-void epoll_far_switch(struct epoll *epoll, uint32_t from, uint32_t to);
-/* [s] ITEM's file is one of this kernel now, with a pin; NULL: it is closed, and ITEM goes. */
+/* EPOLL is closed: other kernels stop notifying it. */
+void epoll_remote_release(struct epoll *epoll);
+/* Programs are quiesced and files of FROM have moved to TO. */
+void epoll_remote_switch(struct epoll *epoll, uint32_t from, uint32_t to);
+/* [s] ITEM's file has moved to this kernel: gives the item a hook and a pin, or removes it if the file is closed. */
 void epoll_item_here(struct epoll_item *item);
-void epoll_far_init(void);
+void epoll_remote_init(void);
 
 #endif

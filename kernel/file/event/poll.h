@@ -1,6 +1,6 @@
-/* Waiting for several files at once, on any kernels: poll(2). Each file's kernel is asked once what is ready (look.h);
- * if nothing is, it tells when that may have changed. Waiting has no effect: it may be given up at any time and begun
- * again. kernel/file/files.md has the protocol. */
+/* Waiting for several files at once, on any kernels: poll(2). Each kernel that has some of the files is asked once
+ * which are ready (look.h); if none is, it notifies the caller when that may have changed. Waiting has no side effect:
+ * it may be abandoned and restarted at any time. kernel/file/files.md has the protocol. */
 #ifndef KERNEL_FILE_EVENT_POLL_H
 #define KERNEL_FILE_EVENT_POLL_H
 
@@ -14,7 +14,7 @@ struct poll_request {
     uint32_t revents; /* what holds */
 };
 
-/* Waits until something of REQUESTS, for GROUP's descriptors, holds, or DEADLINE (clock_now ns, 0: none, 1: do not
+/* Waits until one of REQUESTS, for GROUP's descriptors, is ready, or until DEADLINE (clock_now ns, 0: none, 1: do not
  * wait). Returns how many have revents; -ERESTARTSYS: interrupted; -ENOMEM. Tasks only. */
 int64_t poll_wait(struct group *group, struct poll_request *requests, uint32_t count, uint64_t deadline);
 

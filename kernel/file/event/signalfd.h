@@ -1,5 +1,5 @@
-/* Signals to read from: signalfd(2). The file knows the set only: which of it are pending is the caller's business, as
- * the signals are those of its thread and its process, wherever they are (tasks/signal/signal.md). */
+/* Signals to read from: signalfd(2). The file has only the set. The caller finds out which of them are pending, as the
+ * signals are those of its thread and process, which may be on any kernel (tasks/signal/signal.md). */
 #ifndef KERNEL_FILE_EVENT_SIGNALFD_H
 #define KERNEL_FILE_EVENT_SIGNALFD_H
 

@@ -1,7 +1,7 @@
 /* Files by name, from any kernel. The tree is kernel 0's, which is asked by one message for each operation
- * (kernel/fs/remote); what is below /proc is made on the kernel that asks, so a walk that comes there goes on here, and
- * one that leaves it by a link or ".." asks kernel 0 again. kernel/fs/tree/tree.md has the protocol. Tasks only: all of
- * it may wait. */
+ * (kernel/fs/remote); files below /proc are made on the asking kernel, so a walk that reaches /proc continues
+ * here, and a walk that leaves it by a link or ".." asks kernel 0 again. kernel/fs/tree/tree.md has the protocol. Tasks
+ * only: all functions may wait. */
 #ifndef KERNEL_FS_NAME_NAME_H
 #define KERNEL_FS_NAME_NAME_H
 
@@ -21,7 +21,7 @@ struct name {
 };
 
 struct name_result {
-    struct file_place place; /* NAME_OPEN: an open of it is the caller's */
+    struct file_place place; /* NAME_OPEN: the caller owns an open of it */
     uint64_t version;        /* NAME_OPEN with OPEN_RUN: see node_version */
     struct file_facts facts; /* NAME_STAT, NAME_OPEN with OPEN_RUN */
     char *text;              /* heap, PATH_MAX bytes, or NULL: NAME_READ_LINK; NAME_OPEN with OPEN_RUN: the name */

@@ -1,10 +1,10 @@
-/* The bytes of a regular file: a frame for each page that somebody wrote or mapped; what still lies in the boot image
- * is read from there; what is neither is zeros and costs nothing. A page's frame is what programs map, too, so what
- * they write there is in the file at once. Bytes of the last page behind the end are zeros unless a mapping wrote them,
+/* The bytes of a regular file. A page that was written or mapped has a frame; other pages are read from the boot image,
+ * if the file has them there, or else are zeros and take no memory. Programs map the same frames, so their writes are
+ * in the file at once. Bytes of the last page behind the end are zeros unless a mapping wrote them,
  * and are zeros again when the file gets longer.
  *
  * The caller holds the lock that protects the content (the node's). Nothing here waits. -ENOMEM always means that a
- * frame or the heap is short: nothing has changed, but what is said. */
+ * frame or the heap is short: nothing has changed, unless a function says otherwise. */
 #ifndef KERNEL_FS_NODE_CONTENT_H
 #define KERNEL_FS_NODE_CONTENT_H
 
@@ -19,7 +19,7 @@
 #define CONTENT_MAX (BACKING_PAGES * PAGE_SIZE) /* bytes of a file at most */
 
 struct content {           /* all zeros: an empty file */
-    const void *archive;   /* what the boot image has of it, or NULL */
+    const void *archive;   /* its bytes in the boot image, or NULL */
     uint64_t archive_size; /* bytes of that that are still the file's */
     uint64_t size;         /* bytes of the file */
     uint64_t pages;        /* that have a frame, or lie in the boot image */
@@ -45,7 +45,7 @@ int content_fill(struct content *content, uint64_t start, uint64_t end);
 int64_t content_seek_data(const struct content *content, uint64_t at);
 int64_t content_seek_hole(const struct content *content, uint64_t at);
 
-/* The frame of page PAGE, with a reference counted, the caller's; WRITE: it may be written. -ENXIO: behind the end;
+/* The frame of page PAGE, with a reference for the caller; WRITE: it may be written. -ENXIO: behind the end;
  * -ENOMEM. */
 int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame);
 /* Fills FRAME with the page. -ENXIO. */

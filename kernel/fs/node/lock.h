@@ -1,5 +1,6 @@
-/* Locks on regular files: fcntl's, of processes and of open files, and flock's. They are with the node, so on its
- * kernel; who has to wait is told -EAGAIN, and waits for the node's events. kernel/fs/node/content.md has the tables.
+/* Locks on regular files: fcntl's, of processes and of open files, and flock's. The node has them, on its
+ * kernel. A caller that has to wait gets -EAGAIN and waits for the node's events. kernel/fs/node/content.md has the
+ * tables.
  */
 #ifndef KERNEL_FS_NODE_LOCK_H
 #define KERNEL_FS_NODE_LOCK_H

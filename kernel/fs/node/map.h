@@ -1,5 +1,5 @@
-/* Who maps a node's pages: kernels, as homes of spaces with areas that refer to it. Each has as many references to the
- * node as it was granted, and gives them back when no area of its spaces refers to the node. mm/file/file_map.md. */
+/* The kernels that map a node's pages, as homes of spaces with areas that refer to it. Each has as many references to
+ * the node as it was granted, and returns them when no area of its spaces refers to the node. mm/file/file_map.md. */
 #ifndef KERNEL_FS_NODE_MAP_H
 #define KERNEL_FS_NODE_MAP_H
 
@@ -28,7 +28,7 @@ bool node_maps_written_locked(const struct node *node);
 void node_maps_granted_locked(const struct node *node, uint32_t granted[KERNELS_MAX]);
 /* For the end of a node. */
 void node_maps_free(struct node *node);
-/* Programs are quiesced: what kernel FROM was granted is TO's. */
+/* Programs are quiesced: moves the references that kernel FROM was granted to kernel TO. */
 void node_maps_switch(uint32_t from, uint32_t to);
 
 /* Says to mm/ what can be mapped here, and registers the messages. Once. */

@@ -4,8 +4,8 @@
  * under which its pages can be mapped (its object, mm/area/backing.h); it is used again only when nobody refers to the
  * node.
  *
- * References are what keep a node: its names, open files, and kernels with spaces that map it (map.h). The last
- * one's end gives back all that it has.
+ * A node's names, its open files, and kernels with spaces that map it (map.h) hold references to it. When the last
+ * reference is dropped the node is freed with all that it has.
  *
  * Marks: [i] set once, [a] atomic, [n] under node->lock. */
 #ifndef KERNEL_FS_NODE_NODE_H
@@ -53,14 +53,14 @@ struct node {
     uint64_t atime, mtime, ctime;   /* [n] ns since 1970 */
     uint64_t version;               /* [n] see node_version */
     struct content content;         /* [n] a regular file's */
-    struct node_maps *maps;         /* [n] who maps it, or NULL: nobody ever did */
+    struct node_maps *maps;         /* [n] the kernels that map it, or NULL: it was never mapped */
     uint32_t seals;                 /* [n] F_SEAL_* */
     uint32_t segment;               /* [i] of System V shared memory: its id and 1 more */
     const struct node_owner *owner; /* [i] or NULL */
     struct list watches;            /* kernel/fs/inotify/inotify.c, under its lock; zeros: there never was one */
     struct attribute *attributes;   /* [n] kernel/fs/node/attribute.c */
     uint64_t attribute_bytes;       /* [n] of all of them */
-    bool lock_wanted;               /* [n] somebody waits for a lock */
+    bool lock_wanted;               /* [n] a thread waits for a lock */
     struct list locks;              /* [n] struct range_lock */
     struct file_events events;      /* of all its open files, if it is a regular file */
     void *state;                    /* what else its type has: the tree's */
@@ -73,9 +73,9 @@ struct node {
 struct node *node_create(uint32_t mode);
 /* The node NUMBER of this kernel with one reference more, or NULL. Any context; O(1). */
 struct node *node_find(uint64_t number);
-/* One reference more, for who has one. */
+/* Adds a reference; the caller has one. */
 void node_hold(struct node *node);
-/* One reference less. Any context; never waits: a worker gives back much content. */
+/* Drops a reference. Any context; never waits: a worker frees large content. */
 void node_put(struct node *node);
 
 /* ns since 1970, for times of nodes. */
@@ -86,7 +86,7 @@ void node_status_changed_locked(struct node *node);
 /* A number that is another one whenever the bytes may be others than when it was asked for the last time: each time,
  * as long as a program has a mapping of it that it may write. */
 uint64_t node_version(struct node *node);
-/* What stat tells of it. */
+/* The node's facts for stat. */
 void node_facts(struct node *node, struct file_facts *facts);
 
 /* A regular file has SIZE bytes from now on; [START, END) of it is zeros. What programs still map of what has gone is
@@ -98,7 +98,7 @@ int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_
 /* Memory is short: frames of files go that nobody maps and that can be had again from the boot image. True: one did.
  * No node is locked by the caller. */
 bool node_drop_idle(void);
-/* Nodes that there are. */
+/* The number of nodes. */
 uint64_t node_count(void);
 /* Calls EACH for every node, with the table locked: EACH does not wait, and takes no references. */
 void node_each(void (*each)(struct node *node, void *context), void *context);

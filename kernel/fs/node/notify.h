@@ -1,6 +1,5 @@
-/* What happens to nodes and names, for whoever watches them (inotify(7)): what happens here and in the tree is told by
- * the functions below, and kernel/fs/inotify hears it. While nothing is watched anywhere each of them is one
- * comparison. Kernel 0. */
+/* Events of nodes and names for inotify(7). Nodes and the tree report each event by a function below, which calls
+ * kernel/fs/inotify. While there is no watch at all, each function is one comparison. Kernel 0. */
 #ifndef KERNEL_FS_NODE_NOTIFY_H
 #define KERNEL_FS_NODE_NOTIFY_H
 
@@ -45,9 +44,9 @@ struct inotify_hooks {
 };
 extern struct inotify_hooks inotify_hooks; /* [i] */
 extern volatile uint32_t inotify_watches;  /* [a] how many there are */
-extern volatile uint32_t inotify_untold;   /* [a] files with news that are still to be woken */
+extern volatile uint32_t inotify_untold;   /* [a] files with new events whose waiters have not been woken yet */
 
-/* MASK has happened to NODE: those that watch it, or the directory of its first name, are told. No locks are held. */
+/* MASK has happened to NODE: notifies watches of it and of the directory of its first name. No locks are held. */
 static inline void inotify_node(struct node *node, uint32_t mask)
 {
     if (__builtin_expect(inotify_watches != 0, 0))
@@ -61,7 +60,7 @@ static inline void inotify_locked(struct node *node, uint32_t mask)
         inotify_hooks.node_locked(node, mask, true);
 }
 
-/* The same, but only those who watch NODE itself hear of it. */
+/* The same, but only for watches of NODE itself. */
 static inline void inotify_self_locked(struct node *node, uint32_t mask)
 {
     if (__builtin_expect(inotify_watches != 0, 0))
@@ -76,14 +75,15 @@ static inline void inotify_name_locked(struct node *directory, const char *name,
         inotify_hooks.name_locked(directory, name, node, mask, cookie);
 }
 
-/* NODE goes. Any locks but those of watches may be held. */
+/* NODE is being freed. Any locks but those of watches may be held. */
 static inline void inotify_gone(struct node *node)
 {
     if (__builtin_expect(inotify_watches != 0, 0))
         inotify_hooks.gone(node);
 }
 
-/* Who is to be told is woken. No locks are held. There may be no watch any more: the news may be of the last one. */
+/* Wakes readers of files with new events. No locks are held. Needed even without a watch: the event may be the removal
+ * of the last one. */
 static inline void inotify_flush(void)
 {
     if (__builtin_expect(inotify_untold != 0, 0))

@@ -1,5 +1,5 @@
-/* Revocations: what makes a file shorter while it is mapped. One is under way until no kernel maps what has gone; until
- * then it has the frames. mm/file/file_map.md has the protocol. */
+/* Revocations take pages from programs that map them when a file gets shorter. A revocation is under way until no
+ * kernel maps the pages that were cut; until then it owns their frames. mm/file/file_map.md has the protocol. */
 #ifndef KERNEL_FS_NODE_REVOCATION_H
 #define KERNEL_FS_NODE_REVOCATION_H
 
@@ -24,7 +24,7 @@ void revocation_drop(struct revocation *revocation);
 /* node->lock is held: it begins. CUT has its frames, PAGES of them, and is empty then. */
 void revocation_begin_locked(struct revocation *revocation, const struct revocation_range *range, struct page_tree *cut,
                              uint64_t pages);
-/* Without locks: the kernels are told. Returns its number, for node_settle. */
+/* Without locks: notifies the kernels. Returns the revocation's number, for node_settle. */
 uint64_t revocation_send(struct revocation *revocation);
 /* Waits until revocation NUMBER of KERNEL is over. Tasks only. */
 void node_settle(uint32_t kernel, uint64_t number);
@@ -56,7 +56,7 @@ struct msg_file_settle { /* FILE_SETTLE */
 };
 
 struct msg_file_settling {
-    uint64_t waits; /* 1: it is told when the revocation is over; 0: it is over */
+    uint64_t waits; /* 1: it is notified when the revocation is over; 0: it is over */
 };
 
 void revoke_init(void);

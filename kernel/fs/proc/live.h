@@ -1,9 +1,8 @@
-/* Files of /proc that are not made when they are opened but looked at each time: the memory of a process
- * (/proc/PID/mem) and its descriptors (/proc/PID/fd). The file has the process, an offset, and of memory which
- * program's it is; what is behind it may be on another kernel, which no operation of a file waits for. So a read, a
- * write or a listing is answered -EAGAIN with FILE_YOURS and the process, and the caller does it:
- * kernel/calls/files/live.c.
- */
+/* Files of /proc that show the state at each operation, not that of their opening: the memory of a process
+ * (/proc/PID/mem) and its descriptors (/proc/PID/fd). The file has the process, an offset, and for memory the program
+ * that it belongs to. The process may be on another kernel, and operations on files do not wait for kernels. So a read,
+ * a write or a listing returns -EAGAIN with FILE_YOURS and the process, and the caller does the operation itself:
+ * kernel/calls/files/live.c. */
 #ifndef KERNEL_FS_PROC_LIVE_H
 #define KERNEL_FS_PROC_LIVE_H
 

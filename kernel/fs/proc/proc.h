@@ -10,7 +10,7 @@
 #include "kernel/fs/text/dirent.h"
 #include "kernel/fs/text/text.h"
 
-/* What `find` of the directories on the way has understood: a process id, then a thread id. */
+/* The ids that `find` of the directories on the way has parsed: a process id, then a thread id. */
 struct proc_at {
     uint64_t keys[2];
 };

@@ -27,10 +27,10 @@ struct report_machine {
     uint64_t processes;     /* those not yet waited for, too */
     uint64_t threads;       /* of programs, where they are present */
     uint64_t made;          /* threads that began, ever */
-    uint64_t last_ns, last; /* when the last one did, and its id */
+    uint64_t last_ns, last; /* when the last one began, and its id */
 };
 void report_machine(struct report_machine *out);
-/* What the CPUs of the kernels that run have done since their start. */
+/* The work of the CPUs of all running kernels since their start. */
 struct report_cpu {
     uint64_t number; /* the machine's */
     struct cpu_use use;
@@ -45,7 +45,7 @@ struct report_load {
 };
 /* -ENOMEM. Tasks only. */
 int64_t report_load(struct report_load *out);
-/* What kernels have, and have made, on NODE. */
+/* The memory that kernels have on NODE, and their counts of allocations there. */
 struct report_node {
     uint64_t node;
     uint64_t frames, free; /* of 4 KiB */

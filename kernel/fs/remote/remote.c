@@ -34,7 +34,7 @@ static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *
     return result->answer.value;
 }
 
-/* Asks kernel 0: what is asked, and what is answered, are in one piece of memory, which is lent. */
+/* Asks kernel 0. The request and the answer share one piece of memory, which is zero-copy. */
 static int64_t ask_zero(const struct msg_file_name *asked, const struct file_user *user, size_t user_size,
                         const char *const names[2], struct tree_result *result)
 {
@@ -42,7 +42,7 @@ static int64_t ask_zero(const struct msg_file_name *asked, const struct file_use
     size_t size = sizeof(*asked) + user_size + lengths[0] + lengths[1];
     size_t room = size < PATH_MAX ? FILE_NAME_AT + PATH_MAX : FILE_NAME_AT + size; /* a text is no longer */
     uint8_t *memory = heap_alloc_unset(room), *to;
-    struct msg_file_name_lent lent = {(uint64_t)memory - DIRECT_BASE, (uint32_t)size, (uint32_t)room};
+    struct msg_file_name_zero_copy zero_copy = {(uint64_t)memory - DIRECT_BASE, (uint32_t)size, (uint32_t)room};
     int64_t value;
 
     *result = (struct tree_result){.text = NULL};
@@ -57,7 +57,7 @@ static int64_t ask_zero(const struct msg_file_name *asked, const struct file_use
     to += sizeof(*asked) + user_size;
     memcpy(to, names[0], lengths[0]);
     memcpy(to + lengths[0], names[1], lengths[1]);
-    value = remote_ask(0, asked->operation, &lent, sizeof(lent), memory, (uint32_t)room, "file by name", 0);
+    value = remote_ask(0, asked->operation, &zero_copy, sizeof(zero_copy), memory, (uint32_t)room, "file by name", 0);
     if (value >= 0) {
         const struct msg_file_named *named = (const struct msg_file_named *)(void *)memory;
         size_t length = (size_t)value;

@@ -3,9 +3,9 @@
 #include "kernel/fs/remote/serve.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/file/lent.h"
 #include "kernel/file/path.h"
 #include "kernel/file/permission.h"
+#include "kernel/file/zero_copy.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/fs/tree/tree.h"
 #include "kernel/lib/string.h"
@@ -59,18 +59,19 @@ static inline bool take_apart(enum msg_type type, const void *data, size_t size,
     return true;
 }
 
-/* What KERNEL lends, copied, so that who asked cannot change it any more. False: it is not theirs, or too much. */
-static bool take_request(const struct msg_file_name_lent *lent, uint32_t kernel)
+/* Copies KERNEL's zero-copy request, so that the asker cannot change it any more. False: not its memory, or too long.
+ */
+static bool take_request(const struct msg_file_name_zero_copy *zero_copy, uint32_t kernel)
 {
     const uint8_t *from;
 
-    if (lent->size < sizeof(struct msg_file_name) || lent->size > sizeof(own_request) || lent->room > FILE_CHUNK ||
-        lent->room < FILE_NAME_AT + lent->size)
+    if (zero_copy->size < sizeof(struct msg_file_name) || zero_copy->size > sizeof(own_request) ||
+        zero_copy->room > FILE_CHUNK || zero_copy->room < FILE_NAME_AT + zero_copy->size)
         return false;
-    from = lent_open(kernel, lent->address + FILE_NAME_AT, lent->size, false);
+    from = zero_copy_open(kernel, zero_copy->address + FILE_NAME_AT, zero_copy->size, false);
     if (from != NULL)
-        memcpy(own_request, from, lent->size);
-    lent_close();
+        memcpy(own_request, from, zero_copy->size);
+    zero_copy_close();
     return from != NULL;
 }
 
@@ -92,35 +93,35 @@ static size_t size_of(struct tree_result *result)
     return sizeof(result->answer) + (result->answer.facts != 0 ? sizeof(result->facts) : 0) + result->answer.text;
 }
 
-/* Facts and text go to the memory that is lent. */
-static int answer_there(const struct msg_file_name_lent *lent, uint32_t kernel, struct tree_result *result)
+/* Writes facts and text to the asker's zero-copy buffer. */
+static int answer_there(const struct msg_file_name_zero_copy *zero_copy, uint32_t kernel, struct tree_result *result)
 {
     size_t size = size_of(result);
-    uint8_t *to = size <= lent->room ? lent_open(kernel, lent->address, size, true) : NULL;
+    uint8_t *to = size <= zero_copy->room ? zero_copy_open(kernel, zero_copy->address, size, true) : NULL;
 
     if (to == NULL) {
         take_back(result);
         return -EPROTO;
     }
     put_rest(result, to + sizeof(result->answer));
-    lent_close();
+    zero_copy_close();
     return 0;
 }
 
 static int serve_here(const struct remote_request *request, struct msg_file_named *named)
 {
-    const struct msg_file_name_lent *lent = request->data;
+    const struct msg_file_name_zero_copy *zero_copy = request->data;
     struct tree_result result;
     struct naming naming;
     int error = 0;
 
-    if (!take_request(lent, request->kernel) || !take_apart(request->type, own_request, lent->size, &naming))
+    if (!take_request(zero_copy, request->kernel) || !take_apart(request->type, own_request, zero_copy->size, &naming))
         return -EPROTO;
     tree_do(naming.asked, naming.as, naming.first, naming.second, &result);
     if (result.waits)
-        error = remote_task_with(own_request, lent->size, FILE_NAME_AT + PATH_MAX);
+        error = remote_task_with(own_request, zero_copy->size, FILE_NAME_AT + PATH_MAX);
     else if (result.answer.facts != 0 || result.text != NULL)
-        error = answer_there(lent, request->kernel, &result);
+        error = answer_there(zero_copy, request->kernel, &result);
     heap_free(result.text, PATH_MAX);
     *named = result.answer;
     return error != 0 ? error : (int)sizeof(*named);
@@ -151,5 +152,5 @@ static int serve(const struct remote_request *request, void *result)
 void tree_serve_init(void)
 {
     for (uint32_t type = MSG_NAME_OPEN; type <= MSG_NAME_WHERE; type++)
-        remote_serve(type, serve, NULL, sizeof(struct msg_file_name_lent), sizeof(struct msg_file_named));
+        remote_serve(type, serve, NULL, sizeof(struct msg_file_name_zero_copy), sizeof(struct msg_file_named));
 }

@@ -1,4 +1,4 @@
-/* What other kernels ask kernel 0 about names of the tree. */
+/* Serves the requests of other kernels to kernel 0 about names of the tree. */
 #ifndef KERNEL_FS_REMOTE_SERVE_H
 #define KERNEL_FS_REMOTE_SERVE_H
 

@@ -1,8 +1,8 @@
 /* The tree of files, in the memory of kernel 0: directories, whose entries lead to nodes (kernel/fs/node/node.h),
  * filled from the boot image. Any kernel asks kernel 0 by one message for each operation (kernel/fs/name/name.h,
- * NAME_OPEN and others); what is here does it at once and waits for nothing. kernel/fs/tree/tree.md has the protocol.
+ * NAME_OPEN and others); the functions here do it at once and never wait. kernel/fs/tree/tree.md has the protocol.
  *
- * One lock is for all names: entries, parents, what symbolic links say, and link counts. It is taken before the lock
+ * One lock is for all names: entries, parents, the text of symbolic links, and link counts. It is taken before the lock
  * of a node and before that of the table of files. */
 #ifndef KERNEL_FS_TREE_TREE_H
 #define KERNEL_FS_TREE_TREE_H
@@ -18,7 +18,7 @@
 
 struct host_share;
 
-/* What an operation gives back besides the answer. */
+/* The results of an operation besides the answer. */
 struct tree_result {
     struct msg_file_named answer;
     struct file_facts facts;  /* if answer.facts */
@@ -28,7 +28,7 @@ struct tree_result {
     struct node *cut, *fifo;  /* in between: O_TRUNC is to be done, or a FIFO to be opened, once no lock is held */
 };
 
-/* What open files with a node need of the tree (kernel/file/operation.h). Every kernel, once. */
+/* Fills in node_hooks (kernel/file/operation.h) for open files with a node. Every kernel, once. */
 void tree_files_init(void);
 /* An empty tree with a root. Kernel 0 only, once. */
 void tree_init(void);
@@ -43,9 +43,9 @@ struct tree_seed {
     size_t size;
 };
 int tree_seed(const struct tree_seed *seed);
-/* Takes NAME away if it is the character device NUMBER. */
+/* Removes NAME if it is the character device NUMBER. */
 void tree_remove_device(const char *name, uint64_t number);
-/* Makes /dev, /proc, /tmp and what is in them, as far as it is not there. */
+/* Makes /dev, /proc, /tmp and their entries, unless they exist. */
 void tree_seed_rest(void);
 /* The directory NAME, which begins at the root and is made if it is not there, is where SHARE is from now on; *MOUNT is
  * its node. -ENOTDIR, -EINVAL, -ENOSPC; -EBUSY: it is the root, or something is mounted there
@@ -63,10 +63,10 @@ int64_t tree_find_root(const struct file_user *user, struct file **file, struct 
 /* NAME, which begins at file START of this kernel, is relative to, or is, an open file of a share. Any context. */
 bool tree_begins_in_share(uint64_t start, const char *name);
 
-/* What stat tells of NODE. */
+/* NODE's facts for stat. */
 void tree_facts(struct node *node, struct file_facts *facts);
 /* The name of NODE from the root on, with a slash before it; of one with several, one of them. ROOT, if not NULL, is
- * the root of who asks; what is not below it has "(unreachable)" before its name. Returns its length; -ENOENT: it has
+ * the asker's root; a name that is not below it begins with "(unreachable)". Returns its length; -ENOENT: it has
  * none any more; -ENAMETOOLONG. */
 int64_t tree_name(struct node *node, const struct node *root, char *out, size_t size);
 

@@ -17,8 +17,8 @@
 #define MODULE_BASE 0xffffc90500000000 /* the initramfs, instance 0 only */
 
 #define COPY_BASE 0xffffc90700000000 /* a frame of a peer that is being copied: a page for each CPU */
-#define LENT_BASE                                                                                                      \
-    0xffffc90700100000 /* what a peer lends with a request, while it is handled; behind the last of these */
+#define ZERO_COPY_BASE                                                                                                 \
+    0xffffc90700100000 /* a peer's zero-copy data, while its request is handled; after COPY_BASE's pages */
 #define TEMPLATE_BASE 0xffffc90600000000 /* the image as loaded, instance 0 only, read-only */
 
 #define USER_END 0x00007ffffffff000 /* first address a program cannot map */

@@ -2,7 +2,7 @@
  *
  * Handlers run under rx_lock, so the instance needs one window, and it is empty when none runs. Each use flushes it on
  * the CPU that used it; another CPU may have looked ahead meanwhile, so a page is flushed before its use, too. */
-#include "kernel/file/lent.h"
+#include "kernel/file/zero_copy.h"
 
 #include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/cpu.h"
@@ -15,18 +15,19 @@
 /* bytes that fit into the only slot of a request, or of an answer: for more, slots cost more than the window */
 #define DATA_SHORT (MSG_SHORT - sizeof(struct msg_file_call))
 #define RESULT_SHORT (MSG_SHORT - sizeof(struct file_answer))
-#define LENT_PAGES ((FILE_CHUNK + PAGE_SIZE - 1) / PAGE_SIZE + 1)
+#define ZERO_COPY_PAGES ((FILE_CHUNK + PAGE_SIZE - 1) / PAGE_SIZE + 1)
 
-_Static_assert(LENT_BASE % (PAGING_SIZE_2M) + LENT_PAGES * PAGE_SIZE <= PAGING_SIZE_2M, "its entries lie in one table");
+_Static_assert(ZERO_COPY_BASE % (PAGING_SIZE_2M) + ZERO_COPY_PAGES * PAGE_SIZE <= PAGING_SIZE_2M,
+               "its entries lie in one table");
 
-static uint64_t *entries; /* [i] of LENT_BASE */
+static uint64_t *entries; /* [i] of ZERO_COPY_BASE */
 static uint32_t used;     /* [k] rx_lock: pages */
 
-void lent_init(void)
+void zero_copy_init(void)
 {
-    entries = paging_entry(&window_tables, LENT_BASE, true);
+    entries = paging_entry(&window_tables, ZERO_COPY_BASE, true);
     if (entries == NULL)
-        panic("fs: no memory for the window to what is lent");
+        panic("fs: no memory for the zero-copy window");
 }
 
 static bool is_own(const void *memory, size_t size)
@@ -34,33 +35,33 @@ static bool is_own(const void *memory, size_t size)
     return (uint64_t)memory >= DIRECT_BASE && window_owns((uint64_t)memory - DIRECT_BASE, size);
 }
 
-void loan_begin(struct loan *loan, const void *data, size_t size, void *result, size_t room)
+void zero_copy_begin(struct zero_copy *zero_copy, const void *data, size_t size, void *result, size_t room)
 {
     const void *memory = size > 0 ? data : result;
 
     if (size > 0 ? room > 0 || size <= DATA_SHORT : room <= RESULT_SHORT)
         return;
-    loan->size = (uint32_t)(size > 0 ? size : room);
-    if (!is_own(memory, loan->size)) {
-        loan->memory = loan->size < LENT_SMALL ? heap_alloc_unset(loan->size) : NULL;
-        if (loan->memory == NULL)
+    zero_copy->size = (uint32_t)(size > 0 ? size : room);
+    if (!is_own(memory, zero_copy->size)) {
+        zero_copy->memory = zero_copy->size < ZERO_COPY_MIN ? heap_alloc_unset(zero_copy->size) : NULL;
+        if (zero_copy->memory == NULL)
             return;
         if (size > 0)
-            memcpy(loan->memory, data, size);
-        memory = loan->memory;
+            memcpy(zero_copy->memory, data, size);
+        memory = zero_copy->memory;
     }
-    loan->address = (uint64_t)memory - DIRECT_BASE;
-    loan->how = size > 0 ? FILE_LENT_DATA : FILE_LENT_RESULT;
+    zero_copy->address = (uint64_t)memory - DIRECT_BASE;
+    zero_copy->how = size > 0 ? FILE_ZERO_COPY_DATA : FILE_ZERO_COPY_RESULT;
 }
 
-void loan_end(struct loan *loan, void *result, size_t count)
+void zero_copy_end(struct zero_copy *zero_copy, void *result, size_t count)
 {
-    if (loan->how == FILE_LENT_RESULT && count > 0)
-        memcpy(result, loan->memory, count < loan->size ? count : loan->size);
-    heap_free(loan->memory, loan->size);
+    if (zero_copy->how == FILE_ZERO_COPY_RESULT && count > 0)
+        memcpy(result, zero_copy->memory, count < zero_copy->size ? count : zero_copy->size);
+    heap_free(zero_copy->memory, zero_copy->size);
 }
 
-void *lent_open(uint32_t kernel, uint64_t address, size_t size, bool write)
+void *zero_copy_open(uint32_t kernel, uint64_t address, size_t size, bool write)
 {
     const struct plan_range *range = window_range_of(address);
     uint64_t offset = address & (PAGE_SIZE - 1);
@@ -73,16 +74,16 @@ void *lent_open(uint32_t kernel, uint64_t address, size_t size, bool write)
     for (uint64_t done = 0; done < offset + size; done += PAGE_SIZE) {
         entries[used] = ((address - offset + done) & PAGING_FRAME) | flags;
         if (cpu_several)
-            invlpg(LENT_BASE + done);
+            invlpg(ZERO_COPY_BASE + done);
         used++;
     }
-    return (void *)(LENT_BASE + offset);
+    return (void *)(ZERO_COPY_BASE + offset);
 }
 
-void lent_close(void)
+void zero_copy_close(void)
 {
     while (used > 0) {
         entries[--used] = 0;
-        invlpg(LENT_BASE + used * (uint64_t)PAGE_SIZE);
+        invlpg(ZERO_COPY_BASE + used * (uint64_t)PAGE_SIZE);
     }
 }

@@ -17,16 +17,16 @@ struct question {
     struct msg_file_poll *message; /* items follow */
 };
 
-static bool far_due(const struct epoll_far *far)
+static bool remote_due(const struct epoll_remote *remote)
 {
-    return far->count > 0 &&
-           (!far->armed || far->changes != far->asked || __atomic_load_n(&far->told, __ATOMIC_ACQUIRE));
+    return remote->count > 0 &&
+           (!remote->armed || remote->changes != remote->asked || __atomic_load_n(&remote->told, __ATOMIC_ACQUIRE));
 }
 
-bool epoll_far_due(const struct epoll *epoll)
+bool epoll_remote_due(const struct epoll *epoll)
 {
-    for (const struct epoll_far *far = epoll->fars; far != NULL; far = far->next) {
-        if (far_due(far))
+    for (const struct epoll_remote *remote = epoll->remotes; remote != NULL; remote = remote->next) {
+        if (remote_due(remote))
             return true;
     }
     return false;
@@ -35,7 +35,7 @@ bool epoll_far_due(const struct epoll *epoll)
 /* Others that wait for the set look. */
 static void tell_set(struct remote_wait *wait)
 {
-    struct file *file = container_of(wait, struct epoll_far, wait)->epoll->file;
+    struct file *file = container_of(wait, struct epoll_remote, wait)->epoll->file;
 
     file_event(file->events);
     file_unpin(file);
@@ -43,75 +43,75 @@ static void tell_set(struct remote_wait *wait)
 
 static void told(struct remote_wait *wait, const uint64_t *words)
 {
-    struct epoll_far *far = container_of(wait, struct epoll_far, wait);
+    struct epoll_remote *remote = container_of(wait, struct epoll_remote, wait);
 
     (void)words;
-    __atomic_store_n(&far->told, true, __ATOMIC_RELEASE);
-    file_pin(far->epoll->file);
+    __atomic_store_n(&remote->told, true, __ATOMIC_RELEASE);
+    file_pin(remote->epoll->file);
     wait->after = tell_set;
 }
 
-struct epoll_far *epoll_far_get(struct epoll *epoll, uint32_t kernel)
+struct epoll_remote *epoll_remote_get(struct epoll *epoll, uint32_t kernel)
 {
-    struct epoll_far *far = epoll->fars;
+    struct epoll_remote *remote = epoll->remotes;
 
-    while (far != NULL && far->kernel != kernel)
-        far = far->next;
-    if (far != NULL)
-        return far;
-    far = heap_alloc(sizeof(*far));
-    if (far == NULL)
+    while (remote != NULL && remote->kernel != kernel)
+        remote = remote->next;
+    if (remote != NULL)
+        return remote;
+    remote = heap_alloc(sizeof(*remote));
+    if (remote == NULL)
         return NULL;
-    far->epoll = epoll;
-    far->kernel = kernel;
-    list_init(&far->wait.node);
-    far->next = epoll->fars;
-    epoll->fars = far;
-    return far;
+    remote->epoll = epoll;
+    remote->kernel = kernel;
+    list_init(&remote->wait.node);
+    remote->next = epoll->remotes;
+    epoll->remotes = remote;
+    return remote;
 }
 
 /* ITEM's kernel has stopped, and its files are at TO. */
 static void switch_item(struct epoll_item *item, uint32_t to)
 {
-    struct epoll_far *old = item->far, *far = item->epoll->fars;
+    struct epoll_remote *old = item->remote, *remote = item->epoll->remotes;
 
     item->place.kernel = to;
     old->count--;
-    epoll_far_changed(old);
-    item->far = NULL;
+    epoll_remote_changed(old);
+    item->remote = NULL;
     if (to == instance.kernel) {
         item->file = file_find(item->place.id);
         epoll_item_here(item);
         return;
     }
-    while (far != NULL && far->kernel != to)
-        far = far->next;
-    if (far == NULL) { /* the old one may as well stand for the new kernel; the others of its items follow */
+    while (remote != NULL && remote->kernel != to)
+        remote = remote->next;
+    if (remote == NULL) { /* the old one may as well stand for the new kernel; the others of its items follow */
         old->kernel = to;
-        far = old;
+        remote = old;
     }
-    item->far = far;
-    far->count++;
-    epoll_far_changed(far);
+    item->remote = remote;
+    remote->count++;
+    epoll_remote_changed(remote);
 }
 
-void epoll_far_switch(struct epoll *epoll, uint32_t from, uint32_t to)
+void epoll_remote_switch(struct epoll *epoll, uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
         list_for_each_safe(node, &epoll->buckets[i]) {
             struct epoll_item *item = container_of(node, struct epoll_item, node);
 
-            if (item->far != NULL && item->place.kernel == from)
+            if (item->remote != NULL && item->place.kernel == from)
                 switch_item(item, to);
         }
     }
 }
 
-void epoll_far_release(struct epoll *epoll)
+void epoll_remote_release(struct epoll *epoll)
 {
-    for (struct epoll_far *far = epoll->fars; far != NULL; far = far->next) {
-        remote_wait_end(&far->wait);
-        poll_disarm(far->kernel, far->wait.token);
+    for (struct epoll_remote *remote = epoll->remotes; remote != NULL; remote = remote->next) {
+        remote_wait_end(&remote->wait);
+        poll_disarm(remote->kernel, remote->wait.token);
     }
 }
 
@@ -122,11 +122,11 @@ static void question_free(struct question *q)
 }
 
 /* [s] Memory to ask for all of FAR. */
-static bool question_make(struct question *q, const struct epoll_far *far)
+static bool question_make(struct question *q, const struct epoll_remote *remote)
 {
     size_t each = sizeof(struct poll_item) + sizeof(struct poll_state) + sizeof(int32_t);
 
-    *q = (struct question){.room = far->count, .size = sizeof(struct msg_file_poll) + (far->count + 1) * each};
+    *q = (struct question){.room = remote->count, .size = sizeof(struct msg_file_poll) + (remote->count + 1) * each};
     q->message = heap_alloc(q->size);
     if (q->message == NULL)
         return false;
@@ -136,7 +136,7 @@ static bool question_make(struct question *q, const struct epoll_far *far)
 }
 
 /* [s] */
-static void question_fill(struct question *q, struct epoll *epoll, const struct epoll_far *far)
+static void question_fill(struct question *q, struct epoll *epoll, const struct epoll_remote *remote)
 {
     struct poll_item *items = (struct poll_item *)(q->message + 1);
     uint32_t count = 0, arm = POLL_ARM_TELL;
@@ -145,7 +145,7 @@ static void question_fill(struct question *q, struct epoll *epoll, const struct 
         list_for_each(node, &epoll->buckets[i]) {
             struct epoll_item *item = container_of(node, struct epoll_item, node);
 
-            if (item->far != far || item->disabled)
+            if (item->remote != remote || item->disabled)
                 continue;
             items[count] = (struct poll_item){.id = item->place.id,
                                               .seen = item->seen - 1,
@@ -156,18 +156,18 @@ static void question_fill(struct question *q, struct epoll *epoll, const struct 
                 arm = POLL_ARM_KEEP; /* what comes before the next question is an edge, too */
         }
     }
-    *q->message = (struct msg_file_poll){.token = far->wait.token, .count = count, .arm = arm};
+    *q->message = (struct msg_file_poll){.token = remote->wait.token, .count = count, .arm = arm};
 }
 
 /* [s] What FAR has answered. */
-static void question_take(const struct question *q, struct epoll *epoll, struct epoll_far *far, uint32_t max,
+static void question_take(const struct question *q, struct epoll *epoll, struct epoll_remote *remote, uint32_t max,
                           struct epoll_found *out)
 {
     const struct poll_item *items = (const struct poll_item *)(q->message + 1);
 
     for (uint32_t n = 0; n < q->message->count; n++) {
         uint32_t i = (n + epoll->turn) % q->message->count; /* so that all have their turn to be the first */
-        struct epoll_item *item = epoll_find(epoll, q->fds[i], items[i].id, far->kernel);
+        struct epoll_item *item = epoll_find(epoll, q->fds[i], items[i].id, remote->kernel);
         const struct poll_state *state = &q->states[i];
         bool edge;
 
@@ -192,57 +192,57 @@ static void question_take(const struct question *q, struct epoll *epoll, struct 
 }
 
 /* Asks FAR. Holds the right to, and no lock. */
-static int64_t ask(struct epoll *epoll, struct epoll_far *far, uint32_t max, struct epoll_found *out)
+static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t max, struct epoll_found *out)
 {
-    uint64_t before = far->wait.token;
+    uint64_t before = remote->wait.token;
     struct question q = {.message = NULL};
     int64_t ready = -ENOMEM;
     bool closed, relied = false;
 
     spin_lock(&epoll->scan);
     closed = epoll->closed;
-    if (!closed && question_make(&q, far)) {
-        remote_wait_end(&far->wait);
-        relied = far->armed && !__atomic_load_n(&far->told, __ATOMIC_ACQUIRE);
-        remote_wait_begin(&far->wait, far->kernel, told);
-        __atomic_store_n(&far->told, false, __ATOMIC_RELEASE);
-        far->armed = false; /* who looks meanwhile waits for the answer */
-        far->asked = far->changes;
-        question_fill(&q, epoll, far);
+    if (!closed && question_make(&q, remote)) {
+        remote_wait_end(&remote->wait);
+        relied = remote->armed && !__atomic_load_n(&remote->told, __ATOMIC_ACQUIRE);
+        remote_wait_begin(&remote->wait, remote->kernel, told);
+        __atomic_store_n(&remote->told, false, __ATOMIC_RELEASE);
+        remote->armed = false; /* who looks meanwhile waits for the answer */
+        remote->asked = remote->changes;
+        question_fill(&q, epoll, remote);
     }
     spin_unlock(&epoll->scan);
     if (closed)
         return 0;
     if (q.message == NULL)
         return -ENOMEM; /* others may wait for what the last question has left */
-    ready = poll_look(far->kernel, q.message, q.states);
+    ready = poll_look(remote->kernel, q.message, q.states);
     if (before != 0)
-        poll_disarm(far->kernel, before); /* now, so that files of both always count events */
+        poll_disarm(remote->kernel, before); /* now, so that files of both always count events */
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && ready >= 0) {
-        question_take(&q, epoll, far, max, out);
-        far->armed = ready == 0;
+        question_take(&q, epoll, remote, max, out);
+        remote->armed = ready == 0;
     }
     spin_unlock(&epoll->scan);
     question_free(&q);
     if (relied && ready != 0)
         file_event(epoll->file->events); /* what was to wake others has ended, and there is nothing new */
     if (closed) {
-        remote_wait_end(&far->wait);
-        poll_disarm(far->kernel, far->wait.token);
+        remote_wait_end(&remote->wait);
+        poll_disarm(remote->kernel, remote->wait.token);
     }
     return ready < 0 ? ready : 0;
 }
 
-/* The far number INDEX, or NULL. */
-static struct epoll_far *far_at(const struct epoll *epoll, uint32_t index)
+/* The remote number INDEX, or NULL. */
+static struct epoll_remote *remote_at(const struct epoll *epoll, uint32_t index)
 {
-    struct epoll_far *far = epoll->fars;
+    struct epoll_remote *remote = epoll->remotes;
 
-    while (far != NULL && index-- > 0)
-        far = far->next;
-    return far;
+    while (remote != NULL && index-- > 0)
+        remote = remote->next;
+    return remote;
 }
 
 static int wait_room(const struct remote_request *request)
@@ -258,7 +258,7 @@ static int wait_for(struct file *file, const struct epoll_look *look, struct epo
 {
     static const struct wait_reason reason = {.what = "another wait of an epoll", .kernel = -1};
     struct epoll *epoll = epoll_of(file);
-    uint32_t parts = 1; /* the files here, and each far */
+    uint32_t parts = 1; /* the files here, and each remote */
     int64_t error = 0;
 
     if (epoll == NULL)
@@ -269,16 +269,16 @@ static int wait_for(struct file *file, const struct epoll_look *look, struct epo
         waitq_wait(&epoll->asked, &epoll->scan, &reason, WAIT_FIRM, 0);
     epoll->asking = true;
     epoll->turn++;
-    while (far_at(epoll, parts - 1) != NULL)
+    while (remote_at(epoll, parts - 1) != NULL)
         parts++;
     for (uint32_t i = 0; i < parts && error == 0 && out->count < look->max; i++) {
-        struct epoll_far *far = far_at(epoll, (i + epoll->turn) % parts); /* NULL: the files here */
+        struct epoll_remote *remote = remote_at(epoll, (i + epoll->turn) % parts); /* NULL: the files here */
 
-        if (far == NULL) {
+        if (remote == NULL) {
             epoll_collect(epoll, look->signals, look->max, out);
-        } else if (far_due(far)) {
+        } else if (remote_due(remote)) {
             spin_unlock(&epoll->scan);
-            error = ask(epoll, far, look->max, out);
+            error = ask(epoll, remote, look->max, out);
             spin_lock(&epoll->scan);
         }
     }
@@ -303,7 +303,7 @@ static int run_wait(const struct remote_request *request, void *result)
     return size;
 }
 
-int64_t epoll_wait_far(const struct file_place *place, const struct epoll_look *look, struct epoll_found *out)
+int64_t epoll_wait_remote(const struct file_place *place, const struct epoll_look *look, struct epoll_found *out)
 {
     struct remote_how how = {.why = "what is ready", .key = place->id};
     struct msg_epoll_wait message = {.id = place->id, .look = *look};
@@ -312,7 +312,7 @@ int64_t epoll_wait_far(const struct file_place *place, const struct epoll_look *
                        (uint32_t)(sizeof(*out) + look->max * sizeof(struct epoll_event)), &how);
 }
 
-void epoll_far_init(void)
+void epoll_remote_init(void)
 {
     REMOTE_SERVE(EPOLL_WAIT, run_wait, wait_room, struct msg_epoll_wait, struct msg_none);
 }

@@ -1,8 +1,8 @@
-/* All rooms of files: how they begin, and what they do for processes. */
+/* Initialization of all file rooms, and the hooks by which processes use them. */
 #ifndef KERNEL_FILES_H
 #define KERNEL_FILES_H
 
-/* Begins them, and fills in what tasks/process asks of files (group_hooks). Once. */
+/* Initializes the file rooms and fills in the file operations that tasks/process calls (group_hooks). Once. */
 void files_init(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* The system calls: their names, and the functions behind them, which the table kernel/abi/syscalls.def names and the
- * subjects (kernel/calls/README.md) fill in. Each takes its six arguments undecoded and returns a result or a negative
- * errno; it decodes and checks all of them before it acts. */
+/* The system calls: their names, and the functions behind them, which kernel/abi/syscalls.def lists and the subjects
+ * (kernel/calls/README.md) define. Each takes its six arguments undecoded and returns a result or a negative errno; it
+ * decodes and checks all of them before it acts. */
 #ifndef KERNEL_CALLS_CALLS_H
 #define KERNEL_CALLS_CALLS_H
 
@@ -14,14 +14,14 @@
 struct call {
     const uint64_t *a;        /* arguments in order: registers of the frame */
     struct trap_frame *frame; /* the caller's registers */
-    bool replaced;            /* set by a call after which the frame holds another state: leave it alone */
+    bool replaced; /* set by a call that has replaced the contents of the frame: dispatch must not write to it */
 };
 
 typedef int64_t (*call_function)(struct call *call);
 
-/* How often NUMBER, which Kettle does not have, was called on this kernel; 0 for one it has. */
+/* How often the call NUMBER, which Kettle does not implement, was made on this kernel; 0 for an implemented call. */
 uint64_t calls_absent_count(uint32_t number);
-/* One more call of it, which is below CALLS_MAX. True: the first. */
+/* Counts one such call; NUMBER is below CALLS_MAX. True: it is the first. */
 bool calls_count_absent(uint32_t number);
 /* Linux's name, or "?" */
 const char *calls_name(uint32_t number);
@@ -30,7 +30,7 @@ const char *calls_name(uint32_t number);
 #define CALL(number, name, function, status) int64_t function(struct call *call);
 #include "kernel/abi/syscalls.def"
 
-/* Kettle's own, by their numbers in kernel/abi/kettle.h. */
+/* Kettle's own calls, in the order of their numbers in kernel/abi/kettle.h. */
 int64_t call_kettle_migrate(struct call *call);
 int64_t call_kettle_kernel(struct call *call);
 int64_t call_kettle_kernels(struct call *call);

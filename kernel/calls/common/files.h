@@ -1,4 +1,4 @@
-/* What system calls do with descriptors of the current process. Tasks of programs only; all of it may wait. */
+/* Operations of system calls on descriptors of the current process. Tasks of programs only; all of them may wait. */
 #ifndef KERNEL_CALLS_COMMON_FILES_H
 #define KERNEL_CALLS_COMMON_FILES_H
 
@@ -18,7 +18,7 @@ static inline int64_t files_do(struct file_request request)
     return file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
 }
 
-/* Flags of open of FD, as F_GETFL; its offset, as lseek; the end of a descriptor that nobody has used. */
+/* The open flags of FD, as F_GETFL gives them; lseek on FD; closing a descriptor that has not been used yet. */
 int64_t files_get_flags(int64_t fd);
 static inline int64_t files_seek(int64_t fd, int64_t offset, uint32_t whence)
 {
@@ -26,17 +26,18 @@ static inline int64_t files_seek(int64_t fd, int64_t offset, uint32_t whence)
         .operation = MSG_FILE_SEEK, .fd = (int32_t)fd, .seek = {.offset = offset, .whence = whence}});
 }
 void files_close(int64_t fd);
-/* ERROR, unless FD is no descriptor: that comes first, as in Linux. */
+/* ERROR if FD is a descriptor; otherwise the error for a bad descriptor, which takes precedence, as in Linux. */
 int64_t files_error(int64_t fd, int64_t error);
-/* Waits until the file of ANSWER, which was -EAGAIN with FILE_MAY_WAIT, may be ready. 0; 1: the time that the file
- * allows is over; -ERESTARTSYS. */
+/* Waits until the file of ANSWER, which was -EAGAIN with FILE_MAY_WAIT, may be ready. 0; 1: the file's time limit has
+ * expired; -ERESTARTSYS. */
 int64_t files_wait(const struct file_answer *answer, const char *why);
-/* A signal, a move, a stop or the end waits for the current thread: a call that might go on and on ends, with what it
- * has done, or -ERESTARTSYS. */
+/* A signal, a move, a stop or the end is due for the current thread: a call of unbounded length then returns what it
+ * has done so far, or -ERESTARTSYS. */
 bool files_interrupted(void);
-/* After an operation that takes bytes out of a file: waits until nobody maps them any more. */
+/* After an operation that removed bytes from a file: waits until no process maps them any more. */
 void files_settle(const struct file_answer *answer);
-/* A write, as file_call; a socket that wants to know who writes is told (kernel/ipc/socket/write.h). */
+/* A write, as file_call; the writer's credentials are sent along if a socket asks for them
+ * (kernel/ipc/socket/write.h). */
 static inline int64_t files_write(const struct file_request *request, const void *data, size_t size,
                                   struct file_answer *answer)
 {
@@ -48,8 +49,8 @@ static inline int64_t files_write(const struct file_request *request, const void
 
 /* SIGPIPE for the current thread. */
 void files_signal_broken_pipe(void);
-/* OPERATION, FILE_INSTALL, FILE_SET_WORKING_DIRECTORY or FILE_SET_ROOT, with the open file at PLACE, whose open is the
- * caller's, and is gone then in any case. FLAGS: DESCRIPTOR_CLOEXEC. */
+/* OPERATION, FILE_INSTALL, FILE_SET_WORKING_DIRECTORY or FILE_SET_ROOT, with the open file at PLACE. The caller owns an
+ * open of the file and loses it in any case. FLAGS: DESCRIPTOR_CLOEXEC. */
 int64_t files_give(enum msg_type operation, const struct file_place *place, uint32_t flags);
 #define F_GETLK 5u
 #define F_SETLK 6u
@@ -57,7 +58,7 @@ int64_t files_give(enum msg_type operation, const struct file_place *place, uint
 #define F_OFD_GETLK 36u
 #define F_OFD_SETLK 37u
 #define F_OFD_SETLKW 38u
-/* Both descriptors are open files of the same node. */
+/* True if both descriptors are open files of the same node. */
 bool files_same(int64_t one, int64_t other);
 
 #endif

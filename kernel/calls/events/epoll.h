@@ -1,4 +1,4 @@
-/* What restart_syscall(2) goes on with. */
+/* Resumption of an interrupted epoll_wait(2) by restart_syscall(2). */
 #ifndef KERNEL_CALLS_EVENTS_EPOLL_H
 #define KERNEL_CALLS_EVENTS_EPOLL_H
 

@@ -1,5 +1,5 @@
-/* Counts a read or a write of the calling thread, as Linux does: whatever came of it, once it had a descriptor and
- * memory that may be meant. */
+/* Counts reads and writes of the calling thread as Linux does: each counts, whatever its result, once its descriptor
+ * and buffer address were valid. */
 #ifndef KERNEL_CALLS_FILES_COUNT_H
 #define KERNEL_CALLS_FILES_COUNT_H
 
@@ -9,7 +9,7 @@
 #include "kernel/abi/errno.h"
 #include "tasks/thread/thread.h"
 
-/* It did not get so far, or goes on later and is counted then. */
+/* True if the call failed before that point, or continues later and is counted then. */
 static inline bool count_not(int64_t result)
 {
     if (result >= 0)
@@ -20,7 +20,7 @@ static inline bool count_not(int64_t result)
            result == -ERESTART_RESTARTBLOCK;
 }
 
-/* RESULT of a call that moves bytes by a vector is counted in any case. */
+/* For vectored calls, which are counted whatever their RESULT. */
 static inline int64_t count_read_any(int64_t result)
 {
     struct account_io *io = &thread_current()->account.io;

@@ -1,4 +1,4 @@
-/* What the system calls on files share. */
+/* Helpers shared by the system calls on files. */
 #ifndef KERNEL_CALLS_FILES_FILES_H
 #define KERNEL_CALLS_FILES_FILES_H
 
@@ -7,9 +7,10 @@
 
 struct call;
 
-/* fcntl's commands for locks; ADDRESS: of a struct flock. */
+/* fcntl's lock commands; a struct flock is at user ADDRESS. */
 int64_t files_lock(int64_t fd, uint32_t command, uint64_t address);
-/* Nobody else can close the caller's descriptors meanwhile. False also when only the home would know. */
+/* True if no other thread can close the caller's descriptors during the call. False also when only the home would
+ * know. */
 bool files_alone(void);
 /* restart_syscall(2) of a write that was interrupted halfway. */
 int64_t files_write_again(struct call *c);

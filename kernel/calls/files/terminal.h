@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* COMMAND with ARGUMENT on FD, unless it is not one of terminals: false. *RESULT is the call's. */
+/* Performs COMMAND with ARGUMENT on FD; *RESULT is the result of the call. False: COMMAND is not a terminal ioctl. */
 bool terminal_ioctl(int64_t fd, uint32_t command, uint64_t argument, int64_t *result);
 
 #endif

@@ -1,4 +1,4 @@
-/* Between the System V calls. */
+/* Helpers shared by the System V calls. */
 #ifndef KERNEL_CALLS_IPC_IPC_H
 #define KERNEL_CALLS_IPC_IPC_H
 
@@ -6,7 +6,7 @@
 
 #include "kernel/ipc/sysv/ipc.h"
 
-#define IPC_COMMAND_64 0x100u /* IPC_64: of old, and set by some */
+#define IPC_COMMAND_64 0x100u /* IPC_64: obsolete, but some programs set it */
 
 struct linux_perm {
     int32_t key;
@@ -17,9 +17,9 @@ struct linux_perm {
 
 _Static_assert(sizeof(struct linux_perm) == 48, "Linux ABI");
 
-/* A call of OPERATION for ID by the current thread's process and user. */
+/* A request of OPERATION on ID by the current thread's process and user. */
 struct ipc_call ipc_begin(enum ipc_operation operation, int32_t id);
-/* What FACTS say of owner and mode. */
+/* Fills *LINUX_PERM with owner and mode from FACTS. */
 void ipc_fill_perm(const struct ipc_facts *facts, struct linux_perm *perm);
 
 #endif

@@ -1,4 +1,5 @@
-/* What sending and receiving messages on sockets share: struct msghdr, and the walk over the program's memory. */
+/* Definitions shared by sending and receiving messages on sockets: struct msghdr, and the walk over the program's
+ * memory. */
 #ifndef KERNEL_CALLS_IPC_MESSAGE_H
 #define KERNEL_CALLS_IPC_MESSAGE_H
 
@@ -31,7 +32,7 @@ struct control_head { /* struct cmsghdr */
     int32_t level, type;
 };
 
-/* What is being sent or received. */
+/* A message that is being sent or received. */
 struct transfer {
     int64_t fd;
     struct spans spans;
@@ -39,10 +40,10 @@ struct transfer {
     uint64_t done;
 };
 
-/* Reads the spans of MESSAGE; to be ended also when it fails. */
+/* Reads the spans of MESSAGE. The caller calls message_end even when this fails. */
 int64_t message_begin(struct transfer *t, int64_t fd, const struct message *message);
 void message_end(struct transfer *t);
-/* FD is a socket of streams. */
+/* True if FD is a stream socket. */
 bool message_is_stream(int64_t fd);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the system calls on sockets share. */
+/* Helpers shared by the system calls on sockets. */
 #ifndef KERNEL_CALLS_IPC_SOCKET_H
 #define KERNEL_CALLS_IPC_SOCKET_H
 
@@ -11,20 +11,22 @@
 
 #define MESSAGE_DONT_WAIT 0x40u
 
-/* 0 if the current thread may send a message as SAID. -EINVAL: no ids; -EPERM: not as that; -ESRCH: nobody has that
- * process id. Waits for the home of a process that is not its own. */
+/* 0 if the current thread may send a message with the credentials SAID. -EINVAL: they are not valid ids; -EPERM: it may
+ * not use them; -ESRCH: no process has that id. Waits for the home of a process that is not its own. */
 int64_t socket_sender(const struct socket_user *said);
 /* Reads a struct sockaddr_un of SIZE bytes at user ADDRESS into CALL. -EINVAL, -EFAULT. */
 int64_t socket_read_name(uint64_t address, uint32_t size, struct socket_call *call);
-/* If CALL's name is one of the tree: finds the socket's node there, or with MAKE makes it, for socket_call.node. Errors
- * as open; -EADDRINUSE: MAKE, and there is something; -ECONNREFUSED: it is no socket. */
+/* If CALL's name is a path: finds the socket's node in the tree, or creates it with MAKE, and sets socket_call.node.
+ * Errors as open; -EADDRINUSE: MAKE, and the path exists; -ECONNREFUSED: the node is not a socket. */
 int64_t socket_find_node(struct socket_call *call, bool make);
-/* Writes RESULT's name to user ADDRESS, where there is room for *ROOM bytes; *ROOM becomes what it takes. -EFAULT. */
+/* Writes RESULT's name to user ADDRESS, where there is room for *ROOM bytes; *ROOM becomes the size of the whole name.
+ * -EFAULT. */
 int64_t socket_write_name(uint64_t address, uint32_t *room, const struct socket_result *result);
-/* The files at PLACES become descriptors of the current process with FLAGS (DESCRIPTOR_*), FDS; their opens are gone
- * also when this fails, for the first time at the one whose number is returned; else COUNT. */
+/* Installs the files at PLACES as descriptors FDS of the current process with FLAGS (DESCRIPTOR_*). The caller loses
+ * their opens even on failure. Returns COUNT, or the index of the first file that failed. */
 uint32_t socket_install(const struct file_place *places, uint32_t count, uint32_t flags, int32_t *fds, int64_t *error);
-/* The opens that COUNT descriptors FDS are to send, each a new one. -EBADF: none is left. */
+/* Takes a new open of the file of each of COUNT descriptors FDS, to be sent. -EBADF: all of them have been dropped
+ * again. */
 int64_t socket_share(const int32_t *fds, uint32_t count, struct file_place *places);
 void socket_drop(const struct file_place *places, uint32_t count);
 

@@ -1,10 +1,10 @@
-/* What restart_syscall(2) goes on with. */
+/* Resumption of an interrupted kernel stop by restart_syscall(2). */
 #ifndef KERNEL_CALLS_MACHINE_KETTLE_H
 #define KERNEL_CALLS_MACHINE_KETTLE_H
 
 #include <stdint.h>
 
-/* RESTART_STOP: a stop of a kernel goes on to be waited for. */
+/* RESTART_STOP: continues to wait for the stop of a kernel. */
 int64_t kettle_stop_again(void);
 
 #endif

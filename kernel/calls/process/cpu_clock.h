@@ -1,4 +1,4 @@
-/* CPU time as clocks: clock_gettime(2) and what the C library makes of pthread_getcpuclockid. */
+/* CPU-time clocks, for clock_gettime(2); pthread_getcpuclockid gives ids of them. */
 #ifndef KERNEL_CALLS_PROCESS_CPU_CLOCK_H
 #define KERNEL_CALLS_PROCESS_CPU_CLOCK_H
 
@@ -7,7 +7,7 @@
 #define CPU_CLOCK_KIND 3u /* the two low bits of a negative clock id: 0 user + system, 1 user, 2 both, exactly */
 #define CPU_CLOCK_USER 1u
 #define CPU_CLOCK_THREAD 4u
-#define CPU_CLOCK_LOOK 4000000u /* ns: whoever waits for such a clock looks at it no more often than this */
+#define CPU_CLOCK_LOOK 4000000u /* ns: a waiter reads such a clock no more often than this */
 
 /* Reads a CPU clock: CLOCK_PROCESS_CPU, CLOCK_THREAD_CPU, or a negative id that names a process or thread, wherever it
  * is. -EINVAL: no such clock, process or thread. Waits for the kernels that have threads of it. */

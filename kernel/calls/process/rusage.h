@@ -6,7 +6,7 @@
 
 #include "tasks/thread/account.h"
 
-/* Writes one to user address ADDRESS: times, what USED counts. -EFAULT. */
+/* Writes a struct rusage with these times and the counts of USED to user address ADDRESS. -EFAULT. */
 int64_t rusage_write(uint64_t address, uint64_t user_ns, uint64_t system_ns, const struct account_used *used);
 
 #endif

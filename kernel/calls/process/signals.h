@@ -1,4 +1,4 @@
-/* What restart_syscall(2) goes on with. */
+/* Resumption of an interrupted wait for signals by restart_syscall(2). */
 #ifndef KERNEL_CALLS_PROCESS_SIGNALS_H
 #define KERNEL_CALLS_PROCESS_SIGNALS_H
 

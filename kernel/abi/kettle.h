@@ -17,7 +17,7 @@
 #define KETTLE_CALL_MESSAGES 0x4b07 /* (struct kettle_messages *) -> 0 */
 #define KETTLE_CALL_TALLY 0x4b08    /* (int from, struct kettle_tally *) -> 0 */
 #define KETTLE_CALL_CONTROL 0x4b09  /* (const char *words) -> 0 */
-#define KETTLE_CALL_STOP 0x4b0a     /* (int kernel) -> 0 when it has stopped */
+#define KETTLE_CALL_STOP 0x4b0a     /* (int kernel) -> 0 when it does not run any more */
 #define KETTLE_CALL_AUDIT 0x4b0b    /* (process id, char *report, size_t size) -> violations */
 #define KETTLE_CALL_RETRIEVE 0x4b0c /* (process id, const char *strategy) -> 0 */
 #define KETTLE_CALL_LOCK 0x4b0d     /* (address, size_t length) -> 0 */

@@ -13,7 +13,7 @@
 header:
     .long MULTIBOOT2_MAGIC, 0, header_end - header, -(MULTIBOOT2_MAGIC + 0 + (header_end - header))
     .balign 8
-    .short 1, 0                     /* what we need to be told: command line, modules, memory map */
+    .short 1, 0                     /* information requested: command line, modules, memory map */
     .long 8 + 3 * 4
     .long 1, 3, 6
     .balign 8
@@ -59,7 +59,8 @@ entry_multiboot2:
 3:  hlt
     jmp 3b
 
-/* Page tables are in cr3: switch on PAE, long mode, NX and paging. Keeps edi, esi, ebx. Also for the trampoline. */
+/* Expects page tables in cr3; enables PAE, long mode, NX and paging. Preserves edi, esi, ebx. The trampoline calls it,
+ * too. */
     .code32
     .globl long_mode_prepare
 long_mode_prepare:

@@ -1,6 +1,6 @@
-/* From the firmware to instance 0: decode what the boot protocol and ACPI say, compute the partition plan, build
- * instance 0 in its own memory and enter it. Runs once, on the boot CPU, in the template at its load address, on the
- * boot page tables (the first 4 GiB at their own addresses). See boot/boot.md. */
+/* From the firmware to instance 0: decode the boot protocol's information and the ACPI tables, compute the partition
+ * plan, build instance 0 in its own memory and enter it. Runs once, on the boot CPU, in the template at its load
+ * address, on the boot page tables (the first 4 GiB at their own addresses). See boot/boot.md. */
 #include "boot/acpi/acpi.h"
 #include "boot/firmware/bootinfo.h"
 #include "boot/firmware/multiboot2.h"
@@ -15,7 +15,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 
-#define MAPPED_END (4ull << 30) /* what the boot page tables reach */
+#define MAPPED_END (4ull << 30) /* end of the memory that the boot page tables map */
 #define LOW_END 0x100000ull
 
 extern uint8_t boot_page[], trampoline[], trampoline_end[];
@@ -60,8 +60,8 @@ static void fill_boot_page(void)
     memcpy(target, trampoline, (size_t)(trampoline_end - trampoline));
 }
 
-/* The two 8259s say nothing from now on; the I/O APIC delivers. Done before the local APIC is touched, while a request
- * they have already raised can still be taken back. */
+/* Masks the two 8259 interrupt controllers; the I/O APIC delivers interrupts instead. This must precede any access to
+ * the local APIC, while a request that the 8259s have already raised can still be withdrawn. */
 static void silence_8259(void)
 {
     outb(0x21, 0xff);

@@ -1,6 +1,6 @@
-/* Where a started CPU begins: real mode at the page TRAMPOLINE (boot_main copies this there), then long mode on the
- * boot page tables, then its start slot, which says whose page tables and which stack are its own. Uses no stack until
- * then, so all CPUs may run here at once. Intel SDM 3A, 8.4.4 and 9.8. */
+/* Entry point of CPUs that are started later: real mode at the page TRAMPOLINE (boot_main copies this code there), then
+ * long mode on the boot page tables, then the CPU's start slot, which names its page tables and its stack. The code
+ * uses no stack before that, so all CPUs may run it at once. Intel SDM 3A, 8.4.4 and 9.8. */
 #include "kernel/instance/bootpage.h"
 #include "kernel/arch/x86_64/base/layout.h"
 
@@ -74,7 +74,7 @@ start_cpu:
     je 4f
     addl $START_SLOT_SIZE, %esi
     loop 3b
-5:  hlt                             /* nobody asked for this CPU */
+5:  hlt                             /* no starter has asked for this CPU */
     jmp 5b
 4:  cmpl $SLOT_READY, SLOT_STATE(%rsi)
     jne 5b
@@ -89,7 +89,7 @@ start_cpu:
     xorl %ebp, %ebp
     ret
 
-/* boot_enter(root, stack): from the template into instance 0, the way start_cpu enters the others. */
+/* boot_enter(root, stack): enters instance 0 from the template, as start_cpu enters the others. */
     .globl boot_enter
 boot_enter:
     movq %rdi, %cr3

@@ -1,6 +1,5 @@
-/* Topology discovery: joins what the tables say into one struct acpi_topology (see acpi.h). The files tables.c,
- * madt.c, srat.c and slit.c each read one thing; here stands what happens when one of them is missing or
- * refused. */
+/* Topology discovery: combines the tables into one struct acpi_topology (see acpi.h). tables.c finds the tables;
+ * madt.c, srat.c and slit.c each read one of them; this file handles missing and invalid tables. */
 #include "boot/acpi/acpi.h"
 
 #include "boot/acpi/internal.h"

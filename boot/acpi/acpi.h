@@ -1,8 +1,8 @@
-/* Machine topology from ACPI: which CPUs there are, which node each belongs to, which memory belongs to
- * which node, and how far the nodes are apart (ACPI 6.4: 5.2.5 RSDP, 5.2.12 MADT, 5.2.16 SRAT, 5.2.17 SLIT).
+/* Machine topology from ACPI: the CPUs, the node of each, the memory of each node, and the distances
+ * between nodes (ACPI 6.4: 5.2.5 RSDP, 5.2.12 MADT, 5.2.16 SRAT, 5.2.17 SLIT).
  *
- * A table with a bad length, checksum or entry is reported and ignored as a whole, never half trusted.
- * An absent or ignored SRAT means one node; an absent or ignored SLIT means 10 local and 20 remote. */
+ * A table with a bad length, checksum or entry is reported and ignored as a whole.
+ * Without a valid SRAT the machine has one node; without a valid SLIT the distances are 10 (local) and 20 (remote). */
 #ifndef BOOT_ACPI_ACPI_H
 #define BOOT_ACPI_ACPI_H
 
@@ -57,16 +57,16 @@ struct acpi_topology {
     uint8_t distance[NODES_MAX][NODES_MAX]; /* SLIT units: 10 is local, 255 unreachable */
 };
 
-/* Told of each table or entry that was ignored, one line of text each. */
+/* Receives a line of text for each table or entry that is ignored. */
 struct acpi_report {
     void *context;
     void (*line)(void *context, const char *text);
 };
 
-/* Reads the tables that the RSDP at physical address RSDP leads to; with RSDP 0, or none that is valid there,
- * searches the EBDA and 0xe0000-0xfffff for it. *OUT is always complete and consistent on return 0. A node is a
- * proximity domain that any enabled SRAT entry names, so it may have no CPU, no memory, or neither; a CPU that SRAT
- * leaves out is on node 0. REPORT may be NULL.
+/* Reads the tables that the RSDP at physical address RSDP leads to; if RSDP is 0 or there is no valid RSDP there,
+ * searches the EBDA and 0xe0000-0xfffff for it. *OUT is always complete and consistent on return 0. Every
+ * proximity domain that an enabled SRAT entry names is a node, so a node may lack CPUs, memory, or both; a CPU that the
+ * SRAT leaves out is on node 0. REPORT may be NULL.
  * -ENOENT: no valid RSDP, or no valid MADT: *OUT then has zero CPUs (the caller uses the boot CPU alone).
  * -E2BIG: more CPUs or nodes than CPUS_MAX or NODES_MAX; *OUT is then incomplete, with cpu_count not 0. */
 int acpi_discover(const struct physmem *memory, uint64_t rsdp, const struct acpi_report *report,

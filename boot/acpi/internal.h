@@ -1,4 +1,4 @@
-/* What the files of the ACPI reader share; private to boot/acpi*.c. */
+/* Declarations shared by the files of the ACPI reader; private to boot/acpi/. */
 #ifndef BOOT_ACPI_INTERNAL_H
 #define BOOT_ACPI_INTERNAL_H
 
@@ -24,17 +24,17 @@ struct acpi_tables {
     struct acpi_table slit;
 };
 
-/* One structure of a table that is a list of them, each led by a type and a length byte. */
+/* One structure of a table that is a list of structures, each of which begins with a type and a length byte. */
 struct acpi_entry {
     const uint8_t *bytes;
     uint8_t type;
     uint8_t length; /* bytes, with the two leading ones */
 };
 
-/* Tells REPORT, which may be NULL. */
+/* Passes a line of text to REPORT, which may be NULL. */
 void acpi_say(const struct acpi_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Finds the tables from the RSDP on. A table not there, or ignored, has bytes NULL. -ENOENT: no valid RSDP. */
+/* Finds the tables through the RSDP. A table that is missing or ignored has bytes NULL. -ENOENT: no valid RSDP. */
 int acpi_find_tables(const struct physmem *memory, uint64_t rsdp, const struct acpi_report *report,
                      struct acpi_tables *out);
 
@@ -42,7 +42,8 @@ int acpi_find_tables(const struct physmem *memory, uint64_t rsdp, const struct a
  * bytes long (0: any). Types from COUNT on are unknown and may have any length. */
 bool acpi_entries_valid(const struct acpi_table *table, uint32_t offset, const uint8_t *minimum, uint32_t count);
 
-/* Gives the structure at *OFFSET of a table that acpi_entries_valid approved and moves on; false at the end. */
+/* Stores the structure at *OFFSET of a table that acpi_entries_valid has accepted and advances *OFFSET; false at the
+ * end. */
 bool acpi_entry_next(const struct acpi_table *table, uint32_t *offset, struct acpi_entry *entry);
 
 /* Fill in CPUs, interrupt controllers and overrides. -EINVAL: the table is damaged (reported). -E2BIG: too many

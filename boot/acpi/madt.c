@@ -12,7 +12,7 @@ enum {
     MADT_TYPES = 10,
 };
 
-/* Bit 1, "online capable", marks a CPU that may be plugged in later: it is not one yet. */
+/* Bit 1, "online capable", marks a CPU that may be plugged in later; it is ignored. */
 #define MADT_CPU_ENABLED 1u
 
 /* Broadcast addresses: firmware fills unused entries with them. */
@@ -43,7 +43,7 @@ struct madt_ioapic {
 
 struct madt_override {
     uint8_t type, length;
-    uint8_t bus; /* 0: ISA, the only one defined */
+    uint8_t bus; /* 0: ISA, the only bus defined */
     uint8_t irq;
     uint32_t gsi;
     uint16_t flags;
@@ -72,7 +72,7 @@ static const uint8_t minimum_length[MADT_TYPES] = {
     [MADT_X2APIC] = sizeof(struct madt_x2apic),
 };
 
-/* A CPU may have both an APIC and an x2APIC entry, or the same one twice: the first stands. */
+/* A CPU may have both an APIC and an x2APIC entry, or a duplicate entry: the first entry counts. */
 static int add_cpu(struct acpi_topology *out, uint32_t apic_id, uint32_t uid)
 {
     for (uint32_t i = 0; i < out->cpu_count; i++) {

@@ -1,6 +1,5 @@
 /* The System Locality Information Table (ACPI 6.4, 5.2.17): a square matrix of distances, its rows and columns numbered
- * by proximity domain. It may have rows that SRAT does not mention (domains that hold nothing); those are not looked
- * up. */
+ * by proximity domain. Rows of domains that the SRAT does not mention are ignored. */
 #include "boot/acpi/internal.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
@@ -8,7 +7,7 @@
 #define SLIT_COUNT_FIELD 36 /* offset of the 64-bit number of rows */
 #define SLIT_MATRIX 44      /* offset of the first distance */
 
-/* NULL, or what is wrong. *COUNT is the number of rows. */
+/* Returns NULL or a description of the error. *COUNT is the number of rows. */
 static const char *check_matrix(const struct acpi_table *slit, const struct acpi_topology *topology, uint64_t *count)
 {
     if (slit->length < SLIT_MATRIX)

@@ -69,7 +69,7 @@ struct affinity {
     uint64_t size;
 };
 
-/* Gives the next enabled entry; memory of size zero, which firmware uses as filling, is not one. */
+/* Stores the next enabled entry. Memory of size zero, which firmware uses as padding, is skipped. */
 static bool next_affinity(const struct acpi_table *srat, uint32_t *offset, struct affinity *out)
 {
     struct acpi_entry entry;
@@ -107,7 +107,7 @@ static bool next_affinity(const struct acpi_table *srat, uint32_t *offset, struc
     return false;
 }
 
-/* Inserts DOMAIN into the ascending list unless it is there. */
+/* Inserts DOMAIN into the ascending list unless it is already there. */
 static int add_domain(struct acpi_topology *out, uint32_t domain)
 {
     uint32_t at = 0;
@@ -133,7 +133,8 @@ static uint32_t node_of_domain(const struct acpi_topology *topology, uint32_t do
     return node;
 }
 
-/* Puts a CPU on its node. Entries for CPUs that the MADT does not enable say nothing. NULL, or what is wrong. */
+/* Puts a CPU on its node. Entries for CPUs that the MADT does not enable are ignored. Returns NULL or a description of
+ * the error. */
 static const char *place_cpu(struct acpi_topology *out, uint32_t apic_id, uint32_t node)
 {
     for (uint32_t i = 0; i < out->cpu_count; i++) {

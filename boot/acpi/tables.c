@@ -1,10 +1,10 @@
-/* Finding the ACPI tables: RSDP, then XSDT or RSDT, then every table either lists. A table counts only when its length
- * is sensible, all of it can be read and its bytes sum to zero; the first good one of a name is taken. */
+/* Finds the ACPI tables: the RSDP, then the XSDT or RSDT, then every table that it lists. A table is valid if its
+ * length is plausible, all of it can be read and its bytes sum to zero; the first valid table of each name is used. */
 #include "boot/acpi/internal.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 
-#define TABLE_LENGTH_MAX (1u << 20) /* far above any real one: bounds the work that a damaged length can cause */
+#define TABLE_LENGTH_MAX (1u << 20) /* far above any real length: bounds the work that a damaged length can cause */
 #define ROOT_ENTRIES_MAX 256u
 
 #define EBDA_SEGMENT_ADDRESS 0x40e /* the BIOS data area keeps the real-mode segment of the EBDA here */
@@ -51,7 +51,7 @@ static bool sums_to_zero(const uint8_t *bytes, uint32_t length)
     return sum == 0;
 }
 
-/* Reads and verifies the RSDP at ADDRESS. An old one has no XSDT: its field is then 0. */
+/* Reads and verifies the RSDP at ADDRESS. An RSDP of ACPI 1.0 has no XSDT: its field is then 0. */
 static bool read_rsdp(const struct physmem *memory, uint64_t address, struct rsdp *out)
 {
     const uint8_t *bytes = memory->map(memory->context, address, RSDP_OLD_SIZE);
@@ -104,7 +104,7 @@ static bool read_header(const struct physmem *memory, uint64_t address, struct t
     return bytes != NULL;
 }
 
-/* Verifies the table with HEADER at ADDRESS and takes it. */
+/* Verifies the table with HEADER at ADDRESS and records it. */
 static bool read_table(const struct physmem *memory, uint64_t address, const struct table_header *header,
                        const struct acpi_report *report, struct acpi_table *out)
 {

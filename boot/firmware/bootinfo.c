@@ -1,4 +1,4 @@
-/* Filling a struct bootinfo: what the multiboot2 and the PVH parser share. */
+/* Functions that fill a struct bootinfo, shared by the multiboot2 and the PVH parser. */
 #include "boot/firmware/bootinfo.h"
 
 #include "kernel/abi/errno.h"
@@ -15,7 +15,7 @@ void bootinfo_reset(struct bootinfo *info)
 
 int bootinfo_add_range(struct bootinfo *info, uint64_t base, uint64_t size, uint32_t type)
 {
-    /* Trust in damaged entries goes one way: they may only take memory away. */
+    /* A damaged entry may only remove memory, never add it. */
     if (size > UINT64_MAX - base) {
         if (type == E820_USABLE)
             return 0;

@@ -1,4 +1,4 @@
-/* What the firmware's boot protocol told us, in one form for every entry path.
+/* The information of the firmware's boot protocol, in one form for every entry path.
  *
  * Filled by multiboot2_parse or pvh_parse; read by the plan and by instance 0. */
 #ifndef BOOT_FIRMWARE_BOOTINFO_H
@@ -11,7 +11,7 @@
 #define BOOT_CMDLINE_MAX 2048
 
 enum boot_memory_kind {
-    BOOT_MEMORY_USABLE = 1,  /* RAM free for us */
+    BOOT_MEMORY_USABLE = 1,  /* RAM that Kettle may use */
     BOOT_MEMORY_RESERVED = 2 /* anything else */
 };
 
@@ -39,11 +39,11 @@ struct bootinfo {
 void bootinfo_reset(struct bootinfo *info);
 
 /* For the parsers: adds a range of the firmware's map, whose TYPE is that of the BIOS call e820 (1 is usable). An
- * empty range is left out; one that wraps is cut at the end of the address space when reserved and left out when
- * usable. -E2BIG: no room. */
+ * empty range is ignored. A range that wraps is cut at the end of the address space if it is reserved, and ignored if
+ * it is usable. -E2BIG: no room. */
 int bootinfo_add_range(struct bootinfo *info, uint64_t base, uint64_t size, uint32_t type);
 
-/* For the parsers: adds a module. -EINVAL: it wraps; -E2BIG: no room. */
+/* For the parsers: adds a module. -EINVAL: its end wraps; -E2BIG: no room. */
 int bootinfo_add_module(struct bootinfo *info, uint64_t base, uint64_t size);
 
 #endif

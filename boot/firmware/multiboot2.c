@@ -1,5 +1,5 @@
 /* Decoder for the multiboot2 information structure: a total size and a list of tags, each aligned to eight bytes. The
- * tags that tell of memory, modules, the command line and ACPI are read, the others skipped. */
+ * tags for memory, modules, the command line and ACPI are read, the others skipped. */
 #include "boot/firmware/multiboot2.h"
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct info_header {
 
 struct tag_header {
     uint32_t type;
-    uint32_t size; /* bytes with this header, without the padding behind */
+    uint32_t size; /* bytes with this header, without the padding behind it */
 };
 
 struct module_tag {

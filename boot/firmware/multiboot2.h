@@ -7,12 +7,12 @@
 #include "boot/firmware/bootinfo.h"
 #include "boot/firmware/physmem.h"
 
-#define MULTIBOOT2_LOADER_MAGIC 0x36d76289u /* in EAX when a multiboot2 loader enters */
+#define MULTIBOOT2_LOADER_MAGIC 0x36d76289u /* in EAX at entry from a multiboot2 loader */
 
 /* Decodes the structure at physical address INFO into *OUT.
- * A tag that does not fit, a wrong total size, no end tag or no memory map: -EINVAL. More ranges or modules than there
- * is room for: -E2BIG. A command line that does not fit: -ENAMETOOLONG. *OUT is unspecified after an error.
- * out->rsdp then points into the structure itself, which holds the copy; the newer of two copies is taken. */
+ * -EINVAL: a tag does not fit, the total size is wrong, or the end tag or the memory map is missing. -E2BIG: too many
+ * ranges or modules. -ENAMETOOLONG: the command line does not fit. *OUT is unspecified after an error. On success
+ * out->rsdp points to the loader's copy of the RSDP inside the structure; of two copies the newer version is used. */
 int multiboot2_parse(const struct physmem *memory, uint64_t info, struct bootinfo *out);
 
 #endif

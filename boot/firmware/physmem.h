@@ -1,7 +1,7 @@
-/* How the parsers of firmware data reach physical memory.
+/* The interface through which parsers of firmware data read physical memory.
  *
- * The kernel passes a window over the boot mapping, a host test passes a captured image, a
- * fuzzer passes its input: the parsers never form a pointer from a physical address themselves. */
+ * The kernel implements it with the boot mapping, a host test with a captured image, a fuzzer with its input. The
+ * parsers never form a pointer from a physical address themselves. */
 #ifndef BOOT_FIRMWARE_PHYSMEM_H
 #define BOOT_FIRMWARE_PHYSMEM_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct physmem {
-    void *context; /* [i] handed back to map */
+    void *context; /* [i] passed to map */
     /* Returns a pointer to LENGTH readable bytes at physical address BASE, or NULL when any byte of
      * that range cannot be read. The pointer stays valid as long as the physmem. */
     const void *(*map)(void *context, uint64_t base, size_t length);

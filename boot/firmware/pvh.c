@@ -1,5 +1,5 @@
-/* Decoder for the PVH start information, version 1 (with a memory map) and its backward-compatible successors. Zero
- * stands for "not there" in every address. */
+/* Decoder for the PVH start information, version 1 (with a memory map) and its backward-compatible successors. An
+ * address of zero means that the item is absent. */
 #include "boot/firmware/pvh.h"
 
 #include "kernel/abi/errno.h"
@@ -38,7 +38,7 @@ _Static_assert(sizeof(struct pvh_start) == 56, "PVH start information, version 1
 _Static_assert(sizeof(struct pvh_module) == 32, "PVH module entry");
 _Static_assert(sizeof(struct pvh_memory) == 24, "PVH memory map entry");
 
-/* The string's length is unknown before its end is seen, so it is mapped a byte at a time. */
+/* The length of the string is not known in advance, so the string is mapped a byte at a time. */
 static int read_command_line(const struct physmem *memory, uint64_t address, char out[BOOT_CMDLINE_MAX])
 {
     if (address == 0)

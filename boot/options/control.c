@@ -15,7 +15,7 @@ static uint32_t own_kernel, kernel_count = 1; /* [i] */
 static struct option *options;                /* [i] */
 
 struct wishes {
-    int64_t kernel; /* the words are for this one alone, or -1 */
+    int64_t kernel; /* the only kernel that the words apply to, or -1: all */
     uint32_t count;
     struct {
         const struct option *option;
@@ -103,7 +103,7 @@ static bool parse_word(const char *name, const char *value, struct wishes *wishe
 
 static int apply(const struct wishes *wishes)
 {
-    for (uint32_t i = 0; i < wishes->count; i++) { /* what can fail comes first */
+    for (uint32_t i = 0; i < wishes->count; i++) { /* options whose change can fail come first */
         const struct option *option = wishes->wish[i].option;
         int error = option->try_set != NULL ? option->try_set(wishes->wish[i].value) : 0;
 

@@ -1,6 +1,6 @@
-/* The options of this kernel: what the boot command line says at the start, and what a program changes while the system
- * runs (kettle_control). A part registers each option that may change, with a check of its value, so a text of several
- * words is understood as a whole before anything is set. */
+/* The options of this kernel: their values on the boot command line, and the changes that a program makes while the
+ * system runs (kettle_control). Each part registers its changeable options with a function that checks a value, so all
+ * words of a request are checked before any option is set. */
 #ifndef BOOT_OPTIONS_CONTROL_H
 #define BOOT_OPTIONS_CONTROL_H
 
@@ -10,30 +10,31 @@
 
 #define OPTION_WORDS_MAX 512u /* bytes of a text, with its NUL */
 
-/* An option that may change. CHECK says whether VALUE makes sense, SET takes one that does. */
+/* An option that may change. CHECK returns whether VALUE is valid; SET applies a valid value. */
 struct option {
     const char *name;
     bool (*check)(const char *value);
     void (*set)(const char *value);
-    /* In place of SET, for the one option that can fail: 0 or a negative errno, and then nothing has changed. */
+    /* In place of SET, for an option whose change can fail: returns 0, or a negative errno when nothing has changed. */
     int (*try_set)(const char *value);
     struct option *next; /* of the registry */
 };
 
-/* This is kernel KERNEL of KERNELS, and CMDLINE, which stays, is the boot command line. No option is registered. */
+/* Initializes an empty registry for kernel KERNEL of KERNELS with the boot command line CMDLINE, which must stay valid.
+ */
 void option_start(const char *cmdline, uint32_t kernel, uint32_t kernels);
 
-/* Registers OPTION and sets it to what the boot command line says, if that makes sense; else kernel 0 says so. What
- * try_set has returned, or 0. */
+/* Registers OPTION and sets it to its value on the boot command line, if there is one; kernel 0 logs an invalid value,
+ * which is ignored. Returns the result of try_set, or 0. */
 int option_add(struct option *option);
-/* Which of COUNT names the boot option NAME has, for PART of the kernel. Another value is said, and it and none mean
- * the first. */
+/* Returns the index in NAMES of the value of boot option NAME, on behalf of PART of the kernel. A value that is not in
+ * NAMES is logged; then, and when the option is missing, the result is 0. */
 size_t option_choose(const char *part, const char *name, const char *const *names, size_t count);
 
-/* Sets options of this kernel, as registered: words "name=value", separated by blanks; the last of a name counts. With
- * "kernel=N" among them they are for that kernel alone, and on others only checked. -EINVAL: a word makes no sense;
- * -ENOMEM: no memory for what it takes. On an error nothing has changed. Tasks only: what options do may take locks
- * that handlers run under. */
+/* Sets registered options of this kernel from words "name=value", separated by blanks; if a name occurs several times,
+ * its last word counts. With the word "kernel=N" the options are set on kernel N only; other kernels just check them.
+ * -EINVAL: an unknown name or an invalid value; -ENOMEM: no memory for the change. On an error nothing has changed.
+ * Call it from tasks only: setting an option may take locks that message handlers also take. */
 int option_control(const char *words);
 
 #endif

@@ -1,5 +1,5 @@
-/* The boot command line: words separated by blanks, "name=value". boot/options/options.def has
- * the names. What a part does not understand it says in an event, "@option PART: NAME= WHAT", which the host shows. */
+/* The boot command line: words separated by blanks, "name=value". boot/options/options.def lists
+ * the names. A part that finds an invalid value logs an event, "@option PART: NAME= WHAT", which the host shows. */
 #ifndef BOOT_OPTIONS_OPTIONS_H
 #define BOOT_OPTIONS_OPTIONS_H
 
@@ -8,16 +8,17 @@
 #include <stdint.h>
 
 /* Copies the value of the last word NAME=... of CMDLINE to VALUE (SIZE bytes with the NUL). Returns false, and an empty
- * string, when there is none or it does not fit. */
+ * string, when there is no such word or its value does not fit. */
 bool option_find(const char *cmdline, const char *name, char *value, size_t size);
-/* The value as a decimal number, or FALLBACK when it is missing or not a number of at most 2^63. */
+/* Returns the value of NAME= as a decimal number, or FALLBACK when it is missing or not a number of at most 2^63. */
 uint64_t option_number(const char *cmdline, const char *name, uint64_t fallback);
-/* Whether NAME= is missing or has such a number. */
+/* Returns whether NAME= is missing or has such a number. */
 bool option_is_number(const char *cmdline, const char *name);
-/* The next word of *CMDLINE, which moves on behind it, that is no NAME=... of boot/options/options.def: up to its "=",
- * to NAME, SIZE bytes with the NUL, cut if it is longer. Returns false when there is none. */
+/* Finds the next word of *CMDLINE that is not a NAME=... of boot/options/options.def, copies its part before the "=" to
+ * NAME (SIZE bytes with the NUL, truncated), and advances *CMDLINE behind the word. Returns false when there is none.
+ */
 bool option_unknown(const char **cmdline, char *name, size_t size);
-/* TEXT, all of it, is a decimal number of at most MOST: *VALUE. */
+/* Parses all of TEXT as a decimal number of at most MOST into *VALUE. Returns false when it is not such a number. */
 bool option_parse_number(const char *text, uint64_t most, uint64_t *value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which kernel gets which CPUs: the `kernels=` option (plan.h says what its forms mean). */
+/* Assigns CPUs to kernels by the `kernels=` option (plan.h describes its forms). */
 #include <stdbool.h>
 
 #include "boot/plan/internal.h"
@@ -42,7 +42,7 @@ static int number_cpus(const struct plan_input *input, struct plan *out, char *e
     return 0;
 }
 
-/* The nodes in the order that kernels are numbered: the boot CPU's first, then ascending. */
+/* The nodes in the order in which kernels are numbered: the boot CPU's node first, then ascending. */
 static uint32_t node_at(const struct plan *plan, uint32_t position)
 {
     uint32_t boot_node = plan->cpus[0].node;
@@ -93,7 +93,7 @@ static int split_by_number(struct plan *out, uint32_t count, char *error, size_t
         return -E2BIG;
     }
     uint32_t share = out->cpu_count / count;
-    uint32_t longer = out->cpu_count % count; /* this many kernels get one CPU more, the first ones */
+    uint32_t longer = out->cpu_count % count; /* this many kernels, the first ones, get one CPU more */
     uint32_t rank = 0;
     for (uint32_t position = 0; position < out->node_count; position++) {
         uint32_t node = node_at(out, position);
@@ -111,7 +111,7 @@ static int split_by_number(struct plan *out, uint32_t count, char *error, size_t
     return 0;
 }
 
-/* Reads a decimal number and moves *TEXT behind it; false when there is none or it is absurd. */
+/* Reads a decimal number and moves *TEXT behind it; false when there is none or it is too large. */
 static bool read_number(const char **text, uint32_t *value)
 {
     const char *at = *text;
@@ -179,7 +179,7 @@ static int split_by_list(struct plan *out, const char *list, char *error, size_t
     }
 }
 
-/* A kernel's first CPU, its lowest-numbered one, is the one it starts on and gives it its node. */
+/* A kernel starts on its lowest-numbered CPU, which also determines the kernel's node. */
 static void describe_kernels(struct plan *out)
 {
     for (uint32_t cpu = 0; cpu < out->cpu_count; cpu++) {

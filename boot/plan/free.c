@@ -1,11 +1,12 @@
-/* The memory that may be given out: usable in the firmware's map, neither reserved there nor busy, above the low
- * megabyte, in whole pages, cut where SRAT's memory changes its node. The entries may come in any order and overlap. */
+/* The memory that may be assigned: usable in the firmware's map, neither reserved there nor busy, above the first
+ * megabyte, in whole pages, cut at the boundaries of nodes in the SRAT. The entries may come in any order and overlap.
+ */
 #include <stdbool.h>
 
 #include "boot/plan/internal.h"
 #include "kernel/abi/errno.h"
 
-#define LOW_END (1ULL << 20) /* memory below it stays the firmware's */
+#define LOW_END (1ULL << 20) /* memory below it is left to the firmware */
 
 /* Half-open, in bytes. */
 struct span {
@@ -18,7 +19,7 @@ static uint64_t page_down(uint64_t address)
     return address & ~(PAGE_SIZE - 1);
 }
 
-/* The next page boundary; the last page of the address space has none behind it and is never used. */
+/* Rounds up to a page boundary. The last page of the address space has none behind it and is never used. */
 static uint64_t page_up(uint64_t address)
 {
     return address > UINT64_MAX - (PAGE_SIZE - 1) ? page_down(UINT64_MAX) : page_down(address + PAGE_SIZE - 1);
@@ -29,13 +30,13 @@ static uint64_t end_of(uint64_t base, uint64_t size)
     return size > UINT64_MAX - base ? UINT64_MAX : base + size;
 }
 
-/* The whole pages inside. */
+/* The whole pages inside a span. */
 static struct span span_inside(uint64_t base, uint64_t size)
 {
     return (struct span){page_up(base), page_down(end_of(base, size))};
 }
 
-/* All pages touched. */
+/* All pages that a span touches. */
 static struct span span_around(uint64_t base, uint64_t size)
 {
     if (size == 0)
@@ -43,7 +44,7 @@ static struct span span_around(uint64_t base, uint64_t size)
     return (struct span){page_down(base), page_up(end_of(base, size))};
 }
 
-/* The pages whose first byte is inside. */
+/* The pages whose first byte is inside a span. */
 static struct span span_starting(uint64_t base, uint64_t size)
 {
     return (struct span){page_up(base), page_up(end_of(base, size))};
@@ -60,7 +61,7 @@ static bool span_covers(struct span span, uint64_t at, uint64_t *next)
     return at >= span.start;
 }
 
-/* Tells whether the page at AT is free and whose it is, and the first address above it where that may change. */
+/* Determines whether the page at AT is free, its node, and the first address above it where either may change. */
 static bool classify(const struct plan_input *input, uint64_t at, uint32_t *node, uint64_t *next)
 {
     const struct acpi_topology *topology = input->topology;
@@ -106,7 +107,7 @@ static int add_free(struct plan *out, uint64_t base, uint64_t size, uint32_t nod
     return 0;
 }
 
-/* Walks the address space from boundary to boundary of everything we were told; each step ends at a different one. */
+/* Walks the address space from boundary to boundary of all entries; each step ends at a different boundary. */
 int plan_collect_free(const struct plan_input *input, struct plan *out)
 {
     uint64_t at = LOW_END;

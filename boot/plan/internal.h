@@ -1,4 +1,4 @@
-/* The parts of plan_compute; private to boot/plan*.c. Each returns as it does. */
+/* The steps of plan_compute; private to boot/plan/. They return the same values as plan_compute. */
 #ifndef BOOT_PLAN_INTERNAL_H
 #define BOOT_PLAN_INTERNAL_H
 
@@ -11,7 +11,7 @@ int plan_assign_cpus(const struct plan_input *input, struct plan *out, char *err
 
 #define PLAN_UNOWNED UINT32_MAX /* plan_range.kernel while the plan is being made */
 
-/* Fills out->ranges with all memory that may be given out, each range on one node, without owners. */
+/* Fills out->ranges with all memory that may be assigned, each range on one node, without owners. */
 int plan_collect_free(const struct plan_input *input, struct plan *out);
 
 /* Gives each kernel its memory; CPUs, nodes and distances of *OUT are set. */

@@ -1,5 +1,5 @@
-/* Which kernel gets which memory: decide which kernels share each node's free ranges, then cut those into shares. The
- * plan's own range table is the workspace: until a range has its owner, its kernel is PLAN_UNOWNED. */
+/* Assigns memory to kernels: decides which kernels share the free ranges of each node, then cuts the ranges into
+ * shares. The plan's own range table is the workspace: the kernel of a range without an owner is PLAN_UNOWNED. */
 #include <stdbool.h>
 
 #include "boot/plan/internal.h"
@@ -8,8 +8,8 @@
 #include "kernel/lib/string.h"
 
 #define NO_NODE UINT32_MAX
-#define CUT_ALIGN (2ULL << 20)      /* a large page: cuts there spare both sides small mappings */
-#define CUT_SHARE_MIN (16ULL << 20) /* smaller shares are cut at pages, to stay even */
+#define CUT_ALIGN (2ULL << 20)      /* a large page: a cut at such a boundary avoids small mappings on both sides */
+#define CUT_SHARE_MIN (16ULL << 20) /* smaller shares are cut at page boundaries, to stay even */
 
 _Static_assert(KERNELS_MAX <= 64, "a set of kernels is one 64-bit word");
 
@@ -60,8 +60,8 @@ static uint32_t set_size(uint64_t set)
     return size;
 }
 
-/* True when node B is nearer to node FROM than A, where A may be NO_NODE. A node is nearest to itself; of equally far
- * ones the lower number wins, which callers get by asking in ascending order. */
+/* True when node B is nearer to node FROM than A, where A may be NO_NODE. A node is nearest to itself; of equally
+ * distant nodes the lower number wins, because callers ask in ascending order. */
 static bool nearer(const struct plan *plan, uint32_t from, uint32_t a, uint32_t b)
 {
     if (a == NO_NODE || b == from)
@@ -69,7 +69,7 @@ static bool nearer(const struct plan *plan, uint32_t from, uint32_t a, uint32_t 
     return a != from && plan->distance[from][b] < plan->distance[from][a];
 }
 
-/* The kernels that get memory of NODE: those with a CPU there, else those of the nearest node with any. */
+/* The kernels that get memory of NODE: those with a CPU there, else those of the nearest node with kernels. */
 static uint64_t find_sharers(const struct plan *plan, uint32_t node)
 {
     uint32_t best = NO_NODE;
@@ -113,7 +113,7 @@ static void decide_sharers(const struct plan *plan, uint64_t sharers[NODES_MAX])
     }
 }
 
-/* Decides on which node kernel K gets its chunk: the nearest of those it shares where one is left. */
+/* Decides on which node kernel K gets its chunk: the nearest of the nodes it shares that has room for one. */
 static uint32_t choose_home(const struct plan *plan, const uint64_t sharers[NODES_MAX], const uint8_t *homes,
                             uint64_t settled, uint32_t k)
 {
@@ -140,7 +140,7 @@ static uint32_t nodes_shared(const struct plan *plan, const uint64_t sharers[NOD
     return nodes;
 }
 
-/* Kernels with one node to choose from choose before those with several. */
+/* Kernels that share one node choose before kernels that share several. */
 static int choose_homes(const struct plan *plan, const uint64_t sharers[NODES_MAX], uint8_t *homes, char *error,
                         size_t error_size)
 {
@@ -163,7 +163,7 @@ static int choose_homes(const struct plan *plan, const uint64_t sharers[NODES_MA
     return 0;
 }
 
-/* The rest of a node is its free ranges one behind the other; offsets below count bytes from its start. */
+/* The rest of a node is the concatenation of its free ranges; offsets below count bytes from its start. */
 static uint64_t rest_size(const struct plan *plan, uint32_t node)
 {
     uint64_t size = 0;
@@ -269,7 +269,7 @@ static int give(struct plan *out, uint32_t node, uint64_t size, uint32_t kernel)
     return 0;
 }
 
-/* Splits NODE among the kernels of SHARERS; those of NEEDY get room for their chunk here. */
+/* Splits NODE among the kernels of SHARERS; the kernels of NEEDY get room for their chunk here. */
 static int split_node(struct plan *out, uint32_t node, uint64_t sharers, uint64_t needy)
 {
     uint64_t total = rest_size(out, node);

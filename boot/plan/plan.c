@@ -1,4 +1,4 @@
-/* The partition plan: joins its halves (cpus.c, memory.c) and writes it as text. */
+/* The partition plan: combines its halves (cpus.c, memory.c) and formats it as text. */
 #include "boot/plan/plan.h"
 
 #include "boot/plan/internal.h"
@@ -48,7 +48,7 @@ const struct plan_range *plan_range_of(const struct plan *plan, uint64_t pa)
     return low < plan->range_count && plan->ranges[low].base <= pa ? &plan->ranges[low] : NULL;
 }
 
-/* Text that goes on counting when its room is used up, as snprintf does. */
+/* A text buffer that keeps counting when it is full, as snprintf does. */
 struct writer {
     char *text;
     size_t size;
@@ -69,7 +69,7 @@ static void write_text(struct writer *writer, const char *format, ...)
         writer->length += (size_t)length;
 }
 
-/* "0-3,8": the CPUs of KERNEL in runs. */
+/* Formats the CPUs of KERNEL as runs: "0-3,8". */
 static void write_cpus(struct writer *writer, const struct plan *plan, uint32_t kernel)
 {
     const char *separator = "";

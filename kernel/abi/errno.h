@@ -1,6 +1,6 @@
 /* Error numbers, as Linux defines them for x86-64 (include/uapi/asm-generic/errno*.h).
  *
- * Kernel functions return 0 or a negative one of these; libc turns it into errno. */
+ * Kernel functions return 0 or the negative of an error number; the C library stores the number in errno. */
 #ifndef KERNEL_ABI_ERRNO_H
 #define KERNEL_ABI_ERRNO_H
 

@@ -1,7 +1,7 @@
 /* Kettle's own system calls: numbers and shared constants. libc/kettle.h is the interface for programs.
  *
- * They lie far above Linux's numbers; a Linux kernel answers ENOSYS, which libc/kettle.c turns into the
- * behaviour of a machine with one kernel where that makes sense. */
+ * The numbers lie far above Linux's. A Linux kernel returns ENOSYS for them, which libc/kettle.c turns into the
+ * behaviour of a machine with one kernel where that is possible. */
 #ifndef KERNEL_ABI_KETTLE_H
 #define KERNEL_ABI_KETTLE_H
 
@@ -25,28 +25,28 @@
 
 #include <stdint.h>
 
-/* What kettle_messages does, COUNT times. */
-#define KETTLE_MESSAGES_ONE_WAY 0    /* a notice to each kernel of the set in turn */
+/* The operation that kettle_messages repeats COUNT times. */
+#define KETTLE_MESSAGES_ONE_WAY 0    /* a one-way message to each kernel of the set in turn */
 #define KETTLE_MESSAGES_ROUND_TRIP 1 /* a request to one kernel of the set, in turn, answered with the same bytes */
-#define KETTLE_MESSAGES_MULTICAST 2  /* one request to the whole set, by relays; all answers gathered */
-#define KETTLE_MESSAGES_UNICAST 3    /* one request to each of the set, one after another */
-#define KETTLE_MESSAGES_HANDLER 4    /* as ROUND_TRIP with 48 bytes, but the asking thread never sleeps */
+#define KETTLE_MESSAGES_MULTICAST 2  /* one request to the whole set through relays; all answers are gathered */
+#define KETTLE_MESSAGES_UNICAST 3    /* one request to each kernel of the set, one after another */
+#define KETTLE_MESSAGES_HANDLER 4    /* as ROUND_TRIP with 48 bytes, but the sending thread never sleeps */
 
 struct kettle_messages {
     uint32_t operation; /* KETTLE_MESSAGES_* */
     uint32_t size;      /* bytes, 0 to 65536; at most 4096 for MULTICAST, 48 for HANDLER and urgent ones */
-    uint64_t kernels;   /* set, bit k for kernel k, without the caller's own */
+    uint64_t kernels;   /* set of kernels, bit k for kernel k, without the caller's own */
     uint32_t count;     /* operations, 1 to 2^31 - 1 */
     uint32_t urgent;    /* 1: in the class of system-critical messages */
-    uint64_t seed;      /* of the content, which the receiver checks; 0: it is only counted */
+    uint64_t seed;      /* of the content, which the receiver checks; 0: messages are only counted */
     uint64_t *samples;  /* COUNT times in ns, one for each operation (ONE_WAY: until it was sent), or NULL */
 };
 
 /* One-way messages that a kernel has received from another since boot. */
 struct kettle_tally {
     uint64_t messages, bytes;
-    uint64_t out_of_order;  /* not the successor of the one before in its stream: one was lost, doubled or passed */
-    uint64_t wrong_content; /* not what the sender's seed makes */
+    uint64_t out_of_order;  /* messages that do not follow their predecessor: one was lost, duplicated or overtaken */
+    uint64_t wrong_content; /* messages whose content does not match the sender's seed */
 };
 
 #endif

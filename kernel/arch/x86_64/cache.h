@@ -1,4 +1,4 @@
-/* The caches of a CPU, as it tells of them itself (Intel SDM volume 2A, CPUID leaf 4; AMD APM volume 3, appendix E.4).
+/* The caches of a CPU, as CPUID reports them (Intel SDM volume 2A, CPUID leaf 4; AMD APM volume 3, appendix E.4).
  */
 #ifndef KERNEL_ARCH_X86_64_CACHE_H
 #define KERNEL_ARCH_X86_64_CACHE_H
@@ -11,12 +11,12 @@ enum cache_type { CACHE_DATA = 1, CACHE_INSTRUCTION, CACHE_UNIFIED };
 struct cache {
     uint32_t level, type; /* from 1; enum cache_type */
     uint32_t line;        /* bytes */
-    uint32_t partitions;  /* lines that have one tag */
+    uint32_t partitions;  /* lines that share one tag */
     uint32_t ways, sets;
-    uint32_t shift; /* CPUs whose APIC ids are the same without so many low bits share it */
+    uint32_t shift; /* CPUs whose APIC ids differ only in this many low bits share the cache */
 };
 
-/* The INDEXth cache of the calling CPU, from 0. False: there are no so many. */
+/* Describes cache number INDEX, from 0, of the calling CPU. Returns false if it has no such cache. */
 bool cache_find(uint32_t index, struct cache *out);
 static inline uint64_t cache_size(const struct cache *cache)
 {

@@ -33,8 +33,9 @@ struct cpu {
     struct cpu *self;      /* [i] */
     uint64_t user_stack;   /* [o] a program's stack pointer while SYSCALL switches stacks */
     uint64_t kernel_stack; /* [o] top of the running thread's kernel stack */
-    /* [o] counts of the time stamp counter that the running thread has spent in user mode since the scheduler last took
-     * them; less the counter's value at the last entry, negative, while it is there. Others may read it. */
+    /* [o] counts of the time stamp counter that the running thread has spent in user mode since the scheduler last read
+     * them. While the thread is in user mode the counter's value at entry is subtracted, so the field is negative.
+     * Other CPUs may read it. */
     volatile int64_t user_counts;
 
     uint32_t index;              /* [i] number within the instance, from 0 */
@@ -47,9 +48,9 @@ struct cpu {
     void *scheduler;             /* [i] the run queue of this CPU (tasks) */
     const void *fpu_owner;       /* [o] the thread whose FPU state the registers hold, or NULL */
     volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
-    volatile uint64_t root_left; /* [a] of those that still are while others are being loaded, else 0 */
+    volatile uint64_t root_left; /* [a] of the tables that are still loaded while others are being loaded, else 0 */
     volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
-    bool root_kept;              /* [o] nothing here uses the program's half of the tables: see tlb_keep */
+    bool root_kept;              /* [o] no code on this CPU uses the program's half of the tables: see tlb_keep */
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
     uint64_t interrupts;         /* [o] doorbells taken */
 
@@ -75,7 +76,7 @@ struct cpu_features {
 extern struct cpu_features cpu_features; /* [i] */
 extern struct cpu *cpus[CPUS_MAX];       /* [i] the CPUs of this instance, by index */
 extern uint32_t cpu_total;               /* [i] how many there are */
-extern bool cpu_several;                 /* [i] the instance has more than one: its locks have to lock */
+extern bool cpu_several;                 /* [i] the instance has more than one CPU, so locks must be atomic */
 extern bool smap_enabled;                /* [i] read by user_copy in assembly */
 
 /* The calling CPU's structure. */
@@ -89,7 +90,7 @@ static inline uint32_t cpu_index(void)
     return cpu_self()->index;
 }
 
-/* User mode begins, and has ended, on the calling CPU: for the CPU time of threads. */
+/* Called when user mode begins and when it has ended on the calling CPU, to account the CPU time of threads. */
 static inline void cpu_enter_user(void)
 {
     gs_add(CPU_USER_COUNTS, 0 - rdtsc_unordered());
@@ -107,29 +108,29 @@ void cpu_detect(void);
  * apic_id and node are set by the caller. */
 void cpu_init(struct cpu *cpu);
 
-/* Says where the interrupted or next user-mode entry lands: the top of the running thread's kernel stack. */
+/* Sets the stack that entries from user mode use: TOP is the top of the running thread's kernel stack. */
 void cpu_set_kernel_stack(uint64_t top);
 
-/* What a spinning CPU does in each round: PAUSE, and answer shootdowns (kernel/arch/x86_64/tlb.c). */
+/* Called in each round of a spin loop: executes PAUSE and answers shootdowns (kernel/arch/x86_64/tlb.c). */
 void cpu_relax(void);
-/* What one does now and then that is at something long. */
+/* Called now and then in a long operation: answers a pending shootdown. */
 static inline void cpu_answer(void)
 {
     if (cpu_several && cpu_self()->flush_pending)
         cpu_relax();
 }
 
-/* Brings a fresh FPU state area (cpu_features.fpu_size bytes, 64-byte aligned) to what a new program sees. */
+/* Initializes an FPU state area (cpu_features.fpu_size bytes, 64-byte aligned) for a new program. */
 void fpu_init_area(void *area);
 void fpu_save(void *area);
 void fpu_restore(const void *area);
-/* Which of FPE_* an x87 (or SIMD) exception of the running program was; the registers hold its state. */
+/* Returns the FPE_* code of an x87 (or SIMD) exception of the running program, whose state is in the registers. */
 int32_t fpu_fault_code(bool simd);
-/* Checks a state area that came from elsewhere, so that restoring it cannot fault. */
+/* Returns whether a state area from another source is valid, so that restoring it cannot fault. */
 bool fpu_area_valid(const void *area);
 
-/* The parts of a state area that hold state, in order: bytes, multiples of 8. What lies between means nothing, and
- * small gaps are in them. */
+/* The parts of a state area that hold state, in ascending order; offsets and sizes are multiples of 8 bytes. The bytes
+ * between parts have no meaning; small gaps are included in the parts. */
 struct fpu_part {
     uint32_t offset, size;
 };

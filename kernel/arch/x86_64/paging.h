@@ -2,11 +2,11 @@
  *
  * The functions reach a table frame at its physical address plus DELTA, so the same code serves an instance's own
  * tables through the direct map, another instance's tables while they are built, and a host test. They flush nothing
- * and take no lock: both are the caller's.
+ * and take no lock; the caller does both.
  *
- * 512 entries that name 512 frames in order can be shown to the hardware as one large page (paging_make_large). Their
- * table is kept aside and stays what counts: who may change an entry gets it through the functions below, which first
- * put the table back. Both sizes translate alike, so that needs no flush. mm/fault/huge.md. */
+ * 512 entries that map 512 consecutive frames can be replaced by one large entry (paging_make_large). Their table is
+ * kept aside (deposited) and remains authoritative: the functions below that return an entry for changing first put the
+ * table back. Both sizes translate alike, so no flush is needed. See mm/fault/huge.md. */
 #ifndef KERNEL_ARCH_PAGING_H
 #define KERNEL_ARCH_PAGING_H
 
@@ -25,11 +25,11 @@
 #define PAGING_FRAME 0x000ffffffffff000ull
 /* Bits the hardware ignores, for the address space code. */
 #define PAGING_SOFT_REMOTE (1ull << 9)        /* the frame is another instance's memory */
-#define PAGING_SOFT_PENDING_FREE (1ull << 10) /* not present: unmapped, the frame waits until no peer maps it */
-#define PAGING_SOFT_OWNING (1ull << 11)       /* this entry has its space's reference to the frame */
-#define PAGING_SOFT_COW (1ull << 52) /* not writable, whatever the area says: the frame may be in other spaces too */
+#define PAGING_SOFT_PENDING_FREE (1ull << 10) /* not present: unmapped, but not freed until no peer maps the frame */
+#define PAGING_SOFT_OWNING (1ull << 11)       /* this entry owns its space's reference to the frame */
+#define PAGING_SOFT_COW (1ull << 52) /* write-protected whatever the area says: other spaces may share the frame */
 
-#define PAGING_SOFT_PREFETCHED (1ull << 53) /* came with another page's answer */
+#define PAGING_SOFT_PREFETCHED (1ull << 53) /* prefetched with another page's answer */
 
 #define PAGING_SIZE_2M (1ull << 21)
 #define PAGING_SIZE_1G (1ull << 30)
@@ -39,49 +39,51 @@ struct page_tables {
     uint64_t delta;                   /* virtual minus physical address of table frames */
     uint64_t (*alloc)(void *context); /* a zeroed frame's physical address, or 0 when there is none */
     void *context;                    /* for alloc */
-    uint64_t deposits;                /* top of a tree of tables that are kept aside; 0: none ever was */
+    uint64_t deposits;                /* root of a tree of deposited tables; 0: there never was one */
 };
 
 /* Maps SIZE bytes (whole pages) from virtual address VA to physical address PA with FLAGS (PAGING_*), using pages of up
- * to LARGEST bytes (PAGE_SIZE, PAGING_SIZE_2M, PAGING_SIZE_1G). What was mapped there is replaced.
+ * to LARGEST bytes (PAGE_SIZE, PAGING_SIZE_2M, PAGING_SIZE_1G). Existing mappings are replaced.
  * -ENOMEM: a table could not be allocated; the part before it is mapped. */
 int paging_map(const struct page_tables *tables, uint64_t va, uint64_t pa, uint64_t size, uint64_t flags,
                uint64_t largest);
 
-/* The 4 KiB-level entry for VA, or NULL: no table there (and CREATE false or no frame for it), or a large page that was
- * mapped as such. */
+/* Returns the 4 KiB entry for VA, or NULL: there is no table (and CREATE is false or there is no frame for one), or VA
+ * was mapped as a large page by paging_map. */
 uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool create);
-/* The same to be read only, without making one: a large page stays as it is. That it was accessed or written may be
- * noted in the large entry alone. */
+/* Like paging_entry without CREATE, for reading only: a large page stays as it is, and its accessed and dirty bits may
+ * be set in the large entry alone. */
 const uint64_t *paging_look(const struct page_tables *tables, uint64_t va);
 
-/* The 2 MiB that VA lies in become one large page. -EINVAL: they have no table, or its entries are not 512 frames in
- * order, aligned, that are present with equal rights, none to be executed; -ENOMEM: no table to keep theirs aside with.
+/* Makes the 2 MiB that contain VA one large page. -EINVAL: they have no table, or its entries do not map 512 aligned,
+ * consecutive frames that are present with equal, non-executable rights; -ENOMEM: no frame for the tree of deposits.
  */
 int paging_make_large(struct page_tables *tables, uint64_t va);
-/* The large entry of 2 MiB that VA lies in, with a table that is kept aside; 0: it is none. */
+/* Returns the large entry for VA whose table is deposited, or 0 if there is none. */
 uint64_t paging_large(const struct page_tables *tables, uint64_t va);
-/* The large entry that LEAF's 512 entries make, without PAGING_ACCESSED and PAGING_DIRTY; 0: none. */
+/* Returns the large entry equivalent to LEAF's 512 entries, without PAGING_ACCESSED and PAGING_DIRTY, or 0 if they
+ * cannot be one. */
 uint64_t paging_large_of(const uint64_t *leaf);
-/* The table that is kept aside for the large page that VA lies in, physical; 0: none. */
+/* Returns the physical address of the table deposited for the large page at VA, or 0 if there is none. */
 uint64_t paging_deposit(const struct page_tables *tables, uint64_t va);
 
-/* Creates the second-level tables for [VA, VA + SIZE), so that top-level entries copied into other roots stay right. */
+/* Creates the second-level tables for [VA, VA + SIZE), so that top-level entries copied into other roots stay valid. */
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size);
 
-/* The 512 entries of the 2 MiB that *VA lies in, or of the first 2 MiB behind it, below END, that have such a table;
- * then *VA becomes the start of those. NULL: none is left. For the lower half: END is at most 2^47. */
+/* Returns the table of 512 entries of the first 2 MiB, from those that contain *VA up to END, that has one; if it is
+ * not the table of *VA, *VA becomes the start of its 2 MiB. NULL: none is left. For the lower half: END is at most
+ * 2^47. */
 uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end);
-/* The same to be read only: large pages stay. */
+/* The same for reading only: large pages stay. */
 const uint64_t *paging_next_leaf_look(const struct page_tables *tables, uint64_t *va, uint64_t end);
-/* The index of VA's entry in it. */
+/* The index of VA's entry in its table. */
 static inline uint32_t paging_index(uint64_t va)
 {
     return (uint32_t)(va >> 12 & 511);
 }
 
-/* The first entry of TABLE, which is aligned, from INDEX up to END that is not 0, or END. Most tables are nearly empty,
- * and who walks them does little else: so it looks at eight at a time. */
+/* Returns the index of the first nonzero entry of TABLE, which is aligned, from INDEX up to END, or END. Most tables
+ * are nearly empty and a walk spends most of its time here, so the function tests eight entries at a time. */
 static inline uint32_t paging_next_used(const uint64_t *table, uint32_t index, uint32_t end)
 {
     while (index < end && table[index] == 0) {
@@ -95,20 +97,22 @@ static inline uint32_t paging_next_used(const uint64_t *table, uint32_t index, u
     return index;
 }
 
-/* Calls VISIT for each nonzero leaf entry of [VA, END) in ascending order; SIZE is the page's size in bytes. What was
- * made large is visited by 4 KiB; it stays large if all of it is in the range and its entries still are alike. */
+/* Calls VISIT for each nonzero leaf entry of [VA, END) in ascending order; SIZE is the page's size in bytes. A page
+ * of paging_make_large is visited as 4 KiB entries; it stays large if all of it is in the range and its entries are
+ * still equivalent to a large one. */
 void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
                   void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size), void *context);
 
-/* What is done at the end of a range. */
+/* What paging_release calls for the tables of a range. */
 struct paging_release {
     void (*leaf)(void *context, uint64_t *entries); /* a table of 4 KiB pages, 512 entries; NULL: nothing */
-    void (*table)(void *context, uint64_t frame);   /* a table's frame is no longer used, and what is below it gone */
+    void (*table)(void *context,
+                  uint64_t frame); /* the frame of a table that is no longer used, after all tables below it */
     void *context;
 };
 
-/* Ends all tables below the top level that have a page of [VA, END), in the lower half, in one walk, and clears their
- * top-level entries. */
+/* Removes all tables below the top level that have a page of [VA, END), in the lower half, in one walk, and clears
+ * their top-level entries. */
 void paging_release(struct page_tables *tables, uint64_t va, uint64_t end, const struct paging_release *release);
 
 #endif

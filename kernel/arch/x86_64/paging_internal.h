@@ -1,4 +1,4 @@
-/* What paging.c and paging_large.c share. */
+/* Declarations shared by paging.c and paging_large.c. */
 #ifndef KERNEL_ARCH_PAGING_INTERNAL_H
 #define KERNEL_ARCH_PAGING_INTERNAL_H
 
@@ -26,20 +26,20 @@ static inline bool is_table(uint64_t entry)
     return (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT;
 }
 
-/* The entry for VA at LEVEL, walking down from the root; NULL when a table is missing and not created. */
+/* Returns the entry for VA at LEVEL, walking down from the root; NULL when a table is missing and not created. */
 uint64_t *paging_entry_at(const struct page_tables *tables, uint64_t va, int level, bool create);
 /* As paging_look, where not all tables are there. */
 const uint64_t *paging_look_aside(const struct page_tables *tables, uint64_t va);
 
-/* The table that is kept aside for the large page at VA, or NULL. */
+/* Returns the table deposited for the large page at VA, or NULL. */
 uint64_t *paging_deposited(const struct page_tables *tables, uint64_t va);
-/* ENTRY, for VA, is large: it leads to the table that was kept aside again, which is returned; NULL: there is none. */
+/* Makes the large ENTRY for VA point to its deposited table again and returns the table, or NULL if there is none. */
 uint64_t *paging_demote(const struct page_tables *tables, uint64_t va, uint64_t *entry);
-/* That the large entry USED was accessed or written is noted in LEAF's entries. */
+/* Copies the accessed and dirty bits of the large entry USED to LEAF's entries. */
 void paging_note_used(uint64_t *leaf, uint64_t used);
-/* The entries of LEAF, kept aside for the large ENTRY at VA, may have changed: ENTRY becomes what they are. */
+/* Updates the large ENTRY at VA after its deposited table LEAF may have changed: ENTRY becomes equivalent to LEAF. */
 void paging_renew(const struct page_tables *tables, uint64_t va, uint64_t *entry, uint64_t *leaf);
-/* As paging_release, for what is kept aside below the top-level entries from FIRST up to LAST. */
+/* As paging_release, for the tables deposited below the top-level entries from FIRST up to LAST. */
 void paging_release_deposits(struct page_tables *tables, unsigned first, unsigned last,
                              const struct paging_release *release);
 

@@ -1,4 +1,4 @@
-/* What a signal handler finds on its stack, and rt_sigreturn(2) takes from it: Linux's struct rt_sigframe for x86-64
+/* The frame that a signal handler finds on its stack and rt_sigreturn(2) reads: Linux's struct rt_sigframe for x86-64
  * (arch/x86/include/uapi/asm/sigcontext.h and ucontext.h define the layout). Pure: nothing here touches user memory. */
 #ifndef KERNEL_ARCH_SIGNAL_FRAME_H
 #define KERNEL_ARCH_SIGNAL_FRAME_H
@@ -38,15 +38,15 @@ _Static_assert(sizeof(struct signal_frame) == 8 + 40 + 256 + 8 + 128, "Linux ABI
 
 /* Bytes of the FPU state on a handler's stack. */
 uint32_t signal_fpu_size(void);
-/* Where FPU state and frame go for a stack that ends at TOP; *FPU is the state's address. */
+/* Returns the address of the frame on a stack that ends at TOP; *FPU is the address of the FPU state. */
 uint64_t signal_frame_place(uint64_t top, uint64_t *fpu);
-/* Registers, as a handler may look at and change them. */
+/* Copies the registers of FRAME to CONTEXT, where a handler may read and change them. */
 void signal_context_save(struct signal_context *context, const struct trap_frame *frame, uint64_t cr2);
-/* And back, with what a program may not set left out. False: an address outside the lower half. */
+/* Copies them back, except the bits that a program may not set. Returns false for an address outside the lower half. */
 bool signal_context_load(const struct signal_context *context, struct trap_frame *frame);
 /* Marks AREA (signal_fpu_size() bytes, holding an FPU state) as user programs expect it. */
 void signal_fpu_mark(void *area);
-/* Makes AREA, read from user memory, one that can be restored. False: it is not a state area. */
+/* Checks AREA, which was read from user memory, and makes it safe to restore. Returns false if it is no state area. */
 bool signal_fpu_check(void *area);
 
 #endif

@@ -3,8 +3,8 @@
  * Kernel code runs with interrupts off, so a lock holder is not interrupted. A CPU that spins answers the TLB
  * shootdowns of others (cpu_relax), so a holder may wait for one without deadlock.
  *
- * In an instance with one CPU nobody else can hold a lock: taking one is a check of that and a plain store. The locked
- * instruction of the other instances is out of line. */
+ * In an instance with one CPU no other CPU can hold a lock, so taking a lock is a check and a plain store. The locked
+ * instruction that other instances need is out of line. */
 #ifndef KERNEL_ARCH_SPINLOCK_H
 #define KERNEL_ARCH_SPINLOCK_H
 
@@ -19,7 +19,7 @@ struct spinlock {
 
 bool spin_try_several(struct spinlock *lock);
 void spin_lock_several(struct spinlock *lock);
-/* The one CPU takes a lock that it holds: a panic. */
+/* Panics: the only CPU takes a lock that it already holds. */
 _Noreturn void spin_lock_twice(const struct spinlock *lock);
 
 static inline bool spin_try(struct spinlock *lock)

@@ -15,7 +15,7 @@ struct trap_frame {
         uint64_t arguments[6]; /* of a system call, in order */
     };
     uint64_t vector; /* TRAP_SYSCALL for a system call */
-    uint64_t error;  /* error code; for a system call its number */
+    uint64_t error;  /* error code; for a system call, the call's number */
     uint64_t rip, cs, rflags, rsp, ss;
 };
 
@@ -40,7 +40,7 @@ struct trap_frame {
 #define VECTOR_VIRTIO 0x25 /* answers of a virtio device, by MSI-X */
 #define VECTOR_TIMER 0x40
 #define VECTOR_DOORBELL 0x41 /* a peer has messages for us */
-#define VECTOR_WAKE 0x42     /* another CPU of this instance: look at the run queue */
+#define VECTOR_WAKE 0x42     /* from another CPU of this instance: look at the run queue */
 #define VECTOR_FLUSH 0x43    /* TLB shootdown within the instance */
 #define VECTOR_SPURIOUS 0xff
 
@@ -66,26 +66,27 @@ void traps_init_cpu(void);
 
 /* Called by traps.S with interrupts off; kernel/trap.c implements them. */
 void trap_dispatch(struct trap_frame *frame);
-/* True: FRAME is as the program's SYSCALL left it, but for the result in rax. */
+/* Returns true if FRAME is still as the program's SYSCALL left it, except for the result in rax. */
 bool syscall_dispatch(struct trap_frame *frame);
 
 /* Leaves the kernel for the state in FRAME, which must be at the top of the running thread's kernel stack. */
 _Noreturn void trap_return(struct trap_frame *frame);
 
-/* Saves the callee-saved registers on the stack, the stack pointer in *OLD, and goes on where NEW was saved. */
+/* Saves the callee-saved registers on the stack, the stack pointer in *OLD, and continues where NEW was saved. */
 void context_switch(uint64_t *old, uint64_t new);
-/* What a new thread's saved stack returns to: calls the function in rbx with the argument in r12. */
+/* The return address on a new thread's saved stack: calls the function in rbx with the argument in r12. */
 void context_start(void);
-/* Runs FUNCTION(ARGUMENT) on the stack whose top is STACK, forgetting the present one. */
+/* Runs FUNCTION(ARGUMENT) on the stack whose top is STACK, abandoning the current stack. */
 _Noreturn void context_run_on(uint64_t stack, void (*function)(void *), void *argument);
 
-/* Copies between user and kernel memory. Returns 0, or 1 when a fault that could not be resolved ended it; how much
- * was copied then is unknown. The page fault handler knows the addresses user_copy_start to user_copy_end. */
+/* Copies between user and kernel memory. Returns 0, or 1 when a fault could not be resolved; the number of bytes
+ * copied is then unknown. The page fault handler recognizes the addresses from user_copy_start to user_copy_end. */
 uint64_t user_copy(void *to, const void *from, uint64_t size);
-/* Puts VALUE at user address WORD if *EXPECTED is there, atomically, and what was there into *EXPECTED. Returns 0, or 1
- * as user_copy does. The handler knows it as part of user_copy. */
+/* Atomic compare-and-exchange: stores VALUE at user address WORD if WORD contains *EXPECTED; *EXPECTED becomes the old
+ * value. Returns 0, or 1 as user_copy does. Its code lies in the range that the page fault handler recognizes. */
 uint64_t user_swap(uint32_t *word, uint32_t *expected, uint32_t value);
-/* Returns 0 when the byte AT can be written, and changes nothing; or 1 as user_copy does. Part of it likewise. */
+/* Returns 0 when the byte AT can be written, without changing it, or 1 as user_copy does. The page fault handler
+ * recognizes it likewise. */
 uint64_t user_probe(uint8_t *at);
 extern const char user_copy_start[], user_copy_end[], user_copy_fault[];
 

@@ -1,10 +1,10 @@
-/* What code that runs in user mode needs of the machine: kernel/vdso. */
+/* Instructions for code that runs in user mode: kernel/vdso. */
 #ifndef KERNEL_ARCH_USER_CALL_H
 #define KERNEL_ARCH_USER_CALL_H
 
 #include <stdint.h>
 
-/* System call NUMBER; its result. */
+/* Makes system call NUMBER and returns its result. */
 static inline int64_t user_call2(uint64_t number, uint64_t a, uint64_t b)
 {
     int64_t result;
@@ -13,7 +13,7 @@ static inline int64_t user_call2(uint64_t number, uint64_t a, uint64_t b)
     return result;
 }
 
-/* The limit of the segment that SELECTOR names, which differs from CPU to CPU. */
+/* Returns the limit of the segment SELECTOR, which differs from CPU to CPU. */
 static inline uint32_t segment_limit(uint32_t selector)
 {
     uint32_t limit;

@@ -32,7 +32,7 @@ struct known {
 static struct known entries[ENTRIES]; /* each under its lock */
 static uint32_t counts_given;         /* [a] */
 
-uint16_t known_count_new(void)
+uint16_t descriptor_cache_count_new(void)
 {
     return (uint16_t)(__atomic_fetch_add(&counts_given, 1, __ATOMIC_RELAXED) % COUNTS);
 }
@@ -106,7 +106,7 @@ void descriptor_cache_forget(uint32_t group, int32_t fd)
     spin_unlock(&k->lock);
 }
 
-void known_forget_all(void)
+void descriptor_cache_forget_all(void)
 {
     for (uint32_t i = 0; i < ENTRIES; i++)
         entries[i].group = 0;

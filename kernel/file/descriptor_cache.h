@@ -15,7 +15,7 @@
 /* --- the home; any context --- */
 
 /* Returns a count for a table's descriptors; several tables may share it. */
-uint16_t known_count_new(void);
+uint16_t descriptor_cache_count_new(void);
 /* Descriptors of tables that have COUNT were closed or replaced, or their rights were reduced. Called under the lock
  * under which descriptors are looked up, so a lookup that finds the new descriptor finds the new count. */
 void descriptor_cache_changed(uint16_t count);
@@ -33,6 +33,6 @@ void descriptor_cache_note(uint32_t group, uint32_t home, const struct file_requ
 /* The file that was cached for FD has been closed. */
 void descriptor_cache_forget(uint32_t group, int32_t fd);
 /* Empties the cache, while programs are quiesced: files and processes are moving to other kernels. */
-void known_forget_all(void);
+void descriptor_cache_forget_all(void);
 
 #endif

@@ -22,7 +22,7 @@ static void fire_hooks(struct file_events *events)
     }
     spin_unlock(&poll_lock);
     while (!list_empty(&told)) {
-        struct poll_told *note = container_of(told.next, struct poll_told, node);
+        struct poll_notified *note = container_of(told.next, struct poll_notified, node);
 
         list_remove(&note->node);
         note->tell(note);

@@ -15,9 +15,9 @@ struct file_events {
 };
 
 /* A function to call once the locks are free. */
-struct poll_told {
+struct poll_notified {
     struct list node;
-    void (*tell)(struct poll_told *told);
+    void (*tell)(struct poll_notified *told);
 };
 
 /* An entry in a file's list of events. `fire` is called for each event under poll_lock. It takes no lock that is taken

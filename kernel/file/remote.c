@@ -83,7 +83,7 @@ static inline int64_t call_zero_copy(uint32_t kernel, uint32_t group, uint64_t i
 {
     int64_t value;
 
-    if (file_lends(request))
+    if (file_rule_zero_copy(request))
         zero_copy_begin(zero_copy, data, size, result, room);
     value = ask(kernel, group, id, request, data, size, result, room, zero_copy, answer);
     if (zero_copy->memory != NULL)

@@ -31,7 +31,7 @@ const struct file_rule file_rules[FILE_OPERATIONS] = {
     ROW(LOCK) = {.lends = true, .result = RESULT_IF_ASKED},
 };
 
-bool file_special_lends(uint32_t what)
+bool file_special_zero_copy(uint32_t what)
 {
     return what == SPECIAL_PIPE_TAKE || what == SPECIAL_PIPE_LOOK || what == SPECIAL_PIPE_PUT;
 }

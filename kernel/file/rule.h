@@ -49,13 +49,13 @@ static inline const struct file_rule *file_rule(uint32_t operation)
     return &file_rules[operation - FILE_OPERATION_FIRST];
 }
 
-bool file_special_lends(uint32_t what); /* enum file_special */
+bool file_special_zero_copy(uint32_t what); /* enum file_special */
 
 /* As `lends`; for FILE_OPERATE it depends on the special operation. */
-static inline bool file_lends(const struct file_request *request)
+static inline bool file_rule_zero_copy(const struct file_request *request)
 {
     return file_rule(request->operation)->lends ||
-           (request->operation == MSG_FILE_OPERATE && file_special_lends(request->special.what));
+           (request->operation == MSG_FILE_OPERATE && file_special_zero_copy(request->special.what));
 }
 
 /* Bytes of result data. */

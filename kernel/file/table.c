@@ -24,7 +24,7 @@ struct file_table *file_table_new(void)
     table->limit = TABLE_MAX;
     table->file_limit = UINT64_MAX;
     table->descriptors = table->directories = table;
-    table->count = known_count_new();
+    table->count = descriptor_cache_count_new();
     table->size = FIRST_SLOTS;
     table->slots = heap_alloc(table->size * sizeof(struct descriptor));
     if (table->slots == NULL) {

@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ZERO_COPY_MIN 512u /* bytes: the file's kernel copies smaller data together with the request if it keeps that  \
-                            */
+#define ZERO_COPY_MIN                                                                                                  \
+    512u /* bytes: the file's kernel copies smaller data together with the request if it keeps that                    \
+          */
 
 /* Makes the window. Once; panics without memory. */
 void zero_copy_init(void);

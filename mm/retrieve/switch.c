@@ -37,7 +37,7 @@ struct told {
     int error;
 };
 
-static void note_told(void *context, uint32_t kernel, const void *reply, int length)
+static void note_notified(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct told *told = context;
 
@@ -57,7 +57,7 @@ static void tell_members(struct msg_space_change *change, kernel_set members, ui
         kernel_set asked = told.again;
 
         told.again = 0;
-        msg_gather(asked, MSG_SPACE_STRATEGY, change, sizeof(*change), note_told, &told, "change of retrieval",
+        msg_gather(asked, MSG_SPACE_STRATEGY, change, sizeof(*change), note_notified, &told, "change of retrieval",
                    strategy);
         msg_poll(); /* an answer gives memory back */
     }

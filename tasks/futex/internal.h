@@ -93,7 +93,7 @@ int64_t futex_mark_at(const struct futex_place *place, uint64_t *mark);
 int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request);
 
 /* Notifies waiters of other kernels, which have been removed from their queue. Any context. */
-void futex_tell_woken(struct list *waiters);
+void futex_notify_woken(struct list *waiters);
 void futex_remote_init(void);
 
 /* Leaves the queue for a thread that should not have been queued. Returns ERROR, or 0 if it was woken and no other

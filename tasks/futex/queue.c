@@ -46,7 +46,7 @@ struct told {
 static void tell(struct told *told)
 {
     completion_notify(told->notice);
-    futex_tell_woken(&told->remote);
+    futex_notify_woken(&told->remote);
 }
 
 /* Takes WAITER out of its queue for good. One of this kernel is signalled, and may be gone after the bucket's lock is

@@ -35,24 +35,24 @@ static struct remote_waiter *find_remote_locked(uint32_t kernel, uint64_t token)
     return NULL;
 }
 
-static void waiter_told(struct remote_notice *notice)
+static void waiter_notified(struct remote_notice *notice)
 {
     struct remote_waiter *remote = container_of(notice, struct remote_waiter, notice);
 
     heap_free(remote, sizeof(*remote));
 }
 
-void futex_tell_woken(struct list *waiters)
+void futex_notify_woken(struct list *waiters)
 {
     while (!list_empty(waiters)) {
         struct remote_waiter *remote = container_of(waiters->next, struct remote_waiter, waiter.node);
-        struct futex_told told = {.key = remote->waiter.key, .bitset = remote->waiter.bitset};
+        struct futex_notified told = {.key = remote->waiter.key, .bitset = remote->waiter.bitset};
 
         list_remove(&remote->waiter.node);
         spin_lock(&remote_lock); /* its LEAVE, if it is being handled, has found it out of its queue */
         list_remove(&remote->node);
         spin_unlock(&remote_lock);
-        remote_notify(&remote->notice, remote->kernel, remote->token, &told, sizeof(told), waiter_told);
+        remote_notify(&remote->notice, remote->kernel, remote->token, &told, sizeof(told), waiter_notified);
     }
 }
 
@@ -181,7 +181,7 @@ int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request
 static void woken(struct remote_wait *told, const uint64_t *words)
 {
     struct futex_wait *wait = container_of(told, struct futex_wait, told);
-    const struct futex_told *word = (const struct futex_told *)words;
+    const struct futex_notified *word = (const struct futex_notified *)words;
 
     wait->waiter.key = word->key;
     wait->waiter.bitset = word->bitset;

@@ -52,7 +52,7 @@ struct msg_futex_left {
     uint32_t pad;
 };
 
-struct futex_told {       /* words of the notice (tasks/remote/notify.h) to a waiter's kernel: it has been woken */
+struct futex_notified {   /* words of the notice (tasks/remote/notify.h) to a waiter's kernel: it has been woken */
     struct futex_key key; /* where the waiter was woken, and the bitset of the wake */
     uint32_t bitset;
     uint32_t pad;
@@ -62,7 +62,7 @@ _Static_assert(sizeof(struct msg_futex_wait) == 32 && sizeof(struct msg_futex_wa
                    sizeof(struct msg_futex_mark) == 16 && sizeof(struct msg_futex_marked) == 8 &&
                    sizeof(struct msg_futex_requeue) == 48 && sizeof(struct msg_futex_done) == 8 &&
                    sizeof(struct msg_futex_leave) == 16 && sizeof(struct msg_futex_left) == 8 &&
-                   sizeof(struct futex_told) == 24,
+                   sizeof(struct futex_notified) == 24,
                "wire format");
 _Static_assert(sizeof(struct msg_futex_requeue) <= MSG_SHORT, "requests of one slot");
 

@@ -31,7 +31,7 @@ static void tell_news(struct work *work)
 }
 
 /* Home: CALL goes to the parent. Without memory a task tells it; of several the last one is enough. */
-static void tell_parent(struct group *group, const struct msg_process_call *call)
+static void notify_parent(struct group *group, const struct msg_process_call *call)
 {
     struct process *process = group->process;
     bool submit;
@@ -67,7 +67,7 @@ static void one_quiesced(struct group *group, uint32_t round)
     }
     spin_unlock(&group->lock);
     if (tell)
-        tell_parent(group, &call);
+        notify_parent(group, &call);
 }
 
 bool stop_look_locked(struct group *group, struct stop_quiesced *standing)
@@ -179,7 +179,7 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
     if (answer)
         one_quiesced(group, message.round);
     if (tell)
-        tell_parent(group, &call);
+        notify_parent(group, &call);
 }
 
 int64_t stop_begin(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)

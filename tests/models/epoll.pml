@@ -113,7 +113,7 @@ inline write(f)
 #ifdef EDGE
         counted++;
 #endif
-        atomic { /* fire_arm() of each, tell_asker() */
+        atomic { /* fire_arm() of each, notify_asker() */
             for (c : 1 .. SLOTS) {
                 if
                 :: arm[c] == ARMED -> arm[c] = FIRED; tell!c

@@ -74,7 +74,7 @@ inline note(s)
     fi
 }
 
-/* socket_tell() */
+/* socket_notify() */
 inline tell()
 {
     do

@@ -145,7 +145,7 @@ int64_t call_getsid(struct call *c)
 }
 
 /* A parent waits for children by process group: it learns of the new one before anybody can know of it from us. */
-static void tell_parent(uint32_t parent, uint32_t child, uint32_t group)
+static void notify_parent(uint32_t parent, uint32_t child, uint32_t group)
 {
     struct msg_process_call call = {
         .id = parent, .type = MSG_PROCESS_CHILD_GROUP, .child = {.id = child, .group = group}};
@@ -174,7 +174,7 @@ int64_t call_setpgid(struct call *c)
     call.set_group.caller_session = (uint32_t)process_value(0, MSG_PROCESS_GET_SESSION);
     error = process_call(&call, &result);
     if (error == 0)
-        tell_parent(result.parent, id, wanted);
+        notify_parent(result.parent, id, wanted);
     return error;
 }
 
@@ -190,7 +190,7 @@ int64_t call_setsid(struct call *c)
     process_group_call(MSG_PROCESS_GROUP_FIND, self, 0, NULL, &found);
     value = found.count > 0 ? -EPERM : process_call(&call, &result);
     if (value > 0)
-        tell_parent(result.parent, self, self);
+        notify_parent(result.parent, self, self);
     return value;
 }
 

@@ -56,7 +56,7 @@ static struct epoll_item *ready_take(struct epoll *epoll)
     return item;
 }
 
-static void tell(struct poll_told *told)
+static void tell(struct poll_notified *told)
 {
     struct epoll *epoll = container_of(told, struct epoll, told);
     struct file *file = epoll->file;

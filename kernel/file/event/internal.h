@@ -57,7 +57,7 @@ struct epoll {
     bool asking;                        /* [s] a thread is asking other kernels */
     struct waitq asked;                 /* [s] */
     bool telling;                       /* [a] `told` is in a list */
-    struct poll_told told;
+    struct poll_notified told;
 };
 
 /* The set that FILE is, or NULL if it is another kind of file. */

@@ -22,14 +22,14 @@ struct poll_entry {
 
 /* Marks: [i] set once, [p] under poll_lock. */
 struct arm {
-    struct list node;      /* [p] in arms */
-    uint64_t token;        /* [i] of the asker's wait */
-    uint32_t kernel;       /* [i] the asker */
-    uint32_t count;        /* [i] */
-    bool fired;            /* [p] the asker has been told, or is being told, or knows already */
-    bool telling;          /* [p] the notice is under way: the memory is in use */
-    bool over;             /* [p] the asker wants to know no more */
-    struct poll_told told; /* [p] by whoever fired it */
+    struct list node;          /* [p] in arms */
+    uint64_t token;            /* [i] of the asker's wait */
+    uint32_t kernel;           /* [i] the asker */
+    uint32_t count;            /* [i] */
+    bool fired;                /* [p] the asker has been told, or is being told, or knows already */
+    bool telling;              /* [p] the notice is under way: the memory is in use */
+    bool over;                 /* [p] the asker wants to know no more */
+    struct poll_notified told; /* [p] by whoever fired it */
     struct remote_notice notice;
     struct poll_entry entries[];
 };
@@ -52,7 +52,7 @@ static void arm_free(struct arm *arm)
     heap_free(arm, arm_size(arm->count));
 }
 
-static void asker_told(struct remote_notice *notice)
+static void asker_notified(struct remote_notice *notice)
 {
     struct arm *arm = container_of(notice, struct arm, notice);
     bool over;
@@ -65,11 +65,11 @@ static void asker_told(struct remote_notice *notice)
         arm_free(arm);
 }
 
-static void tell_asker(struct poll_told *note)
+static void notify_asker(struct poll_notified *note)
 {
     struct arm *arm = container_of(note, struct arm, told);
 
-    remote_notify(&arm->notice, arm->kernel, arm->token, NULL, 0, asker_told);
+    remote_notify(&arm->notice, arm->kernel, arm->token, NULL, 0, asker_notified);
 }
 
 static void fire_arm(struct poll_hook *hook, struct list *fired)
@@ -117,7 +117,7 @@ static void disarm(uint32_t kernel, uint64_t token)
 }
 
 /* Some files were ready: the asker need not be told, but its files go on counting events for it. */
-static void stop_telling(uint32_t kernel, uint64_t token)
+static void stop_notifying(uint32_t kernel, uint64_t token)
 {
     struct arm *arm;
 
@@ -157,7 +157,7 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
         arm->kernel = kernel;
         arm->count = count;
         list_init(&arm->told.node);
-        arm->told.tell = tell_asker;
+        arm->told.tell = notify_asker;
         spin_lock(&poll_lock);
         list_append(&arms, &arm->node);
         for (uint32_t i = 0; i < count; i++) {
@@ -181,7 +181,7 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
             file_unpin(file);
     }
     if (!none && wanted == POLL_ARM_KEEP)
-        stop_telling(kernel, token);
+        stop_notifying(kernel, token);
     else if (!none && arm != NULL)
         disarm(kernel, token);
     return none ? 1 : 0;

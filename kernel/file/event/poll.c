@@ -111,7 +111,7 @@ static void end_poll(kernel_set armed, uint64_t token)
 }
 
 /* Waits until one of the kernels tells, or a signal comes that a signalfd waits for. 0: look again. */
-static int64_t wait_told(struct poll_wait *wait, uint64_t deadline)
+static int64_t wait_notified(struct poll_wait *wait, uint64_t deadline)
 {
     static const struct wait_reason reason = {.what = "one of several files", .kernel = -1};
     struct thread *thread = thread_current();
@@ -165,7 +165,7 @@ static int64_t poll_once(struct group *group, struct poll_request *requests, uin
             ready += requests[i].revents != 0;
     }
     if (error == 0 && ready == 0 && may_wait)
-        error = wait_told(&wait, deadline);
+        error = wait_notified(&wait, deadline);
     remote_wait_end(&wait.told);
     end_poll(armed, wait.told.token);
     return error != 0 ? error : ready;

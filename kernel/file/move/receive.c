@@ -352,7 +352,7 @@ void move_switch(uint32_t from, uint32_t to)
     struct switching s = {from, to};
 
     drop_lists(false);
-    known_forget_all();
+    descriptor_cache_forget_all();
     node_maps_switch(from, to);
     group_each_still(switch_table, &s);
     epoll_switch(from, to);

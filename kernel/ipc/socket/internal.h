@@ -75,7 +75,7 @@ void socket_wait_for_locked(struct socket *socket, struct file_answer *answer);
 
 /* Whose files are to have an event, once the lock is free. */
 void socket_note_locked(struct socket *socket, struct list *told);
-void socket_tell(struct list *told);
+void socket_notify(struct list *told);
 /* CALL's files and DATA from SOCKET to its peer, or the one with a name. Returns how many bytes went, or an error; with
  * -EAGAIN *FULL is whose queue has no room. */
 int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,

@@ -40,7 +40,7 @@ void socket_note_locked(struct socket *socket, struct list *told)
     list_append(told, &socket->told);
 }
 
-void socket_tell(struct list *told)
+void socket_notify(struct list *told)
 {
     while (!list_empty(told)) {
         struct socket *socket = container_of(told->next, struct socket, told);

@@ -21,7 +21,7 @@ static int64_t socket_read(struct file *file, void *data, size_t size)
     spin_lock(&socket_lock);
     count = socket_receive_locked(file->state, 0, NULL, data, (uint32_t)size, NULL, 0, &result, &told);
     spin_unlock(&socket_lock);
-    socket_tell(&told);
+    socket_notify(&told);
     socket_sweep();
     return count;
 }
@@ -50,7 +50,7 @@ static int64_t socket_write(struct file *file, const void *data, size_t size, ui
     else
         count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &told);
     spin_unlock(&socket_lock);
-    socket_tell(&told);
+    socket_notify(&told);
     return count;
 }
 
@@ -234,7 +234,7 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
     spin_lock(&socket_lock);
     value = o.socket->closed ? -EBADF : act_locked(&o); /* found before it was closed: nothing is to refer to it */
     spin_unlock(&socket_lock);
-    socket_tell(&o.told);
+    socket_notify(&o.told);
     socket_sweep();
     if (o.end != NULL && !o.end_used)
         file_close(o.end->file);
@@ -285,7 +285,7 @@ static void release(struct file *file)
     spin_unlock(&socket_lock);
     if (named != NULL)
         node_put(named);
-    socket_tell(&told);
+    socket_notify(&told);
     while (!list_empty(&refused)) {
         struct socket *end = container_of(refused.next, struct socket, backlog_node);
 

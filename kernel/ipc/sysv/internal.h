@@ -38,15 +38,15 @@ int64_t ipc_next_facts(const struct ipc_kind *kind, const struct ipc_call *call,
                        struct file_answer *answer);
 /* -EPERM: CALL's user is neither owner, nor creator, nor root. */
 int64_t ipc_owner(const struct ipc_object *object, const struct ipc_call *call);
-/* OBJECT is no more; who waits is woken once the lock is free: *TELL is to be told and dropped (ipc_tell). */
+/* OBJECT is no more; who waits is woken once the lock is free: *TELL is to be told and dropped (ipc_notify). */
 void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **tell);
 /* OBJECT has changed for those who wait; as above. */
 void ipc_changed(struct ipc_object *object, struct file **tell);
-void ipc_tell(struct file *file, bool removed);
+void ipc_notify(struct file *file, bool removed);
 /* The call cannot be done now: ANSWER says what to wait for. Returns -EAGAIN. */
 int64_t ipc_wait(struct ipc_object *object, const struct ipc_call *call, struct file_answer *answer);
 
-/* Each is one step. *TELL, *REMOVED: as ipc_tell wants them, once the lock is free. */
+/* Each is one step. *TELL, *REMOVED: as ipc_notify wants them, once the lock is free. */
 int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
                struct file_answer *answer, struct file **tell, bool *removed);
 int64_t queue_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,

@@ -192,7 +192,7 @@ void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **
     *tell = object->file;
 }
 
-void ipc_tell(struct file *file, bool removed)
+void ipc_notify(struct file *file, bool removed)
 {
     if (file == NULL)
         return;
@@ -228,7 +228,7 @@ static int64_t serve_object(const struct ipc_call *call, const void *data, size_
                                             : queue_do(call, data, size, result, call->room, answer, &tell, &removed);
     spin_unlock(&ipc_lock);
     shm_end(gone);
-    ipc_tell(tell, removed);
+    ipc_notify(tell, removed);
     return value;
 }
 

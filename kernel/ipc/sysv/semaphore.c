@@ -402,6 +402,6 @@ void sem_undo(uint32_t process)
             index++;
         more = index < sets.used;
         spin_unlock(&ipc_lock);
-        ipc_tell(tell, false);
+        ipc_notify(tell, false);
     }
 }

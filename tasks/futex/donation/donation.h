@@ -45,7 +45,7 @@ struct pi_donation {
     struct pi_priority priority;
 };
 
-enum pi_told { PI_NOTHING, PI_GRANTED, PI_AGAIN };
+enum pi_notified { PI_NOTHING, PI_GRANTED, PI_AGAIN };
 
 /* A wait, on its thread's stack. */
 struct pi_wait {
@@ -55,7 +55,7 @@ struct pi_wait {
     struct futex_place place; /* [i] of the lock */
     uint64_t address;         /* [i] of the lock's word */
     struct pi_donation *donation; /* [g] preallocated for when the thread is granted the lock; NULL: used */
-    enum pi_told told;            /* [g] */
+    enum pi_notified told;        /* [g] */
     bool died;                    /* [g] PI_GRANTED: the previous owner has ended */
     uint32_t from;                /* [g] PI_GRANTED: the previous owner */
     bool changed;                 /* [g] the priority it donates has changed */

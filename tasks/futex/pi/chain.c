@@ -11,7 +11,7 @@
 
 #define PAUSE 100000u /* ns until another that looks for a cycle has got on */
 
-int64_t pi_tell_owner(uint32_t owner, const struct pi_donation_update *update, struct pi_link *link, uint32_t *kernel)
+int64_t pi_notify_owner(uint32_t owner, const struct pi_donation_update *update, struct pi_link *link, uint32_t *kernel)
 {
     struct msg_thread_call call = {.thread = owner, .type = MSG_THREAD_DONATE, .update = *update};
     struct msg_thread_result result;
@@ -32,7 +32,7 @@ void pi_retract(const struct futex_key *key, const struct msg_pi_state *state)
     struct pi_donation_update update = update_of(key, state, PI_RETRACT);
     struct pi_link link;
 
-    pi_tell_owner(state->owner, &update, &link, NULL); /* when there is no such thread it has nothing */
+    pi_notify_owner(state->owner, &update, &link, NULL); /* when there is no such thread it has nothing */
 }
 
 int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
@@ -40,7 +40,7 @@ int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state
 {
     struct pi_donation_update update = update_of(&wait->place.key, state, PI_DONATE);
 
-    return pi_tell_owner(state->owner, &update, link, kernel);
+    return pi_notify_owner(state->owner, &update, link, kernel);
 }
 
 /* Anybody may have had the lock meanwhile, the same owner again too, without a waiter: only the home knows. */
@@ -53,7 +53,7 @@ int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *sta
     int64_t error;
 
     if (state->gone == 0) {
-        error = pi_tell_owner(state->owner, &update, &link, NULL);
+        error = pi_notify_owner(state->owner, &update, &link, NULL);
         if (error < 0)
             return error;
         remote_call(place->owner, MSG_PI_HELD, &held, sizeof(held), &owner, sizeof(owner), &pi_sure);
@@ -104,7 +104,7 @@ static int look_once(uint32_t thread, struct pi_link link, uint32_t kernel)
             return 0;
         if (owner == self)
             return other ? -EAGAIN : -EDEADLK;
-        if (pi_tell_owner(owner, &look, &link, &kernel) != 1)
+        if (pi_notify_owner(owner, &look, &link, &kernel) != 1)
             return 0;
         other = other || (link.looking != 0 && owner > self);
     }

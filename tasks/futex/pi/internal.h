@@ -22,7 +22,8 @@ void pi_wait_end(struct pi_wait *wait);
 /* tasks/futex/pi/chain.c: sends OWNER, the owner of the lock KEY, a donation or its retraction. Results are those of
  * pi_donate_locked; -ESRCH: there is no such thread. KERNEL: where the owner was. Waits for the kernels that it
  * asks. */
-int64_t pi_tell_owner(uint32_t owner, const struct pi_donation_update *update, struct pi_link *link, uint32_t *kernel);
+int64_t pi_notify_owner(uint32_t owner, const struct pi_donation_update *update, struct pi_link *link,
+                        uint32_t *kernel);
 /* Donates to the owner of WAIT's lock, for which its thread is queued and whose state is STATE. KERNEL: where the owner
  * was. */
 int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
@@ -44,10 +45,10 @@ int pi_look_for_cycle(struct pi_wait *wait, uint32_t owner, const struct pi_link
 /* tasks/futex/pi/lock.c, for park.c. */
 /* Waits until the home notifies the thread, the priority to donate changes, an interruption, or DEADLINE. Returns the
  * notification. */
-enum pi_told pi_sleep(struct pi_wait *wait, uint64_t deadline);
+enum pi_notified pi_sleep(struct pi_wait *wait, uint64_t deadline);
 /* Leaves the queue. Returns the notification that came before that, or PI_NOTHING. *PARKED: the thread was still parked
  * at its word. */
-enum pi_told pi_leave(struct pi_wait *wait, bool *parked);
+enum pi_notified pi_leave(struct pi_wait *wait, bool *parked);
 /* The current thread has been granted WAIT's lock: writes its id into the word. 0, -EFAULT; 1: the owner that ended had
  * already released the lock, and another thread has it: the current thread is to try again. */
 int pi_finish(const struct pi_wait *wait);

@@ -50,11 +50,11 @@ static bool names(uint64_t address, uint32_t owner)
     return user_read(&word, address, sizeof(word)) == 0 && (word & PI_TID_MASK) == owner;
 }
 
-enum pi_told pi_sleep(struct pi_wait *wait, uint64_t deadline)
+enum pi_notified pi_sleep(struct pi_wait *wait, uint64_t deadline)
 {
     struct wait_reason reason = {.what = "its lock (futex)", .kernel = -1, .key = wait->address};
     struct group *group = wait->thread->group;
-    enum pi_told told;
+    enum pi_notified told;
 
     for (;;) {
         bool changed;
@@ -76,11 +76,11 @@ enum pi_told pi_sleep(struct pi_wait *wait, uint64_t deadline)
     }
 }
 
-static enum pi_told wait_told(struct pi_wait *wait)
+static enum pi_notified wait_notified(struct pi_wait *wait)
 {
     struct wait_reason reason = {.what = "word of its lock to arrive", .kernel = (int32_t)wait->home.kernel};
     struct group *group = wait->thread->group;
-    enum pi_told told;
+    enum pi_notified told;
 
     spin_lock(&group->lock);
     wait->asleep = true;
@@ -94,7 +94,7 @@ static enum pi_told wait_told(struct pi_wait *wait)
     return told;
 }
 
-enum pi_told pi_leave(struct pi_wait *wait, bool *parked)
+enum pi_notified pi_leave(struct pi_wait *wait, bool *parked)
 {
     struct msg_pi_leave leave = {.token = wait->home.token};
     struct msg_pi_state state = {.count = 0};
@@ -102,7 +102,7 @@ enum pi_told pi_leave(struct pi_wait *wait, bool *parked)
     remote_call(wait->home.kernel, MSG_PI_LEAVE, &leave, sizeof(leave), &state, sizeof(state), &pi_sure);
     *parked = state.owner == 0;
     if (state.count == 0)
-        return wait_told(wait);
+        return wait_notified(wait);
     if (!*parked && (state.changed != 0 || state.gone != 0))
         pi_carry(&wait->place, &state);
     return PI_NOTHING;
@@ -184,7 +184,7 @@ static bool has_written(uint32_t owner, uint64_t token)
 {
     const struct pi_donation_update look = {.how = PI_LOOK};
     struct pi_link link;
-    int64_t waits = pi_tell_owner(owner, &look, &link, NULL);
+    int64_t waits = pi_notify_owner(owner, &look, &link, NULL);
 
     return waits == 0 || (waits == 1 && link.token != token);
 }
@@ -243,7 +243,7 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
     struct remote_how how = {.why = "queue of its lock", .key = wait->place.key.word};
     struct msg_pi_join join = {
         .key = wait->place.key, .token = wait->home.token, .thread = thread->tid, .owner = owner};
-    enum pi_told told = PI_NOTHING;
+    enum pi_notified told = PI_NOTHING;
     struct msg_pi_state state;
     int64_t error;
     bool parked;
@@ -298,7 +298,7 @@ static int64_t try_fails(uint64_t address, uint32_t word)
     const struct pi_donation_update look = {.how = PI_LOOK};
     struct pi_link link;
 
-    if (pi_tell_owner(word & PI_TID_MASK, &look, &link, NULL) == -ESRCH && !thread_dying(thread_current()) &&
+    if (pi_notify_owner(word & PI_TID_MASK, &look, &link, NULL) == -ESRCH && !thread_dying(thread_current()) &&
         names(address, word & PI_TID_MASK))
         return -ESRCH;
     return -EAGAIN;

@@ -60,7 +60,7 @@ static int64_t requeue_parked(const struct target *target, uint32_t count, uint6
     error = claim(target->address, &message.owner, &taken);
     if (error != 0)
         return error;
-    if (!taken && pi_tell_owner(message.owner, &look, &link, NULL) == -ESRCH)
+    if (!taken && pi_notify_owner(message.owner, &look, &link, NULL) == -ESRCH)
         return -ESRCH;
     error = remote_call(target->from.owner, MSG_PI_REQUEUE, &message, sizeof(message), &state, sizeof(state), &how);
     if (error >= 0 && state.count > 0) {
@@ -109,7 +109,7 @@ static int64_t pass_on(const struct futex_place *word, const struct pi_wait *wai
 }
 
 /* What a wait returns that has been told. */
-static int64_t told_result(const struct futex_expected *expected, const struct pi_wait *wait, enum pi_told told)
+static int64_t told_result(const struct futex_expected *expected, const struct pi_wait *wait, enum pi_notified told)
 {
     int64_t result;
 
@@ -121,7 +121,7 @@ static int64_t told_result(const struct futex_expected *expected, const struct p
 
 /* 0: *TOLD. */
 static int64_t wait_parked(const struct futex_expected *expected, const struct futex_place *word, struct pi_wait *wait,
-                           enum pi_told *told)
+                           enum pi_notified *told)
 {
     struct thread *thread = wait->thread;
     struct remote_how how = {.why = "queue of its word", .key = word->key.word};
@@ -163,7 +163,7 @@ static int64_t wait_parked(const struct futex_expected *expected, const struct f
 int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lock)
 {
     struct futex_place word, place;
-    enum pi_told told = PI_NOTHING;
+    enum pi_notified told = PI_NOTHING;
     struct pi_wait wait;
     int64_t result;
 

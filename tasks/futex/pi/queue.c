@@ -148,7 +148,7 @@ static void state_locked(struct pi_lock *lock, bool other_owner, struct msg_pi_s
 }
 
 /* WAITER is in no queue any more: TOLD. */
-static void tell_locked(struct pi_waiter *waiter, enum pi_told told, struct list *tell)
+static void tell_locked(struct pi_waiter *waiter, enum pi_notified told, struct list *tell)
 {
     list_remove(&waiter->node);
     list_remove(&waiter->table);
@@ -156,7 +156,7 @@ static void tell_locked(struct pi_waiter *waiter, enum pi_told told, struct list
     list_append(tell, &waiter->node);
 }
 
-static void was_told(struct remote_notice *notice)
+static void was_notified(struct remote_notice *notice)
 {
     struct pi_waiter *waiter = container_of(notice, struct pi_waiter, notice);
 
@@ -169,7 +169,8 @@ static void tell_all(struct list *tell)
         struct pi_waiter *waiter = container_of(tell->next, struct pi_waiter, node);
 
         list_remove(&waiter->node);
-        remote_notify(&waiter->notice, waiter->kernel, waiter->token, &waiter->told, sizeof(waiter->told), was_told);
+        remote_notify(&waiter->notice, waiter->kernel, waiter->token, &waiter->told, sizeof(waiter->told),
+                      was_notified);
     }
 }
 

@@ -91,7 +91,7 @@ struct msg_pi_marked {
 
 struct pi_notice {  /* words of the notice (tasks/remote/notify.h) to a waiter, which is in no queue any more */
     uint64_t stamp; /* PI_GRANTED: of the lock's state, now that it is its owner */
-    uint32_t told;  /* enum pi_told */
+    uint32_t told;  /* enum pi_notified */
     uint32_t died;  /* PI_GRANTED: the previous owner has ended */
     struct pi_priority priority; /* PI_GRANTED: the highest of the remaining waiters */
     uint32_t from;               /* PI_GRANTED: the previous owner */

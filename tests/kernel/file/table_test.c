@@ -54,7 +54,7 @@ void file_free(struct file *file)
     CHECK(false);
 }
 
-uint16_t known_count_new(void)
+uint16_t descriptor_cache_count_new(void)
 {
     return 7;
 }

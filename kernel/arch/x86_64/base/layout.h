@@ -17,7 +17,7 @@
 #define MODULE_BASE 0xffffc90500000000 /* the initramfs, instance 0 only */
 
 #define COPY_BASE 0xffffc90700000000 /* a peer's frame while it is copied: a page for each CPU */
-#define ZERO_COPY_BASE                                                                                                      \
+#define ZERO_COPY_BASE                                                                                                 \
     0xffffc90700100000 /* memory that a peer lends with a request, while the request is handled; behind the pages      \
                           above */
 #define TEMPLATE_BASE 0xffffc90600000000 /* the image as loaded, instance 0 only, read-only */

@@ -140,7 +140,7 @@ static int64_t send_with(const void *data, uint32_t size, const struct file_plac
     list_init(&told);
     result = socket_send_locked(&ends[0], &call, places, data, size, &full, &told);
     CHECK(result != -EAGAIN || full == &ends[1]);
-    socket_tell(&told);
+    socket_notify(&told);
     return result;
 }
 
@@ -160,7 +160,7 @@ static int64_t receive_from(const struct socket_user *from, void *data, uint32_t
     list_init(&told);
     got = (struct socket_result){.flags = 0};
     result = socket_receive_locked(&ends[1], flags, from, data, size, places, room, &got, &told);
-    socket_tell(&told);
+    socket_notify(&told);
     socket_sweep();
     return result;
 }

@@ -1,4 +1,4 @@
-/* What the files of the end share. */
+/* Shared by the files of tasks/exit. */
 #ifndef TASKS_EXIT_INTERNAL_H
 #define TASKS_EXIT_INTERNAL_H
 

@@ -1,4 +1,4 @@
-/* What a process knows of its children, at its home: how they come to be, what they tell, waiting for them.
+/* The children of a process, at its home: how they are made, the events that they report, waiting for them.
  * tasks/process/process.md has the protocol. */
 #ifndef TASKS_FAMILY_CHILDREN_H
 #define TASKS_FAMILY_CHILDREN_H
@@ -17,12 +17,12 @@ enum process_select { SELECT_ANY, SELECT_PROCESS, SELECT_GROUP };
 #define WAIT_ALL 0x40000000u
 #define WAIT_CLONE 0x80000000u
 
-/* The state that a child of PARENT begins with; the child is known to the parent from now on. Any home of the parent:
- * asks it. -EAGAIN: the parent is ending; -ENOMEM. Tasks only. */
+/* Registers CHILD with PARENT, of any home, which is asked; *STATE is what the child inherits. -EAGAIN: the parent is
+ * ending; -ENOMEM. Tasks only. */
 int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state);
 /* The same for a child of SIBLING's parent (CLONE_PARENT) that inherits all, also its exit signal, from SIBLING. */
 int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_state *state);
-/* The child that was begun does not come. */
+/* Undoes process_begin_child: the child is not going to exist. */
 void process_cancel_child(uint32_t parent, uint32_t child);
 
 /* PROCESS_WAIT, PROCESS_CHILD_EVENT, PROCESS_ADOPT, PROCESS_CHILD_GROUP. */
@@ -36,8 +36,8 @@ static inline struct child_event child_ended(uint32_t id, const struct msg_proce
                                 .user_ns = end->user_ns,
                                 .system_ns = end->system_ns};
 }
-/* Every child that GROUP, which is over, has left belongs to the nearest reaper above it, or to init. In a task; waits.
- */
+/* Gives every remaining child of GROUP, which has ended, to the nearest reaper above it, or to init. In a task;
+ * waits. */
 void children_give_away(struct group *group);
 
 void children_init(void);

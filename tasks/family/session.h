@@ -1,7 +1,7 @@
-/* Sessions and their process groups over all kernels: which groups are orphaned, and what is done to those that become
- * so. A group is orphaned when no process outside it, in its session, is the parent of a process in it: then nobody
- * could continue what a terminal stops. As the parents' homes know their children's groups, one question to all kernels
- * tells. tasks/process/process.md has the protocol. */
+/* Sessions and their process groups over all kernels: which groups are orphaned, and the signals to groups that become
+ * orphaned. A group is orphaned when no process outside it, in its session, is the parent of a process in it: then no
+ * process could continue what a terminal stops. As the parents' homes know their children's groups, one request to all
+ * kernels decides this. tasks/process/process.md has the protocol. */
 #ifndef TASKS_FAMILY_SESSION_H
 #define TASKS_FAMILY_SESSION_H
 
@@ -13,15 +13,17 @@
 struct msg_process_group;
 struct msg_process_group_found;
 
-/* Process group GROUP of SESSION is orphaned. Tasks only; asks all kernels. */
+/* Whether process group GROUP of SESSION is orphaned. Tasks only; asks all kernels. */
 bool session_is_orphaned(uint32_t group, uint32_t session);
-/* Something has ended that may have been what kept GROUP of SESSION from being orphaned: if it is now, and a process of
- * it is stopped, all of it get SIGHUP and SIGCONT. EXCEPT: a process that is as good as gone. Tasks only; asks all. */
+/* To be called when a process has ended that may have kept GROUP of SESSION from being orphaned: if the group is
+ * orphaned now, and a process of it is stopped, all its processes get SIGHUP and SIGCONT. EXCEPT: a process that does
+ * not count, as it is ending. Tasks only; asks all kernels. */
 void session_look_after(uint32_t group, uint32_t session, uint32_t except);
-/* SIGNAL of the kernel for process ID, of any home. Any context without locks. */
+/* Sends SIGNAL from the kernel to process ID, of any home. Any context without locks. */
 void session_signal_process(uint32_t id, uint32_t signal);
 
-/* Adds to FOUND what GROUP, with a process, is to the group that was ASKED for: PROCESS_GROUP_LOOK. */
+/* Serves PROCESS_GROUP_LOOK for one GROUP that has a process: adds to FOUND its relation to the process group in
+ * ASKED. */
 void session_look(struct group *group, const struct msg_process_group *asked, struct msg_process_group_found *found);
 
 /* PROCESS_SET_GROUP, PROCESS_SET_SESSION. */

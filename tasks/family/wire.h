@@ -10,7 +10,7 @@
 
 struct msg_process_begin { /* PROCESS_BEGIN */
     uint32_t parent;
-    uint32_t child; /* 0: none, only the state is asked for */
+    uint32_t child; /* 0: none, the caller only wants the state */
     uint32_t exit_signal;
     uint32_t group; /* the child's process group, 0: the parent's */
 };
@@ -24,7 +24,7 @@ struct msg_process_group { /* PROCESS_GROUP_... */
 };
 
 struct msg_process_group_found {
-    uint32_t count;   /* processes here that fit */
+    uint32_t count;   /* matching processes here */
     uint32_t session; /* of one of them */
     uint32_t stopped; /* LOOK: how many of them are stopped */
     uint32_t parents; /* LOOK: children in the group of processes here outside it, in its session */

@@ -1,6 +1,6 @@
 /* Groups, processes and threads of a kernel that is to stop go to its successor, while all programs are quiesced. First
- * everything is laid out at the successor, where nobody sees it; that may fail, and is then forgotten. The rest cannot
- * fail. tasks/handover/stop_kernel.md has the protocol. */
+ * everything is staged at the successor, where it is not visible yet; if that fails, the staged state is discarded. The
+ * rest cannot fail. tasks/handover/stop_kernel.md has the protocol. */
 #ifndef TASKS_HANDOVER_HANDOVER_H
 #define TASKS_HANDOVER_HANDOVER_H
 
@@ -10,20 +10,20 @@
 
 void handover_init(void);
 
-/* The kernel that is to stop; tasks only, they wait. */
+/* On the kernel that is to stop; tasks only, and they wait. */
 
 /* 0, or -EBUSY: some group here is in a state that cannot be moved. */
 int handover_check(void);
-/* Lays out all that is at home here, and the places of threads born here, at SUCCESSOR. -ENOMEM. */
+/* Stages all that is at home here, and the places of threads born here, at SUCCESSOR. -ENOMEM. */
 int handover_prepare(uint32_t successor);
-/* SUCCESSOR has it; every other kernel learns where threads went from here. */
+/* Makes SUCCESSOR the home, and sends every other kernel the places of the threads that left from here. */
 int handover_commit(uint32_t successor);
 
-/* The successor: descriptors for group ID, which has been laid out. -EPROTO: it has not. */
+/* On the successor: sets the descriptors of group ID, which has been staged. -EPROTO: it has not. */
 int handover_stage_files(uint32_t id, void *files);
-/* Any kernel: what was laid out is forgotten; its descriptors are the caller's again. */
+/* On any kernel: discards the staged state; its descriptors belong to the caller again. */
 void handover_discard(void);
-/* Any kernel but FROM: TO is the home of what was at home at FROM, and nothing else is there. */
+/* On any kernel but FROM: TO becomes the home of everything that was at home at FROM. */
 void handover_switch(uint32_t from, uint32_t to);
 
 #endif

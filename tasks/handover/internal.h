@@ -12,12 +12,12 @@ enum handover_part {
     PART_PROCESS,   /* struct handover_process */
     PART_CHILDREN,  /* COUNT struct handover_child */
     PART_SIGNALS,   /* COUNT struct signal_info: pending for the process */
-    PART_PLACES,    /* COUNT struct handover_place: threads that this kernel is to know of */
-    PART_COMMIT,    /* all this is so from now on */
-    PART_MEMBER,    /* to a home: struct handover_member: the sender hosts the group no more */
-    PART_SHADOWS,   /* to all: COUNT struct handover_place: who looks for them at the sender has to look there */
-    PART_POLICIES,  /* COUNT struct handover_policy: of its space */
-    PART_HOLDS      /* COUNT struct handover_hold, behind all areas */
+    PART_PLACES,    /* COUNT struct handover_place: threads that the receiver is to know */
+    PART_COMMIT,    /* everything staged takes effect */
+    PART_MEMBER,    /* to a home: struct handover_member: the sender does not host the group any more */
+    PART_SHADOWS,  /* to all: COUNT struct handover_place: threads that are to be looked for there, not at the sender */
+    PART_POLICIES, /* COUNT struct handover_policy: of its space */
+    PART_HOLDS     /* COUNT struct handover_hold, after all areas */
 };
 
 struct msg_handover {
@@ -31,12 +31,12 @@ struct handover_group {
     struct space_facts space;
     uint64_t signal_hint;
     uint64_t gone_user_ns, gone_system_ns;
-    struct account account; /* of all that threads have done at the sender */
-    uint32_t home;          /* as it is going to be */
+    struct account account; /* counters of the threads at the sender */
+    uint32_t home;          /* the new home */
     uint32_t stop_round;
     uint32_t stopped;
     uint32_t exiting;
-    uint32_t has_space; /* 0: it has ended, only its process is left */
+    uint32_t has_space; /* 0: the group has ended, only its process is left */
     uint32_t pad;
 };
 
@@ -68,7 +68,7 @@ struct handover_place {
     uint32_t tid, group, went_to, pad;
 };
 
-struct handover_hold { /* an object that the sender's spaces refer to was granted so many times: mm/file/hold.h */
+struct handover_hold { /* how many times an object that the sender's spaces refer to was granted: mm/file/hold.h */
     uint64_t backing, granted;
     struct file_stamps stamps;
 };

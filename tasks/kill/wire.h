@@ -7,7 +7,7 @@
 struct msg_group_exit { /* GROUP_EXIT */
     uint32_t group;
     uint32_t status; /* as waitpid's */
-    uint32_t killed; /* not 0: by a signal from outside or by the kernel; 0: by what the program itself did */
+    uint32_t killed; /* not 0: because of a signal from outside or of the kernel; 0: because of the program itself */
     uint32_t unused;
 };
 

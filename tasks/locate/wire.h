@@ -16,15 +16,15 @@ struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_DONATE */
     union {        /* by TYPE, whose name is beside it without THREAD_ */
         struct {
             struct signal_info info;
-            uint32_t group; /* the thread must be of this one, 0: of any */
+            uint32_t group; /* group that the thread must be in, 0: any */
         };                  /* SIGNAL */
         struct {
             uint64_t mask[CPUS_MAX / 64]; /* ANDed with the machine's CPUs */
-            uint32_t user;                /* who asks: effective */
+            uint32_t user;                /* the caller's effective user */
         } affinity;                       /* SET_AFFINITY */
         struct {
             int32_t nice;
-            uint32_t user;                /* who asks: effective */
+            uint32_t user;                /* the caller's effective user */
             uint64_t limit;               /* RLIMIT_NICE, as struct policy_wish has it */
         } nice;                           /* SET_NICE */
         struct policy_wish policy;        /* SET_POLICY */
@@ -36,7 +36,7 @@ struct msg_thread_result {
     int64_t value; /* or a negative errno; THREAD_ELSEWHERE: ask KERNEL */
     union {
         uint64_t mask[CPUS_MAX / 64]; /* GET_AFFINITY */
-        uint64_t events;              /* SET_AFFINITY, SETTLED: of its group's moves there */
+        uint64_t events;              /* SET_AFFINITY, SETTLED: count of its group's moves there */
         struct policy_facts policy;   /* GET_POLICY */
         uint64_t robust_list;         /* ROBUST_LIST */
         struct pi_link link;          /* DONATE */

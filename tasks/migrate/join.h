@@ -6,9 +6,9 @@
 #include "tasks/process/group.h"
 
 void join_init(void);
-/* Asks the home of GROUP, which is joining. In a handler. The answer goes to migrate_joined. */
+/* Asks the home of GROUP, which is joining, in a handler. The answer goes to migrate_joined. */
 void join_ask(struct group *group);
-/* GROUP was made for a thread that could not be taken in: it goes again. */
+/* Removes GROUP, which was made for a thread that could not be taken in. */
 void join_undo(struct group *group);
 
 #endif

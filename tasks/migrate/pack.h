@@ -15,7 +15,7 @@ struct pack_run {
     uint32_t count;
 };
 
-/* Most words that packing WORDS words in RUNS runs can take. */
+/* The most words that packing WORDS words in RUNS runs can take. */
 static inline uint32_t pack_bound(uint32_t words, uint32_t runs)
 {
     return words + (words / PACK_BLOCK + runs + 63) / 64;
@@ -23,8 +23,8 @@ static inline uint32_t pack_bound(uint32_t words, uint32_t runs)
 
 /* Packs RUNS, one after another, into OUT (pack_bound of them); returns how many words it took. */
 uint32_t pack(const struct pack_run *runs, uint32_t count, uint64_t *out);
-/* Fills RUNS from SIZE packed words at IN; false, and RUNS unspecified, when that is not what pack has made of such
- * runs. */
+/* Fills RUNS from SIZE packed words at IN. False, and RUNS is unspecified: the words are not the output of pack for
+ * such runs. */
 bool unpack(const struct pack_run *runs, uint32_t count, const uint64_t *in, uint32_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a process is asked to be: small numbers that its home keeps, set and told by prctl(2) and membarrier(2). */
+/* Attributes of a process: small numbers that its home keeps, set and read by prctl(2) and membarrier(2). */
 #ifndef TASKS_PROCESS_ATTRIBUTE_H
 #define TASKS_PROCESS_ATTRIBUTE_H
 
@@ -7,23 +7,24 @@
 #include "tasks/process/operation.h"
 
 enum process_attribute {
-    ATTRIBUTE_DEATH_SIGNAL, /* sent to it when its parent ends, 0: none. A child begins without, exec keeps it, a
-                               change of user ends it */
-    ATTRIBUTE_REAPER,       /* 1: orphans below it become its children. A child begins without, exec keeps it */
-    ATTRIBUTE_DUMPABLE,     /* 1: others of its user may look inside; a child inherits it, exec makes it 1 */
-    ATTRIBUTE_BARRIERS,     /* MEMBARRIER_CMD_* bits it has registered for; a child inherits them, exec ends them */
+    ATTRIBUTE_DEATH_SIGNAL, /* sent to it when its parent ends, 0: none. A child begins without it, exec keeps it, a
+                               change of user clears it */
+    ATTRIBUTE_REAPER,       /* 1: orphans below it become its children. A child begins without it, exec keeps it */
+    ATTRIBUTE_DUMPABLE,     /* 1: other processes of its user may inspect it; a child inherits it, exec sets it to 1 */
+    ATTRIBUTE_BARRIERS,     /* MEMBARRIER_CMD_* bits it has registered for; a child inherits them, exec clears them */
     PROCESS_ATTRIBUTES
 };
 
 void process_attributes_init(uint32_t attributes[PROCESS_ATTRIBUTES]);
-/* Those of a child, and what exec leaves. */
+/* Derives the attributes of a child, and those after exec. */
 void process_attributes_inherit(uint32_t child[PROCESS_ATTRIBUTES], const uint32_t parent[PROCESS_ATTRIBUTES]);
 void process_attributes_exec(uint32_t attributes[PROCESS_ATTRIBUTES]);
-/* It is somebody else's now than who made it what it is: nobody looks inside, and no signal tells of its parent. */
+/* The users of the process have changed: it becomes undumpable, and loses its parent-death signal. */
 void process_attributes_drop(uint32_t attributes[PROCESS_ATTRIBUTES]);
 /* PROCESS_ATTRIBUTE on GROUP, whose home this kernel is. */
 process_operation process_attribute_operate;
-/* The attribute WHICH of the current process: asks its home, and waits for it. The second returns what it was. */
+/* Reads or sets attribute WHICH of the current process: asks its home, and waits for it. The second returns the
+ * previous value. */
 int64_t process_attribute(enum process_attribute which);
 int64_t process_attribute_set(enum process_attribute which, uint32_t value);
 

@@ -1,5 +1,5 @@
-/* Resource limits of a process (getrlimit(2)), at its home; children inherit them and exec keeps them. Those that
- * limit: CPU, FSIZE, STACK, DATA, AS, NOFILE, MSGQUEUE, NICE, RTPRIO; the others are kept and told. */
+/* Resource limits of a process (getrlimit(2)), at its home; children inherit them and exec keeps them. CPU, FSIZE,
+ * STACK, DATA, AS, NOFILE, MSGQUEUE, NICE and RTPRIO are enforced; the others are only stored. */
 #ifndef TASKS_PROCESS_LIMIT_H
 #define TASKS_PROCESS_LIMIT_H
 
@@ -24,11 +24,11 @@ struct process_limit { /* struct rlimit64 */
     uint64_t soft, hard;
 };
 
-/* What the first process has. */
+/* The limits of the first process. */
 void process_limits_init(struct process_limit limits[PROCESS_LIMITS]);
-/* PROCESS_LIMIT: asks for a limit of GROUP, whose home this kernel is, or sets it: -EINVAL, -EPERM. */
+/* PROCESS_LIMIT: reads or sets a limit of GROUP, whose home this kernel is: -EINVAL, -EPERM. */
 process_operation process_limit_operate;
-/* GROUP, whose home this kernel is, has memory and files that do not know its limits yet. No locks. */
+/* Applies the limits of GROUP, whose home this kernel is, to its new memory and files. No locks. */
 void process_limits_apply(struct group *group);
 
 #endif

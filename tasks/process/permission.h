@@ -1,5 +1,5 @@
-/* What a thread may do to a process, by who it is and who the process's first thread is. The home of the process keeps
- * that, and is asked. */
+/* Permission of a thread to act on a process, by the thread's credentials and those of the process's first thread,
+ * which the home of the process keeps and checks. */
 #ifndef TASKS_PROCESS_PERMISSION_H
 #define TASKS_PROCESS_PERMISSION_H
 
@@ -10,11 +10,11 @@
 
 struct process;
 
-/* What others ask of a process is asked of its first thread's credentials, which its home keeps: to be called by a
- * thread when its own have changed. Waits for the home, if it is another kernel. */
+/* Sends the home the credentials of the process's first thread, against which permissions are checked: called by a
+ * thread when its credentials have changed. Waits for the home, if it is another kernel. */
 void credentials_changed(const struct credentials *old);
 /* 0 if the current thread may send SIGNAL to process ID (kill(2)), else -EPERM or -ESRCH. Asks ID's home unless the
- * thread is root's. */
+ * thread is root. */
 int64_t credentials_may_signal(uint32_t id, uint32_t signal);
 /* The same for its limits and, if INSIDE, its memory and descriptors (ptrace(2), "access mode checking"). */
 int64_t credentials_may_reach(uint32_t id, bool inside);
@@ -24,7 +24,7 @@ int64_t credentials_may_reach(uint32_t id, bool inside);
 /* May a sender of effective user EUID, real user UID and SESSION send SIGNAL to PROCESS? */
 bool process_may_signal_locked(const struct process *process, uint32_t euid, uint32_t uid, uint32_t signal,
                                uint32_t session);
-/* May who has the real ids UID and GID see the limits of PROCESS and, if INSIDE, its memory and descriptors? */
+/* May a caller with the real ids UID and GID see the limits of PROCESS and, if INSIDE, its memory and descriptors? */
 bool process_may_reach_locked(const struct process *process, uint32_t uid, uint32_t gid, bool inside);
 
 /* PROCESS_SET_IDS, PROCESS_MAY_SIGNAL, PROCESS_MAY_REACH, of GROUP, whose home this kernel is. */

@@ -1,10 +1,10 @@
-/* Processes: what a thread group is to others. It lives at the group's home from its creation until a parent has waited
- * for it; the group's threads, memory and descriptors are gone before (it is a zombie then). Everything here is done at
- * the home, in one step, by a task or a handler; other kernels ask (tasks/process/call.h).
- * tasks/process/process.md has the protocol.
+/* Processes: the part of a thread group that other processes see. It exists at the group's home from its creation until
+ * a parent has waited for it; after the group's threads, memory and descriptors are gone it is a zombie. Every
+ * operation is done at the home, in one step, by a task or a handler; other kernels ask the home
+ * (tasks/process/call.h). tasks/process/process.md has the protocol.
  *
- * Process 1, init, is kernel 0 itself: it has no threads, adopts orphans, and never waits for them: they vanish when
- * they end. The first program is its child.
+ * Process 1, init, is kernel 0 itself: it has no threads and adopts orphans, but never waits for them: they are
+ * released when they end. The first program is its child.
  *
  * Marks: [g] under group->lock. */
 #ifndef TASKS_PROCESS_PROCESS_H
@@ -17,21 +17,21 @@
 #include "tasks/thread/thread.h"
 #include "tasks/timer/timer.h"
 
-/* What a parent knows of a child. */
+/* What a parent keeps about a child. */
 struct child {
     struct list node; /* [g] in the parent's children */
     uint32_t id;
     uint32_t group;              /* process group */
     uint32_t exit_signal;        /* sent at its end, 0: none */
-    uint32_t status;             /* as waitpid's: of the last event not yet waited for */
+    uint32_t status;             /* as waitpid's: of the latest event not yet waited for */
     uint32_t code;               /* 0, or CLD_* of that event */
-    uint32_t stop_round;         /* of the last stop or continue heard of: news may overtake each other */
+    uint32_t stop_round;         /* of the latest stop or continue reported: reports may overtake each other */
     uint64_t user_ns, system_ns; /* valid once ended: its own and its waited-for children's */
 };
 
-/* Permissions that are not given to what is made by name (umask(2)). */
+/* Permission bits that are cleared in new files (umask(2)). */
 struct process_umask {
-    uint32_t processes; /* [a] that have it */
+    uint32_t processes; /* [a] processes that share it */
     uint32_t bits;      /* [a] */
 };
 
@@ -41,56 +41,57 @@ struct process {
     uint32_t parent;        /* [g] process */
     uint32_t process_group; /* [g] */
     uint32_t session;       /* [g] */
-    bool executed;          /* [g] it has called exec: setpgid of a parent comes too late */
-    bool over;              /* [g] it has ended, perhaps not been waited for */
+    bool executed;          /* [g] it has called exec: its parent's setpgid is refused from now on */
+    bool over;              /* [g] it has ended, whether waited for or not */
     bool zombie;            /* [g] it has ended and nobody has waited for it */
-    uint32_t exit_signal;   /* [g] what the parent is sent */
+    uint32_t exit_signal;   /* [g] signal that the parent is sent at its end */
     uint32_t live;          /* [g] threads in the whole machine */
-    bool pruning;           /* [g] all threads but one are being killed, for exec: no new ones, nobody joins */
-    bool replacing;         /* [g] exec is about to give it other memory: nobody pins what it has */
+    bool pruning;           /* [g] all threads but one are being killed for exec: no new threads, no kernel joins */
+    bool replacing;         /* [g] exec is about to replace its memory, which cannot be pinned any more */
     uint32_t status;        /* [g] of the end, as waitpid's; valid once exiting */
-    uint32_t leader_status; /* [g] what the first thread left, if it went by itself */
+    uint32_t leader_status; /* [g] exit status of the first thread, if it ended by itself */
     struct list children;   /* [g] struct child */
     struct watch_source child_events;
-    struct completion *vfork_done;         /* [g] somebody here waits until it gives back its parent's space */
+    struct completion *vfork_done;         /* [g] a thread here waits until the process gives back its parent's space */
     struct signal_queue signals;           /* [g] for any of its threads */
     struct signal_action actions[SIGNALS]; /* [g] by signal - 1 */
     uint64_t continues;                    /* [g] SIGCONTs so far, from 1 */
     uint32_t stop_signal;                  /* [g] of a stop in progress or done, 0: none */
-    uint32_t stop_left;                    /* [g] kernels where threads do not stand yet */
-    struct msg_process_call news;          /* [g] of a stop or continue that a task tells the parent; type 0: none */
+    uint32_t stop_left;                    /* [g] kernels where threads are not quiesced yet */
+    struct msg_process_call news; /* [g] a stop or continue that a task is to report to the parent; type 0: none */
     struct work news_work;
-    uint64_t hints, forgets; /* [g] sets of signals that a task tells the members: tasks/signal/signal.c */
+    uint64_t hints, forgets; /* [g] sets of signals that a task is to send to the members: tasks/signal/signal.c */
     struct work hint_work;
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     struct account_used children_used;             /* [g] the same */
     struct account_io children_io;                 /* [g] */
-    uint64_t peak;                                 /* [g] pages: the most of what exec or its end has freed */
+    uint64_t peak;                                 /* [g] pages: the most in memory that exec or its end has freed */
     uint64_t start_ns;                             /* [i] clock_now */
     uint64_t program_ns;                           /* [g] when its program began: start_ns, or exec */
     struct timer alarm;                            /* ITIMER_REAL; holds a reference to the group while it is armed */
     uint64_t alarm_interval;                       /* [g] ns, 0: it fires once */
     struct list timers;                            /* [g] tasks/timer/process/process_timer.c */
-    uint32_t timer_count, timer_next;              /* [g] how many there are; id of the next one */
+    uint32_t timer_count, timer_next;              /* [g] number of timers; id of the next one */
     struct process_limit limits[PROCESS_LIMITS];   /* [g] */
     uint32_t attributes[PROCESS_ATTRIBUTES];       /* [g] */
     struct credentials credentials;                /* [g] of its first thread */
     struct process_umask *umask;                   /* [i] while it runs; others may share it (CLONE_FS) */
-    uint64_t environment;                          /* [g] where the program found it; its arguments end there */
-    uint64_t environment_size, arguments_size;     /* [g] bytes */
-    char name[THREAD_NAME_MAX];                    /* [g] of the program */
+    uint64_t environment; /* [g] user address of the environment at the start; the arguments end there */
+    uint64_t environment_size, arguments_size; /* [g] bytes */
+    char name[THREAD_NAME_MAX];                /* [g] of the program */
 };
 
 void process_init(void);
 
-/* The home part of GROUP, whose home this kernel is; INHERIT (NULL: the first program) is its parent's at that moment.
- * -ENOMEM. */
+/* Makes the struct process of GROUP, whose home this kernel is; INHERIT (NULL: the first program) is the state of its
+ * parent at that moment. -ENOMEM. */
 struct msg_process_state;
 int process_create(struct group *group, const struct msg_process_state *inherit);
 void process_free(struct process *process);
-/* PROCESS, which has not begun, has the umask of OTHER: what one sets the other has. */
+/* Lets PROCESS, which has not begun, share the umask of OTHER. */
 void process_share_umask(struct process *process, const struct process *other);
-/* PROCESS_CHILDREN_USED and its like: what GROUP's process, and its children, have used (tasks/account/account.md). */
+/* PROCESS_CHILDREN_USED and the related operations: the usage of GROUP's process and of its children
+ * (tasks/account/account.md). */
 process_operation process_account;
 /* PROCESS_PARENT, PROCESS_GET_GROUP and PROCESS_GET_SESSION; PROCESS_TIMES; PROCESS_UMASK. */
 process_operation process_id, process_times, process_set_umask;

@@ -9,18 +9,18 @@
 
 struct thread;
 
-/* PROCESS_STOP: begins a stop, unless the process has been told to continue since the count of that which is said (0:
- * not known). PROCESS_CONTINUE ends one, and drops stop signals of the process. */
+/* PROCESS_STOP begins a stop, unless the process has been continued since the count of continues that the call names
+ * (0: not known). PROCESS_CONTINUE ends a stop, and drops pending stop signals of the process. */
 process_operation stop_begin, stop_end;
-/* The same as the second. At home, any context without locks. */
+/* Does PROCESS_CONTINUE at the home. Any context without locks. */
 void stop_continue(struct group *group);
-/* The current thread is quiesced while its group is stopped; killable. */
+/* Blocks the current thread while its group is stopped; killable. */
 void stop_quiesce(struct thread *thread);
-/* Some thread of GROUP here has come to stand, has left or died, and the lock is held. True: all stand now, and
- * stop_answer is to be called once it is free. */
+/* A thread of GROUP here has quiesced, left or died; the lock is held. True: all threads here are quiesced, and the
+ * caller must call stop_answer once the lock is free. */
 struct stop_request;
 struct stop_quiesced {
-    struct stop_request *request; /* of the home, or NULL: this is the home */
+    struct stop_request *request; /* the home's request, or NULL: this is the home */
     uint32_t round;
 };
 bool stop_look_locked(struct group *group, struct stop_quiesced *standing);

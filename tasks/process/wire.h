@@ -1,5 +1,5 @@
-/* Payloads of the messages about groups and processes that several rooms send or answer. What one room alone does has
- * its payloads there: tasks/kill, signal, family, locate, migrate and remote. */
+/* Payloads of the messages about groups and processes that several rooms send or answer. Those of a single room are in
+ * that room: tasks/kill, signal, family, locate, migrate and remote. */
 #ifndef TASKS_PROCESS_WIRE_H
 #define TASKS_PROCESS_WIRE_H
 
@@ -34,31 +34,31 @@ struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */
     uint32_t thread;
     uint32_t status; /* THREAD_EXIT: as waitpid's */
     uint32_t pad;
-    uint64_t start_ns; /* THREAD_GONE: when it was made: exec, or time, may have given its id to another */
+    uint64_t start_ns; /* THREAD_GONE: when the thread was created: its id may have been reused, by exec or later */
 };
 
 struct msg_group_stop { /* GROUP_STOP */
     uint32_t group;
     uint32_t round;
-    uint32_t stopped; /* 1: are quiesced, 0: go on */
+    uint32_t stopped; /* 1: quiesce, 0: continue */
     uint32_t pad;
 };
 
-/* What a timer of a process is, which PROCESS_TIMER_CREATE takes and PROCESS_TIMER_GET tells. */
+/* The properties of a process timer, which PROCESS_TIMER_CREATE takes and PROCESS_TIMER_GET returns. */
 struct timer_facts {
     uint8_t kind;   /* enum timer_kind */
     uint8_t notify; /* enum timer_notify */
     uint8_t signal;
-    uint8_t names_itself; /* its signal's value is its id */
-    int32_t clock;        /* as the program named it */
+    uint8_t names_itself; /* the value of its signal is the timer's id */
+    int32_t clock;        /* the clock id that the program gave */
 };
 
-/* What a parent hears of a child: PROCESS_CHILD_EVENT. */
+/* A child's event as reported to its parent: PROCESS_CHILD_EVENT. */
 struct child_event {
     uint32_t child;
     uint32_t code;               /* CLD_*, or CHILD_CANCELLED */
     uint32_t status;             /* as waitpid's */
-    uint32_t round;              /* of a stop or a continue: news may overtake each other */
+    uint32_t round;              /* of a stop or a continue: reports may overtake each other */
     uint64_t user_ns, system_ns; /* of an end: its own and its waited-for children's */
 };
 #define CHILD_CANCELLED 255u /* it was never started */
@@ -76,14 +76,15 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         struct {                 /* tasks/family/children.h */
             uint64_t selector, options;
         } wait;           /* WAIT */
-        uint64_t signals; /* TAKE_SIGNAL: those that may be taken; RETARGET: those that a thread does not take */
+        uint64_t signals; /* TAKE_SIGNAL: signals that may be taken; RETARGET: signals that a thread no longer takes */
         struct {
             struct signal_action is;
             uint32_t signal;
             uint32_t sets; /* 0: only asks */
         } action;          /* TAKE_ACTION, SET_ACTION */
         struct {
-            uint64_t continues; /* how often it had been continued, 0: the default action of a stop signal */
+            uint64_t
+                continues; /* how often the process had been continued when the stop signal was sent, 0: not known */
             uint32_t signal;
         } stop; /* STOP */
         struct {
@@ -105,8 +106,8 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         } attribute;     /* ATTRIBUTE */
         uint32_t ids[8]; /* SET_IDS: as struct credentials begins */
         struct {
-            uint32_t uid, gid; /* real ones of the asker */
-            uint32_t inside;   /* 1: it wants to look inside */
+            uint32_t uid, gid; /* the caller's real ids */
+            uint32_t inside;   /* 1: for access to memory and descriptors */
         } reach;               /* MAY_REACH */
         struct {
             uint32_t euid, uid, session;
@@ -121,13 +122,13 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         } limit; /* LIMIT */
         struct {
             struct timer_facts is;
-            uint64_t value;    /* of its signal */
-            uint32_t target;   /* thread that gets the signal */
+            uint64_t value;    /* value that its signal carries */
+            uint32_t target;   /* thread that receives the signal */
             uint32_t measured; /* thread whose time counts */
         } new_timer;           /* TIMER_CREATE */
         struct {
             uint64_t at, interval; /* TIMER_SET; 0: never */
-            uint64_t sequence;     /* TIMER_TAKEN: of the setting that the signal is of */
+            uint64_t sequence;     /* TIMER_TAKEN: of the setting that the signal belongs to */
             int32_t id;
         } timer; /* the other TIMER_... */
     };
@@ -138,10 +139,10 @@ struct msg_process_result {
     union {
         struct { /* PROCESS_WAIT; of PROCESS_NEW_PARENT: times and status */
             uint64_t user_ns, system_ns;
-            uint64_t events; /* of the children, when this was looked up */
+            uint64_t events; /* count of the children's events when this was looked up */
             uint32_t child;  /* 0: none yet */
             uint32_t status, code;
-            uint32_t reaped; /* 1: the caller has to send PROCESS_REAPED to the child, before it says that it waited */
+            uint32_t reaped; /* 1: the caller has to send PROCESS_REAPED to the child before its wait returns */
         };
         uint32_t parent; /* PROCESS_ADOPT; PROCESS_SET_GROUP, PROCESS_SET_SESSION: the caller has to send it
                             PROCESS_CHILD_GROUP */
@@ -150,14 +151,14 @@ struct msg_process_result {
         };
         struct { /* PROCESS_TAKE_SIGNAL: value 1 when there was one */
             struct signal_info info;
-            uint64_t hint; /* what is left */
+            uint64_t hint; /* signals that may still be pending */
         };
-        struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the one before */
-        uint64_t interval;           /* PROCESS_ALARM: what was set before */
+        struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the previous action */
+        uint64_t interval;           /* PROCESS_ALARM: the previous interval */
         struct {                     /* PROCESS_TIMES */
             uint64_t members;        /* kernels that it has threads on */
             uint64_t children_user_ns, children_system_ns;
-            uint64_t peak; /* pages: of memory that it had before exec, or until its end */
+            uint64_t peak; /* pages: the most in memory that it had before exec, or until its end */
         };
         struct account_used used;   /* PROCESS_REAPED, PROCESS_CHILDREN_USED */
         struct account_io io;       /* PROCESS_ENDED_IO, PROCESS_CHILDREN_IO */
@@ -175,7 +176,8 @@ struct msg_process_state { /* the answer to PROCESS_BEGIN: what a child inherits
     uint32_t process_group;
     uint32_t session;
     uint32_t umask;
-    uint32_t grandparent; /* the parent's parent, and what that is sent at the parent's end: for CLONE_PARENT */
+    uint32_t
+        grandparent; /* the parent's parent, and the signal that it is sent at the parent's end: for CLONE_PARENT */
     uint32_t exit_signal;
     uint32_t attributes[PROCESS_ATTRIBUTES];
     uint64_t environment, environment_size, arguments_size;

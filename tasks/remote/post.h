@@ -1,4 +1,4 @@
-/* Requests whose answer nobody waits for: how a handler, or code under a lock, tells another kernel something. */
+/* Requests for whose answer no task waits: how a handler, or code under a lock, sends another kernel a request. */
 #ifndef TASKS_REMOTE_POST_H
 #define TASKS_REMOTE_POST_H
 

@@ -1,7 +1,7 @@
 /* Waiting for a change of something that may live on another kernel: a child's state, a pipe, a terminal, the place of
- * a thread. A source counts its events; whoever waits says which count it has seen, so no event between looking and
- * waiting is lost. Waiting changes nothing: it may be given up at any time, and whatever it was for is tried again.
- * tasks/remote/watch.md has the protocol. */
+ * a thread. A source counts its events; a waiter names the count that it has seen, so no event between looking and
+ * waiting is lost. Waiting changes no state: a waiter may give up at any time, and it looks at the object again
+ * afterwards. tasks/remote/watch.md has the protocol. */
 #ifndef TASKS_REMOTE_WATCH_H
 #define TASKS_REMOTE_WATCH_H
 
@@ -10,7 +10,7 @@
 #include "kernel/wait/completion.h"
 #include "tasks/thread/wait.h"
 
-/* What can be watched from another kernel: each registers how an id becomes a source. */
+/* Kinds of objects that can be watched from another kernel: each registers how to find the source of an id. */
 enum watch_kind { WATCH_CHILDREN, WATCH_THREAD, WATCH_FILE, WATCH_SIGNALS, WATCH_STOP, WATCH_KINDS };
 
 struct watch_lookup {
@@ -23,7 +23,7 @@ void watch_start(void);
 void watch_register(enum watch_kind kind, const struct watch_lookup *lookup);
 
 void watch_init(struct watch_source *source);
-/* Something has happened. Any context; the source's lock is not held. */
+/* Counts an event and wakes the waiters. Any context; the source's lock is not held. */
 void watch_event(struct watch_source *source);
 /* The count of events so far. */
 uint64_t watch_events(struct watch_source *source);
@@ -31,8 +31,8 @@ uint64_t watch_events(struct watch_source *source);
 /* Waits until SOURCE, of this kernel, has counted more than SEEN events. 0; -ETIMEDOUT after DEADLINE (clock_now ns, 0:
  * none); -ERESTARTSYS: the current thread is interrupted or to die. The source must not go away meanwhile. */
 int watch_wait(struct watch_source *source, uint64_t seen, const struct wait_reason *reason, uint64_t deadline);
-/* The same for what KERNEL knows under KIND and ID; also 0 when it is not there (any more). Any other error: the kernel
- * could not be asked. */
+/* The same for the source of KIND and ID on KERNEL; also 0 if there is no such source (any more). Any other error: the
+ * kernel could not be asked. */
 int watch_wait_at(uint32_t kernel, enum watch_kind kind, uint64_t id, uint64_t seen, const char *why,
                   uint64_t deadline);
 /* How many watchers of other kernels are here. */

@@ -1,5 +1,5 @@
-/* Work that a handler hands to a task, because it waits. Items run in order of arrival, each in a kernel thread of its
- * own while it waits, so one that waits does not hold up the next. */
+/* Work that a handler hands to a task because it has to wait. Items are started in order of arrival. An item that waits
+ * keeps its kernel thread and does not hold up the next item. */
 #ifndef TASKS_REMOTE_WORK_H
 #define TASKS_REMOTE_WORK_H
 
@@ -8,9 +8,9 @@
 #include "tasks/thread/wait.h"
 
 void work_init(void);
-/* Any context. The item stays the caller's memory until run is called. */
+/* Any context. The caller keeps the item valid until `run` is called. */
 void work_submit(struct work *work);
-/* Items that wait or are being worked at, a worker that asks its own included. Any context. */
+/* Items that are queued or running, including that of a worker that calls this. Any context. */
 uint32_t work_busy(void);
 
 #endif

@@ -1,7 +1,8 @@
-/* Who answers for an id. The upper part of a process or thread id is the role it was born in, and of an open file's id
- * the role it was made in. At first kernel k has role k. When a kernel is stopped, every role that it has goes to its
- * successor; started again, it gets one that nobody has had, so ids are never given out twice. All kernels know all
- * roles; they change while programs are quiesced (tasks/handover/stop_kernel.md). */
+/* Roles: which kernel is responsible for an id. The upper part of a process or thread id is the role in which it was
+ * born, and that of an open file's id the role in which it was made. At first kernel k has role k. When a kernel is
+ * stopped, all its roles go to its successor; when it is started again, it gets a role that no kernel has had, so ids
+ * are never given out twice. All kernels know all roles; they change while programs are quiesced
+ * (tasks/handover/stop_kernel.md). */
 #ifndef TASKS_ROLE_ROLE_H
 #define TASKS_ROLE_ROLE_H
 
@@ -10,14 +11,14 @@
 #include "kernel/abi/limits.h"
 
 #define ROLES_MAX 1024u     /* kernels of the plan, and starts after a stop */
-#define ROLE_NONE 0xffu     /* in a table: nobody has it */
+#define ROLE_NONE 0xffu     /* in a table: no kernel has the role */
 #define ROLE_FILE_SHIFT 40u /* a file's id is its role << 40 | a number */
 
 struct role_table {
-    uint8_t kernel[ROLES_MAX]; /* who has it, or ROLE_NONE */
-    uint32_t own;              /* of the kernel that the table is for: ids are made with it */
-    uint32_t next;             /* the first that nobody has had */
-    uint32_t started;          /* the kernel that it is told for */
+    uint8_t kernel[ROLES_MAX]; /* the kernel that has each role, or ROLE_NONE */
+    uint32_t own;              /* the role with which the receiving kernel makes ids */
+    uint32_t next;             /* the first role that no kernel has had */
+    uint32_t started;          /* the kernel that has started */
     uint32_t pad;
 };
 
@@ -31,12 +32,12 @@ uint32_t role_kernel(uint32_t role);
 uint32_t role_own(void);
 /* All roles of kernel FROM are TO's from now on. Programs are quiesced. */
 void role_hand_over(uint32_t from, uint32_t to);
-/* Roles that nobody has had. */
+/* How many roles no kernel has had yet. */
 uint32_t role_room(void);
-/* KERNEL has started: its role is a new one if its first was handed over. *OUT: the table as it is to have it.
- * Kernel 0. */
+/* KERNEL has started: it gets a new role if its first one was handed over. *OUT: the table for KERNEL. Called on kernel
+ * 0. */
 void role_renew(uint32_t kernel, struct role_table *out);
-/* Takes over the table that role_renew has made. */
+/* Installs the table that role_renew has made. */
 void role_learn(const struct role_table *table);
 
 #endif

@@ -1,21 +1,21 @@
-/* What threads have done: bytes through descriptors, faults, switches. A thread counts in its structure on the kernel
- * where it is, so a count is an add and a move carries none: what a process has done is the sum over its replicas on
- * all kernels and over what those left that are gone (group->gone). tasks/account/account.md. */
+/* Counters of threads: bytes through descriptors, faults, switches. A thread counts in its structure on the kernel
+ * where it is, so counting is one addition and a move carries no counters: the counters of a process are the sum over
+ * its replicas on all kernels and over those of freed threads (group->gone). tasks/account/account.md. */
 #ifndef TASKS_THREAD_ACCOUNT_H
 #define TASKS_THREAD_ACCOUNT_H
 
 #include <stdint.h>
 
 struct account_io {
-    uint64_t read_bytes, write_bytes; /* moved by read(2), write(2) and their like */
+    uint64_t read_bytes, write_bytes; /* moved by read(2), write(2) and similar calls */
     uint64_t reads, writes;           /* calls */
 };
 
 struct account_use {
     uint64_t minor_faults; /* answered by this kernel alone */
     uint64_t major_faults; /* other kernels were asked, or the page's lock taken */
-    uint64_t waits;        /* it gave its CPU away because it waited */
-    uint64_t preemptions;  /* it could have gone on */
+    uint64_t waits;        /* switches because the thread waited */
+    uint64_t preemptions;  /* switches although the thread could have gone on */
 };
 
 struct account {
@@ -23,7 +23,7 @@ struct account {
     struct account_use use;
 };
 
-/* How far one result of a message takes them: what a process has used, and the most pages it had. */
+/* The counters that fit into one result of a message: what a process has used, and the most pages it had. */
 struct account_used {
     struct account_use use;
     uint64_t peak;
@@ -51,7 +51,7 @@ static inline void account_add(struct account *to, const struct account *more)
     account_use_add(&to->use, &more->use);
 }
 
-/* Of processes one after another, or of which one waits for the other: the larger peak. */
+/* Adds the use of processes that follow, or wait for, each other: the peak is the larger one. */
 static inline void account_used_add(struct account_used *to, const struct account_used *more)
 {
     account_use_add(&to->use, &more->use);

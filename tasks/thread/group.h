@@ -1,7 +1,7 @@
-/* Thread groups: a process, as every kernel that hosts one of its threads knows it. The one on the group's home, the
- * kernel it began on, has the process besides (tasks/process/process.h): who else hosts members, how many threads there
- * are, the children, the signals of the group; it decides stop and end. Here are the structure and the table;
- * tasks/process/group.h has what is done with members.
+/* Thread groups: a process as every kernel that hosts one of its threads represents it. On the group's home, the kernel
+ * where it began, the group also has a struct process (tasks/process/process.h): the kernels that host members, the
+ * number of threads, the children, the signals of the group; the home decides stops and ends. This header has the
+ * structure and the table; tasks/process/group.h has the operations on members.
  *
  * Marks: [i] set once, [g] under group->lock, [h] set once, but changed while all programs are quiesced, when the home
  * stops and another kernel takes its place (tasks/handover/stop_kernel.md). Lock order: group->lock, then space->lock,
@@ -27,22 +27,23 @@ struct group {
     uint32_t id;         /* [i] thread id of the first thread */
     uint32_t home;       /* [h] kernel */
     struct spinlock lock;
-    struct space *space;     /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
-    struct group *pinned;    /* [g] whose space that is, with a reference and counted among its threads, or NULL */
+    struct space *space; /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
+    struct group
+        *pinned; /* [g] the group that owns the space, with a reference and counted among its threads, or NULL */
     struct process *process; /* [h] at the home, else NULL */
     void *files;             /* [g] at the home: descriptors, owned by the file system; others may share them */
 
-    struct list threads;                   /* [g] those on this kernel, present and shadow */
-    struct list arrivals;                  /* [g] threads that wait until this kernel has joined */
-    uint32_t *made;                        /* [g] threads that began here, by the kernel where they are; NULL: none */
-    struct watch_source moves;             /* counts arrivals and departures of its threads here */
+    struct list threads;       /* [g] those on this kernel, present and shadow */
+    struct list arrivals;      /* [g] threads that wait until this kernel has joined */
+    uint32_t *made;            /* [g] how many threads that began here are on each kernel; NULL: not counted */
+    struct watch_source moves; /* counts arrivals and departures of its threads here */
     uint64_t gone_user_ns, gone_system_ns; /* [g] CPU time of threads that ended here */
-    struct account gone;                   /* [g] what threads have done here that are no longer here */
-    uint64_t peaks;                        /* [g] home, at its end: pages that members have had */
+    struct account gone;                   /* [g] counters of threads that are no longer here */
+    uint64_t peaks;                        /* [g] home, at the group's end: the most pages on the member kernels */
     uint32_t barriers;                     /* [a] away from home: membarrier(2) commands it has registered for */
     uint64_t signal_hint;                  /* [g] signals that may be pending for it at its home: a superset */
 
-    /* its end: tasks/exit/exit.c */
+    /* the end: tasks/exit/exit.c */
     struct msg_kept kept;    /* [g] GROUP_KILL, to be answered when count is 0; later GROUP_FREE */
     struct work work;        /* the end runs here */
     struct completion quiet; /* home: signalled when count has come down to quiet_count */
@@ -50,15 +51,15 @@ struct group {
     uint32_t count;          /* [g] threads here, until their last CPU has left their stacks, and pins in our space */
 
     /* stop and continue: tasks/process/stop.c */
-    struct waitq stop_wait;            /* [g] where they stand */
-    struct stop_request *stop_request; /* [g] the home, by this; NULL: this is the home */
+    struct waitq stop_wait;            /* [g] where stopped threads wait */
+    struct stop_request *stop_request; /* [g] through which the home asks; NULL: this is the home */
     uint32_t stop_round;               /* [g] the home's number of the last stop or continue */
     bool stopped;                      /* [g] its threads here are to quiesce */
-    bool stop_waits;                   /* [g] somebody is to be told when all stand */
+    bool stop_waits;                   /* [g] a stop is to be answered when all threads here are quiesced */
 
     bool joining;          /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
     bool kill_waits;       /* [g] GROUP_KILL is kept */
-    volatile bool exiting; /* [g] written; read without: every thread here is to die */
+    volatile bool exiting; /* [g] for writes; read without the lock: every thread here is to die */
 };
 
 /* Frees PROCESS, of a group that nobody refers to any more; NULL: there is none. Set by tasks/process. */
@@ -66,16 +67,16 @@ extern void (*group_free_process)(struct process *process);
 
 /* Makes the table. Once. */
 void group_table_init(void);
-/* Puts it into the table: messages find it. */
+/* Puts it into the table, where messages find it. */
 void group_publish(struct group *group);
-/* Calls EACH for every group here with a reference held and no lock, until it returns false. False: without memory for
- * that nothing was done. */
+/* Calls EACH for every group here with a reference held and no lock, until it returns false. False: there was no
+ * memory, and nothing was done. */
 bool group_each(bool (*each)(struct group *group, void *context), void *context);
 /* The same while programs are quiesced: no group comes or goes. Needs no memory. */
 void group_each_still(bool (*each)(struct group *group, void *context), void *context);
 /* The group ID on this kernel with a reference taken, or NULL. */
 struct group *group_find(uint32_t id);
-/* There is a group ID here, perhaps one that has ended and is not yet waited for. */
+/* Whether there is a group ID here, perhaps one that has ended and is not yet waited for. */
 bool group_exists(uint32_t id);
 void group_get(struct group *group);
 void group_put(struct group *group);
@@ -92,7 +93,7 @@ static inline bool group_exiting(const struct group *group)
     return group != NULL && __atomic_load_n(&group->exiting, __ATOMIC_SEQ_CST);
 }
 
-/* It is to die: its group exits, or it alone. */
+/* Whether THREAD is to die, alone or with its group. */
 static inline bool thread_dying(const struct thread *thread)
 {
     return thread->doomed || group_exiting(thread->group);

@@ -1,5 +1,5 @@
-/* Threads. A program's thread exists on every kernel it has run on: on one it is present, on the others a shadow of it
- * waits (Popcorn thesis 5.2). Kernel threads have no group and never move.
+/* Threads. A program's thread has a replica on every kernel it has run on: on one kernel it is present, on the others a
+ * shadow of it waits (Popcorn thesis 5.2). Kernel threads have no group and never move.
  *
  * Marks: [i] set once, [q] under the lock of the run queue of its CPU, [g] under group->lock, [o] the thread itself. */
 #ifndef TASKS_THREAD_THREAD_H
@@ -26,7 +26,7 @@ struct pi_donation;
 struct pi_wait;
 
 #define TID_KERNEL_SHIFT 16u /* a thread id is the role of its birth kernel << 16 | a number that is unique there */
-#define TIMER_SLACK 50000u   /* ns: what prctl(2) tells of a thread that has set none */
+#define TIMER_SLACK 50000u   /* ns: what prctl(2) returns for a thread that has set none */
 #define THREAD_NAME_MAX 16
 
 enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_DEAD };
@@ -34,12 +34,12 @@ enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_DEAD };
 /* Where the thread is, seen from this kernel; the states of tasks/migrate/migration.md. */
 enum thread_presence { THREAD_PRESENT, THREAD_LEAVING, THREAD_SHADOW };
 
-/* What a thread that sleeps in its migration does when it wakes (the thesis's return disposition). */
+/* What a thread that sleeps during its migration does when it wakes (the thesis's return disposition). */
 enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT, DISPOSITION_FAIL };
 
 /* What is due for a thread before it goes back to user mode. */
-#define THREAD_DUE_SIGNAL 1u  /* there may be a signal to take: tasks/user/deliver.c */
-#define THREAD_DUE_MOVE 2u    /* it is to go on at thread->target: tasks/migrate/migrate.c */
+#define THREAD_DUE_SIGNAL 1u  /* there may be a signal to deliver: tasks/user/deliver.c */
+#define THREAD_DUE_MOVE 2u    /* it is to move to thread->target: tasks/migrate/migrate.c */
 #define THREAD_DUE_STOP 4u    /* its group is stopped: tasks/process/stop.c */
 #define THREAD_DUE_RSEQ 8u    /* it was off its CPU, and has registered a restartable sequence: tasks/user/rseq.c */
 #define THREAD_DUE_FREEZE 16u /* all programs are to quiesce: tasks/freeze/freeze.c */
@@ -48,16 +48,16 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
 #define THREAD_DUE_INTERRUPTS                                                                                          \
     (THREAD_DUE_SIGNAL | THREAD_DUE_MOVE | THREAD_DUE_STOP | THREAD_DUE_FREEZE) /* these end waits */
 
-/* A system call that could not finish because its wait was interrupted, and has changed nothing, returns one of these
- * in place of a negative errno; programs never see them. The number, the arguments and what the call keeps in
- * context.restart_* move with the thread, so it may begin again on another kernel. Values as in Linux. */
+/* A system call whose wait was interrupted, and that has changed nothing, returns one of these negated in place of a
+ * negative errno; programs never see them. The number, the arguments and the state of the call in context.restart_*
+ * move with the thread, so the call may begin again on another kernel. Values as in Linux. */
 #define ERESTARTSYS 512    /* begins again, unless a handler without SA_RESTART runs: then EINTR */
 #define ERESTARTNOINTR 513 /* begins again in any case */
 #define ERESTARTNOHAND 514 /* begins again, unless a handler runs: then EINTR */
 #define ERESTART_RESTARTBLOCK                                                                                          \
     516 /* goes on as restart_syscall(2), which calls context.restart_function; handler: EINTR */
 
-/* Index of what restart_syscall(2) goes on with; kernel/calls has the table. */
+/* Index of the function with which restart_syscall(2) continues; kernel/calls has the table. */
 enum thread_restart {
     RESTART_NONE,
     RESTART_NANOSLEEP,
@@ -69,16 +69,16 @@ enum thread_restart {
     RESTART_EPOLL
 };
 
-/* What moves with a thread, as it is, besides the frame on its kernel stack, its FPU state and its queued signals. What
- * few threads use is at the end: zeros in a row cost a move least. */
+/* The state that moves with a thread unchanged, besides the frame on its kernel stack, its FPU state and its queued
+ * signals. Fields that few threads use are at the end, since a run of zeros costs a move least. */
 struct thread_context {
     uint64_t fs_base, gs_base;
     uint64_t clear_child_tid;    /* user address, or 0 */
     uint64_t signal_mask;        /* bit s - 1 is signal s */
-    uint64_t user_ns, system_ns; /* CPU time used so far, on all kernels: sched_cpu_time has all of it */
-    uint64_t start_ns;           /* when it was made, clock_now */
+    uint64_t user_ns, system_ns; /* CPU time used so far, on all kernels: sched_cpu_time adds what is not settled yet */
+    uint64_t start_ns;           /* when the thread was created, clock_now */
     uint64_t moves;              /* migrations so far */
-    uint64_t timer_slack;        /* ns: kept and told (prctl); timers here are not late on purpose */
+    uint64_t timer_slack;        /* ns: stored for prctl(2); timers here are never delayed on purpose */
     char name[THREAD_NAME_MAX];
     uint32_t stack_flags;      /* SS_* of sigaltstack */
     uint32_t flags;            /* CONTEXT_* */
@@ -88,47 +88,47 @@ struct thread_context {
     uint16_t policy; /* SCHED_*, and above POLICY_PRIORITY_SHIFT the real priority: see tasks/sched/fair/fair.h */
     uint64_t affinity[CPUS_MAX / 64]; /* CPUs of the machine, by plan index, that it may run on */
     uint64_t robust_list;             /* user address, or 0 */
-    uint64_t signal_saved_mask;       /* with CONTEXT_RESTORE_MASK: what signal_mask is to be afterwards */
+    uint64_t signal_saved_mask;       /* with CONTEXT_RESTORE_MASK: the mask to restore afterwards */
     uint64_t stack_base, stack_size;  /* sigaltstack(2): bytes; size 0: none */
     uint64_t rseq;                    /* user address of the registered area, or 0 */
     uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
     uint32_t rseq_size, rseq_signature;
     struct credentials credentials;
-    struct policy memory_policy; /* where its pages are to be: set_mempolicy(2) */
+    struct policy memory_policy; /* NUMA placement of its pages: set_mempolicy(2) */
 };
 #define CONTEXT_RESTORE_MASK 1u
-#define CONTEXT_NO_NEW_PRIVILEGES 2u /* of a program only what it is, not whose: prctl(2) */
-#define CONTEXT_KEEP_CAPABILITIES 4u /* kept and told, until exec */
+#define CONTEXT_NO_NEW_PRIVILEGES 2u /* exec ignores set-user-id and set-group-id: prctl(2) */
+#define CONTEXT_KEEP_CAPABILITIES 4u /* stored for prctl(2), until exec */
 #define CONTEXT_INHERITED (CONTEXT_NO_NEW_PRIVILEGES | CONTEXT_KEEP_CAPABILITIES)
 
-/* What a thread that has, or waits for, locks of FUTEX_LOCK_PI has of them (tasks/futex/pi/pi.md); all zero at first.
- */
+/* Priority inheritance: the state of a thread that owns, or waits for, locks of FUTEX_LOCK_PI (tasks/futex/pi/pi.md);
+ * all zero at first. */
 struct pi_thread {
-    struct pi_donation *donations; /* [g] one for each lock it has that others wait for: moves with it */
+    struct pi_donation *donations; /* [g] one for each lock that it owns and others wait for: move with the thread */
     struct pi_wait *wait;          /* [g] it waits for a lock, or is parked at a word for one; or NULL */
-    bool closed;                   /* [g] it ends: what it has been lent is being given back */
+    bool closed;                   /* [g] it is ending: it accepts no donations any more */
 };
 
 struct thread {
     struct list table_node;    /* in the table of threads, by tid */
     struct list group_node;    /* [g] in group->threads */
     struct list queue_node;    /* [q] among the blocked threads of its CPU */
-    struct sched_entity share; /* [q] its place among the ready or the sleeping threads of its CPU */
+    struct sched_entity share; /* [q] its scheduling entity, among the ready or the sleeping threads of its CPU */
     uint32_t tid;              /* [i] */
     volatile uint32_t cpu;   /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
                                 sched_lock in tasks/sched/internal.h */
-    uint64_t user_counts;    /* [q] of the time stamp counter, in user mode: not yet in context.user_ns */
-    uint32_t fpu_cpu;        /* [o] index of the CPU whose registers last were given its FPU state */
-    bool donated;            /* [g] it runs as donated_policy and donated_nice say, if that is better than its own */
-    uint16_t donated_policy; /* [g] of a thread that waits for a lock it has: tasks/futex/pi/pi.md */
+    uint64_t user_counts;    /* [q] time-stamp counts in user mode that are not yet in context.user_ns */
+    uint32_t fpu_cpu;        /* [o] index of the CPU whose registers were last loaded with its FPU state */
+    bool donated;            /* [g] it runs with donated_policy and donated_nice, which are better than its own */
+    uint16_t donated_policy; /* [g] of a thread that waits for a lock which this one owns: tasks/futex/pi/pi.md */
     int16_t donated_nice;    /* [g] */
-    bool transit;        /* [q] ready, on its way to the queue of its CPU, in none: whoever carries it puts it there */
+    bool transit; /* [q] ready but in no queue: the code that carries it is about to put it into that of its CPU */
     struct group *group; /* [i] NULL for a kernel thread */
 
     enum thread_state state;   /* [q] */
     enum wait_end wait_end;    /* [q] valid while BLOCKED: what may end the wait */
     struct wait_reason reason; /* [q] valid while BLOCKED */
-    uint64_t wake_at;          /* [q] nanoseconds, 0: it does not sleep; valid while BLOCKED */
+    uint64_t wake_at;          /* [q] ns, 0: no deadline; valid while BLOCKED */
     uint64_t saved_stack;      /* [q] stack pointer while not running */
     uint64_t stack;            /* [i] lowest address of the kernel stack */
     bool idle;                 /* [i] a CPU's idle thread */
@@ -136,28 +136,28 @@ struct thread {
     enum thread_presence presence;       /* [g] */
     enum thread_disposition disposition; /* [g] */
     int fail_error;                      /* [g] with DISPOSITION_FAIL */
-    uint32_t move;                       /* [g] counts departures, so that a late answer is recognised */
-    uint32_t went_to;                    /* [g] unless PRESENT: kernel */
-    uint32_t counted_on;                 /* [g] number + 1 of the kernel where group->made counts it; 0: nowhere */
-    uint64_t fetched_before;             /* [o] space->stats.fetches when it came here */
-    kernel_set visited;                  /* [o] kernels that hold a shadow, or this one */
+    uint32_t move;                       /* [g] counts departures, to recognise a late answer */
+    uint32_t went_to;                    /* [g] unless PRESENT: the kernel it moved to */
+    uint32_t counted_on;                 /* [g] 1 + the kernel for which group->made counts it; 0: none */
+    uint64_t fetched_before;             /* [o] space->stats.fetches when it arrived here */
+    kernel_set visited;                  /* [o] kernels that have a shadow of it, and this one */
 
     struct signal_queue signals; /* [g] sent to it alone */
-    volatile uint64_t awaited;   /* [o] blocked signals that it waits for in sigtimedwait(2) */
-    bool quiesced;               /* [g] it is quiesced: its group is stopped */
-    volatile bool frozen;        /* [o] it is quiesced: see tasks/freeze/freeze.h */
+    volatile uint64_t awaited;   /* [o] blocked signals that it awaits in sigtimedwait(2) */
+    bool quiesced;               /* [g] quiesced because its group is stopped */
+    volatile bool frozen;        /* [o] quiesced by a freeze: see tasks/freeze/freeze.h */
     uint32_t target;             /* [g] with THREAD_DUE_MOVE: kernel */
-    uint64_t child_tid;          /* [o] a new thread of another process: where it writes its id first, or 0 */
+    uint64_t child_tid;          /* [o] first thread of a new process: user address where it writes its id, or 0 */
     union {
         struct {
-            volatile uint32_t due;    /* [a] THREAD_DUE_*: to be looked at before it goes back to user mode */
-            volatile uint32_t doomed; /* [a] bool: it dies, though its group goes on (exec) */
+            volatile uint32_t due;    /* [a] THREAD_DUE_*: checked before it returns to user mode */
+            volatile uint32_t doomed; /* [a] bool: it is to die although its group goes on (exec) */
         };
-        volatile uint64_t due_or_doomed; /* [a] both at one look */
+        volatile uint64_t due_or_doomed; /* [a] both in one read */
     };
 
-    struct pi_thread pi;           /* [g] locks that lend priority */
-    struct account account;        /* [o] of what it has done on this kernel: stays here when it moves */
+    struct pi_thread pi;           /* [g] priority inheritance */
+    struct account account;        /* [o] its counters on this kernel: stay here when it moves */
     void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
     struct thread_context context; /* [o] */
 };
@@ -165,37 +165,39 @@ struct thread {
 /* Makes the tables. Once. */
 void thread_init(void);
 
-/* A thread with a kernel stack, on which FUNCTION(ARGUMENT) begins; sched_after_switch is to be called first thing
- * there. In no table, with no group, not yet started. NULL without memory. */
+/* A thread with a kernel stack, on which FUNCTION(ARGUMENT) begins; FUNCTION must call sched_after_switch first. The
+ * thread is in no table, has no group and is not yet started. NULL without memory. */
 struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument);
-/* THREAD, a program's, whose group is set, is found by its id from now on. */
+/* From now on thread_find finds THREAD, which belongs to a program and has its group set. */
 void thread_publish(struct thread *thread);
-/* The lowest address of a kernel stack, STACK_SIZE bytes with unmapped memory below; 0 without memory. */
+/* Allocates a kernel stack, STACK_SIZE bytes with unmapped memory below, and returns its lowest address; 0 without
+ * memory. */
 uint64_t thread_stack_alloc(void);
 /* A thread id that no thread or process has; 0: all are taken. Never waits. */
 uint32_t thread_new_tid(void);
-/* Threads of programs here, present and shadows; and kernel stacks made so far, in use or not: they are kept for reuse,
- * STACK_SIZE bytes each. */
+/* Threads of programs here, present and shadows; and kernel stacks made so far, in use or not, of STACK_SIZE bytes
+ * each: stacks are kept for reuse. */
 struct thread_counts {
     uint64_t threads, stacks;
     uint64_t made;    /* threads that began here, ever */
-    uint64_t last_ns; /* clock_now: when the last of them did */
+    uint64_t last_ns; /* clock_now when the last of them began */
     uint32_t last;    /* its id */
     uint32_t pad;
 };
 void thread_counts(struct thread_counts *out);
-/* Frees a thread that no CPU runs and no list holds; a program's, with its reference to its group. It is lent nothing
- * any more (tasks/futex/donation/donation.h). */
+/* Frees a thread that no CPU runs, that no list contains and that has no donations (tasks/futex/donation/donation.h);
+ * gives back a program thread's reference to its group. */
 void thread_free(struct thread *thread);
-/* Makes thread_find pass over THREAD, which is about to be freed; under its group's lock. */
+/* Hides THREAD, which is about to be freed, from thread_find; under its group's lock. */
 void thread_forget(struct thread *thread);
 /* The thread TID on this kernel, present or shadow, or NULL. Stays valid while the caller holds its group's lock or
  * is the thread itself. */
 struct thread *thread_find(uint32_t tid);
-/* The same with its group's lock taken and a reference to the group, for a caller that does not know the group. */
+/* As thread_find, and takes the lock of the thread's group and a reference to it, for a caller that does not know the
+ * group. */
 struct thread *thread_lock(uint32_t tid);
 void thread_unlock(struct thread *thread);
-/* The current thread, alone in its group, is TID from now on. */
+/* Gives the current thread, which is alone in its group, the id TID. */
 void thread_rename(struct thread *thread, uint32_t tid);
 
 /* The running thread. */
@@ -215,7 +217,7 @@ static inline void thread_clear_due(struct thread *thread, uint32_t flag)
     __atomic_fetch_and(&thread->due, ~flag, __ATOMIC_SEQ_CST);
 }
 
-/* Registers and FPU of the current thread are to be taken from its structure: after it was refilled. */
+/* Reloads registers and FPU of the current thread from its structure, after that was refilled. */
 void thread_reload(struct thread *thread);
 
 #endif

@@ -1,5 +1,5 @@
-/* Parts of a group at which others wait, or which are handed to others: the types alone, since what is done with them
- * needs threads. waitq: tasks/sched/waitq.h; watch_source: tasks/remote/watch.h; work: tasks/remote/work.h. */
+/* Types of a group's members at which threads wait or which are handed to workers. The operations on them need threads,
+ * so they are elsewhere. waitq: tasks/sched/waitq.h; watch_source: tasks/remote/watch.h; work: tasks/remote/work.h. */
 #ifndef TASKS_THREAD_WAIT_H
 #define TASKS_THREAD_WAIT_H
 
@@ -12,7 +12,7 @@ struct waitq {
     struct list waiters; /* [k] under the lock that guards the condition */
 };
 
-/* Embedded in what is watched. */
+/* Embedded in the watched object. */
 struct watch_source {
     struct spinlock lock;
     uint64_t events;      /* [k] */

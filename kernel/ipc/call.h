@@ -1,5 +1,5 @@
-/* System V IPC and the names of message queues, as any kernel asks kernel 0 for them, which has all (IPC):
- * kernel/ipc/sysv does what is asked, kernel/ipc/mqueue what is of POSIX message queues. */
+/* Requests (IPC) by which any kernel asks kernel 0, which has all objects, for System V IPC and the names of message
+ * queues. kernel/ipc/sysv performs them, kernel/ipc/mqueue those for POSIX message queues. */
 #ifndef KERNEL_IPC_CALL_H
 #define KERNEL_IPC_CALL_H
 
@@ -12,7 +12,7 @@ enum ipc_operation {
     IPC_SEM_GET = 1, /* key, a: semaphores, flags -> id */
     IPC_SEM_OPERATE, /* id, data: struct ipc_step; pid; a: 1: steps may be undone */
     IPC_SEM_CONTROL, /* id, a: number, flags: command, b: a value; data: int32_t values, or struct ipc_facts -> value */
-    IPC_SEM_GIVE_UP, /* id, task: it waits no more */
+    IPC_SEM_GIVE_UP, /* id, task: the task no longer waits */
     IPC_SEM_UNDO,    /* pid: the process has ended */
     IPC_MSG_GET,     /* key, flags -> id */
     IPC_MSG_SEND,    /* id, b: type, flags; data */
@@ -32,16 +32,16 @@ struct ipc_call { /* IPC; data follows */
     int32_t id, key;
     int64_t a, b;
     uint32_t pid;
-    uint32_t task; /* IPC_SEM_OPERATE: who waits, if that is to be */
-    uint32_t room; /* bytes of result data that the asker takes; set by ipc_ask */
+    uint32_t task; /* IPC_SEM_OPERATE: the task that will wait if the call cannot be done */
+    uint32_t room; /* bytes of result data that the caller has room for; set by ipc_ask */
     uint32_t pad;
     struct file_user user; /* effective ids */
 };
 
-/* Asks kernel 0: SIZE bytes at CALL are that and data. ANSWER->seen is how many bytes of result data there are if the
- * value is not negative. Tasks only; waits for the answer, and for nothing else. */
+/* Sends the SIZE bytes at CALL, the call and its data, to kernel 0. If the value is not negative, ANSWER->seen is the
+ * number of bytes of result data. Tasks only; waits for the answer only. */
 int64_t ipc_ask(struct ipc_call *call, size_t size, void *result, size_t room, struct file_answer *answer);
-/* PROCESS has ended: what it did to semaphores, and asked to be undone, is. Tasks only; waits. */
+/* PROCESS has ended: undoes its semaphore operations that have SEM_UNDO. Tasks only; waits. */
 void ipc_undo(uint32_t process);
 
 #endif

@@ -1,5 +1,5 @@
-/* POSIX message queues (mq_overview(7)): names and queues of kernel 0, which are open files with a kind of their own.
- * Opening is IPC (kernel/ipc/call.h), the rest FILE_OPERATE. Nothing here waits. */
+/* POSIX message queues (mq_overview(7)): names and queues of kernel 0, which are open files with a kind of their own. A
+ * queue is opened by IPC (kernel/ipc/call.h); all other operations are FILE_OPERATE. Nothing here waits. */
 #ifndef KERNEL_IPC_MQUEUE_MQUEUE_H
 #define KERNEL_IPC_MQUEUE_MQUEUE_H
 
@@ -9,17 +9,17 @@
 #include "kernel/ipc/call.h"
 
 #define MQUEUE_PRIORITIES 32768u
-#define MQUEUE_BYTES_MAX 819200u              /* of all messages that a queue may hold */
+#define MQUEUE_BYTES_MAX 819200u              /* of all messages in a queue together */
 #define MQUEUE_MESSAGE_MAX (FILE_CHUNK - 64u) /* bytes of a message */
-#define MQUEUE_USER_COUNT 10u                 /* messages, and bytes of one, for who is not root */
+#define MQUEUE_USER_COUNT 10u                 /* limits for users other than root: messages, and bytes of one message */
 #define MQUEUE_USER_SIZE 8192u
 
 enum mqueue_operation {
     MQUEUE_SEND = 1, /* priority; signal: the sender's user; data */
     MQUEUE_RECEIVE,  /* size: bytes of room; result data: uint32_t priority, then the message */
     MQUEUE_STATE,    /* result data: struct mqueue_state */
-    MQUEUE_NOTIFY,   /* signal, value, process; signal 0: none is sent; size 0: no more */
-    MQUEUE_GIVE_UP   /* who found nothing to receive waits no more */
+    MQUEUE_NOTIFY,   /* signal, value, process; signal 0: none is sent; size 0: ends the registration */
+    MQUEUE_GIVE_UP   /* a receiver that found the queue empty no longer waits */
 };
 
 struct mqueue_call { /* SPECIAL_QUEUE; data follows */
@@ -33,8 +33,8 @@ struct mqueue_state {
     int64_t flags, count_max, size_max, count; /* struct mq_attr */
 };
 
-/* IPC_QUEUE_OPEN: CALL's flags are open's, its a and b how many messages of how many bytes (0, 0: the usual), its id
- * the permissions of a new one; data: the name with its NUL. ANSWER's id: an open of it is the caller's. */
+/* IPC_QUEUE_OPEN: CALL's flags are open's, its a and b the number and size of messages (0, 0: the defaults), its id the
+ * permissions of a new queue; data: the name with its NUL. The caller owns an open of the file with ANSWER's id. */
 int64_t mqueue_open(const struct ipc_call *call, const char *name, size_t size, struct file_answer *answer);
 /* IPC_QUEUE_UNLINK */
 int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size);

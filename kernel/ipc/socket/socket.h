@@ -1,7 +1,7 @@
-/* Sockets of AF_UNIX. One that can have a name, or connect to one that has, is on kernel 0, where the names are; the
- * two of a pair are at the home of the process that makes them. So both ends of a connection, and what is on its way
- * between them, are always on one kernel, and no operation on them waits for another. kernel/ipc/socket/sockets.md has
- * the states. */
+/* Sockets of AF_UNIX. A socket that can have a name, or can connect to a named socket, is on kernel 0, where the names
+ * are; the two sockets of a pair are at the home of the process that creates them. So both ends of a connection, and
+ * the packets between them, are always on one kernel, and no operation on them waits for another.
+ * kernel/ipc/socket/sockets.md has the states. */
 #ifndef KERNEL_IPC_SOCKET_SOCKET_H
 #define KERNEL_IPC_SOCKET_SOCKET_H
 
@@ -71,16 +71,16 @@ struct socket_call {    /* SPECIAL_SOCKET; name, places of files and data follow
 struct socket_result {       /* places of files and data follow */
     uint32_t flags;          /* MESSAGE_* */
     uint32_t length;         /* bytes sent, or of the whole message */
-    struct socket_user user; /* who sent it */
+    struct socket_user user; /* the sender */
     uint32_t name_size;
     uint32_t files;
     uint32_t size; /* of the data */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 
-/* All are quiesced: files of kernel FROM, which stops, are at TO, those on their way too. */
+/* While all kernels are quiesced: files of kernel FROM, which stops, are at TO from now on, also those in packets. */
 void socket_switch(uint32_t from, uint32_t to);
-/* Registers the makers of sockets: ANONYMOUS_SOCKET, ANONYMOUS_SOCKET_PAIR. Once. */
+/* Registers the constructors of sockets: ANONYMOUS_SOCKET, ANONYMOUS_SOCKET_PAIR. Once. */
 void socket_init(void);
 
 #endif

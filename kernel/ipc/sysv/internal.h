@@ -1,4 +1,4 @@
-/* What semaphores and message queues share: ids, keys, owners. Under ipc_lock. */
+/* Shared by semaphores, message queues and segments: ids, keys, owners. Under ipc_lock. */
 #ifndef KERNEL_IPC_SYSV_INTERNAL_H
 #define KERNEL_IPC_SYSV_INTERNAL_H
 
@@ -9,15 +9,15 @@ struct ipc_object {
     int32_t id;
     uint32_t index;
     struct ipc_facts facts;
-    struct file *file; /* stands for it where somebody waits: its id and events; one open, ours */
-    bool wanted;       /* somebody waits for a change */
+    struct file *file; /* gives waiters an id and events to wait for; has one open, ours */
+    bool wanted;       /* a task waits for a change */
 };
 
 struct ipc_kind { /* a name space of ids and keys */
     struct ipc_object *objects[IPC_OBJECTS_MAX];
-    uint32_t used;     /* none is in use from here on */
+    uint32_t used;     /* no index from here on is in use */
     uint32_t sequence; /* of the next object */
-    bool silent;       /* nobody waits for one: it has no file */
+    bool silent;       /* nobody waits for these objects, so they have no files */
 };
 
 extern struct spinlock ipc_lock; /* before those of files */
@@ -25,9 +25,9 @@ extern struct spinlock ipc_lock; /* before those of files */
 /* The id of the object with CALL's key, or of a new one that MAKE gives, whose facts are set. */
 int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_object *(*make)(const struct ipc_call *),
                 bool (*fits)(const struct ipc_object *, const struct ipc_call *), void (*drop)(struct ipc_object *));
-/* The object ID, if CALL's user may do MAY (MAY_*; 0: whatever it is) with it. -EINVAL, -EIDRM, -EACCES. */
+/* The object ID, if CALL's user has the access MAY (MAY_*; 0: no check). -EINVAL, -EIDRM, -EACCES. */
 int64_t ipc_find(struct ipc_kind *kind, const struct ipc_call *call, uint32_t may, struct ipc_object **out);
-/* The one that has ID's index, or NULL; and the first one behind OBJECT (NULL: of all), or NULL. */
+/* The object at ID's index, or NULL; the next object after OBJECT (NULL: the first object), or NULL. */
 struct ipc_object *ipc_at(const struct ipc_kind *kind, uint32_t id);
 struct ipc_object *ipc_next(const struct ipc_kind *kind, const struct ipc_object *object);
 /* IPC_STAT, IPC_SET: 0 or an error. */
@@ -38,20 +38,22 @@ int64_t ipc_next_facts(const struct ipc_kind *kind, const struct ipc_call *call,
                        struct file_answer *answer);
 /* -EPERM: CALL's user is neither owner, nor creator, nor root. */
 int64_t ipc_owner(const struct ipc_object *object, const struct ipc_call *call);
-/* OBJECT is no more; who waits is woken once the lock is free: *TELL is to be told and dropped (ipc_notify). */
+/* Removes OBJECT. Its waiters are woken once the lock is free: the caller then passes *TELL to ipc_notify, which notifies
+ * and drops the file. */
 void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **tell);
-/* OBJECT has changed for those who wait; as above. */
+/* OBJECT has changed; its waiters are woken as above. */
 void ipc_changed(struct ipc_object *object, struct file **tell);
 void ipc_notify(struct file *file, bool removed);
-/* The call cannot be done now: ANSWER says what to wait for. Returns -EAGAIN. */
+/* For a call that cannot be done now: ANSWER says what to wait for. Returns -EAGAIN. */
 int64_t ipc_wait(struct ipc_object *object, const struct ipc_call *call, struct file_answer *answer);
 
-/* Each is one step. *TELL, *REMOVED: as ipc_notify wants them, once the lock is free. */
+/* Each is one step. *TELL and *REMOVED are the arguments of ipc_notify, to be called once the lock is free. */
 int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
                struct file_answer *answer, struct file **tell, bool *removed);
 int64_t queue_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
                  struct file_answer *answer, struct file **tell, bool *removed);
-/* PROCESS has ended: what it asked to be undone is. Calls TELL for each set that has changed, without the lock. */
+/* PROCESS has ended: undoes its operations that have SEM_UNDO, and notifies the waiters of each changed set without the
+ * lock. */
 void sem_undo(uint32_t process);
 
 #endif

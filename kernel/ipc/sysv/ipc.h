@@ -1,6 +1,6 @@
-/* System V semaphores and message queues (sysvipc(7)). All are kernel 0's, which never stops, so ids and what waits for
- * them stay good: there is one step for each call, asked of kernel 0 (IPC, one message from elsewhere). What
- * cannot be done now is -EAGAIN with the count of the object's events, as with files. kernel/ipc/sysv/ipc.md. */
+/* System V semaphores and message queues (sysvipc(7)). All are kernel 0's, which never stops, so ids and waits stay
+ * valid. Each call is one step on kernel 0 (one IPC message from another kernel). A call that cannot be done now
+ * returns -EAGAIN with the count of the object's events, as for files. kernel/ipc/sysv/ipc.md. */
 #ifndef KERNEL_IPC_SYSV_IPC_H
 #define KERNEL_IPC_SYSV_IPC_H
 
@@ -13,13 +13,14 @@
 #define IPC_CREATE 01000u
 #define IPC_EXCLUSIVE 02000u
 #define IPC_NO_WAIT 04000u
-#define IPC_AGAIN 0x80000000u /* ours: it has waited, so an object that is not there was removed: EIDRM */
+#define IPC_AGAIN 0x80000000u /* ours: the call has waited before, so a missing object was removed: EIDRM */
 #define IPC_REMOVE 0u         /* commands of *ctl */
 #define IPC_SET 1u
 #define IPC_STAT 2u
 #define IPC_INFO 3u
 #define IPC_NEXT                                                                                                       \
-    0x1000u /* ours: IPC_STAT of the first object from the index ID on, whoever asks; the value is its id */
+    0x1000u /* ours: IPC_STAT of the first object from the index ID on, without a permission check; the value is its   \
+               id */
 #define SEM_UNDO 0x1000u
 #define SEM_GET_PID 11u
 #define SEM_GET_VALUE 12u
@@ -45,7 +46,7 @@ struct ipc_step { /* struct sembuf */
     uint16_t flags;
 };
 
-struct ipc_facts { /* IPC_STAT, and what of it IPC_SET takes */
+struct ipc_facts { /* the result of IPC_STAT; IPC_SET takes some of the fields */
     int32_t key;
     uint32_t uid, gid, creator_uid, creator_gid, mode, sequence;
     uint32_t count;                      /* semaphores; messages */

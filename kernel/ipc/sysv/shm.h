@@ -1,7 +1,8 @@
 /* System V shared memory (shmget(2)). A segment is a node without a name (kernel/fs/node/node.h) on kernel 0, with an
- * id and a key as the other System V objects have them; what attaches it are areas with the node behind them, as of a
- * mapped file (mm/file/file_map.md), marked BACKING_ATTACHED. So each page has one frame in the machine, and the homes
- * of the spaces know how many areas there are: who wants the number asks them. kernel/ipc/sysv/shm.md. */
+ * id and a key as the other System V objects have them; the areas that attach it are backed by the node like those of a
+ * mapped file (mm/file/file_map.md), and marked BACKING_ATTACHED. So each page has one frame in the machine, and only
+ * the homes of the spaces know how many areas there are: a caller that needs the number asks them.
+ * kernel/ipc/sysv/shm.md. */
 #ifndef KERNEL_IPC_SYSV_SHM_H
 #define KERNEL_IPC_SYSV_SHM_H
 
@@ -20,7 +21,7 @@
 #define SHM_ROUND 020000u
 #define SHM_REMAP 040000u
 #define SHM_EXECUTE 0100000u
-#define SHM_REMOVED 01000u /* in a segment's mode: it goes when nobody is attached any more */
+#define SHM_REMOVED 01000u /* in a segment's mode: it is freed when no area attaches it any more */
 #define SHM_LOCKED 02000u
 
 #define SHM_LOCK 11u /* commands of shmctl, besides those of ipc.h */
@@ -35,8 +36,8 @@
 struct shm_answer {
     uint64_t backing; /* the segment's object; of IPC_SHM_ATTACH: granted once more to the home */
     uint64_t
-        kernels; /* not 0: nothing was done: ask these homes for it (file_hold_ask), and ask again with what they say */
-    uint64_t size;          /* bytes, not rounded */
+        kernels;   /* not 0: nothing was done; ask these homes (file_hold_ask) and repeat the call with their answers */
+    uint64_t size; /* bytes, not rounded */
     uint64_t resident;      /* pages that have a frame */
     struct ipc_facts facts; /* count: areas attached; bytes: size; done_in, done_out: attached, detached last; pid_in:
                                of who made it, pid_out: of who attached or detached last */
@@ -46,7 +47,7 @@ struct shm_answer {
     uint32_t granted[KERNELS_MAX]; /* to each of KERNELS, by now */
 };
 
-struct shm_seen { /* data of IPC_SHM_CONTROL: what homes said of the object that B of the call names */
+struct shm_seen { /* data of IPC_SHM_CONTROL: the homes' answers about the object that B of the call names */
     uint32_t kernel;
     uint32_t granted; /* to it, before it was asked */
     struct file_held held;
@@ -54,7 +55,8 @@ struct shm_seen { /* data of IPC_SHM_CONTROL: what homes said of the object that
 
 /* --- kernel 0; none waits --- */
 
-/* One step of IPC_SHM_*, under ipc_lock. *REMOVED_OUT: a segment that has gone, for shm_end without the lock. */
+/* One step of IPC_SHM_*, under ipc_lock. *GONE: a segment that was removed, to be passed to shm_end without the
+ * lock. */
 struct segment;
 int64_t shm_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
                struct file_answer *answer, struct segment **gone);
@@ -62,9 +64,9 @@ void shm_end(struct segment *gone);
 
 /* --- any kernel: kernel/ipc/sysv/shm_ask.c --- */
 
-/* Asks kernel 0 for what CALL says, and homes for what they know, if need be. ANSWER is not set on an error. Tasks
+/* Sends CALL to kernel 0, and asks the homes if kernel 0 needs their answers. ANSWER is not set on an error. Tasks
  * only; waits. */
 int64_t shm_ask(struct ipc_call *call, const struct ipc_facts *facts, struct shm_answer *answer);
-/* Before segments are counted: those that are removed, and that nobody has attached any more, go. Tasks only; waits. */
+/* Frees removed segments that no area attaches any more, before segments are counted. Tasks only; waits. */
 int64_t shm_settle(void);
 #endif

@@ -1,8 +1,8 @@
 /* The boot page: the only memory besides the rings that instances share.
  *
- * It lies in the loaded image below 2 MiB and holds what is by nature one for the machine: the start slot of each CPU,
- * which the trampoline reads before the CPU belongs to any instance, the owner word of the debug console, and what is
- * known of the clocks of CPUs. The offsets are known to boot/trampoline.S. */
+ * It lies in the loaded image below 2 MiB and holds the state that the machine has only once: the start slot of each
+ * CPU, which the trampoline reads before the CPU belongs to any instance, the owner word of the debug console, and the
+ * shared state of the CPUs' clocks. boot/trampoline.S uses the offsets. */
 #ifndef KERNEL_INSTANCE_BOOTPAGE_H
 #define KERNEL_INSTANCE_BOOTPAGE_H
 
@@ -28,16 +28,16 @@
 
 struct start_slot {
     uint32_t apic_id;        /* [i] */
-    volatile uint32_t state; /* [a] SLOT_*; the starter owns the slot unless READY, the CPU while READY */
+    volatile uint32_t state; /* [a] SLOT_*; the CPU owns the slot while it is READY, else the starter */
     volatile uint64_t root;  /* physical address of the page tables to load */
-    volatile uint64_t stack; /* virtual; on it lie an argument and the function to return to */
+    volatile uint64_t stack; /* virtual; holds an argument and the function to return to */
     uint64_t pad;
 };
 
 struct boot_page {
     volatile uint32_t console_owner; /* [a] log.h */
     uint32_t slot_count;             /* [i] trampoline.S knows its offset, 4 */
-    volatile uint32_t panicking;     /* [a] an instance panics: an NMI means halt */
+    volatile uint32_t panicking;     /* [a] an instance panics: a CPU that gets an NMI halts */
     uint32_t pad;
     struct clock_shared clock; /* [a] kernel/arch/x86_64/clock.h */
     uint8_t unused[START_SLOTS_OFFSET - 32];

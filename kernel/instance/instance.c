@@ -12,8 +12,8 @@
 #include "kernel/lib/string.h"
 
 #define POOL_PAGES 96              /* page tables of the image, the chunk and the direct map */
-#define INIT_DELAY_OLD 10000000ull /* ns between INIT and STARTUP, as the SDM asks for processors of the first days */
-#define INIT_DELAY 10000ull        /* the same for those that need none: see init_delay */
+#define INIT_DELAY_OLD 10000000ull /* ns between INIT and STARTUP on processors before family 6 (SDM) */
+#define INIT_DELAY 10000ull        /* the same on processors that need no delay: see init_delay */
 #define STARTUP_DELAY 200000ull    /* ns between the two STARTUPs */
 #define START_TIMEOUT 5000000000ull
 
@@ -126,7 +126,7 @@ bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack)
         cpu_relax();
     if (slot->state == SLOT_TAKEN)
         return true;
-    /* back to where STARTUP finds it: it must not wake up late in memory used otherwise */
+    /* put the CPU back to wait for STARTUP: it must not wake up late in memory that has another use */
     apic_send_init(slot->apic_id);
     delay(INIT_DELAY_OLD);
     slot->state = SLOT_EMPTY;

@@ -1,4 +1,4 @@
-/* An instance: what it is told when it starts, and how it is started.
+/* An instance: its facts, and how it is built and started.
  *
  * Every instance is a private copy of the loaded image in its own memory, the first one included: boot_main builds
  * instance 0 and enters it, instance 0 builds the others later through the same functions. See boot/boot.md. */
@@ -17,15 +17,15 @@
 struct chunk_layout {
     uint64_t image;   /* the copy of image_start to image_end */
     uint64_t stack;   /* STACK_SIZE bytes: the boot CPU's first stack */
-    uint64_t channel; /* the rings this instance receives on; msg/ says what is inside */
+    uint64_t channel; /* the rings this instance receives on; msg/ defines their layout */
     uint64_t pool;    /* frames for page tables, then free memory */
     uint64_t size;
 };
 
-/* Facts for this instance alone, filled by its builder in its copy's .bss; [i] once the instance runs. */
+/* The facts of this instance, filled by its builder in the .bss of its copy; [i] once the instance runs. */
 struct instance {
     uint32_t kernel;    /* number of this instance */
-    uint32_t kernels;   /* how many the plan has */
+    uint32_t kernels;   /* number of kernels in the plan */
     uint64_t root;      /* physical address of its kernel page tables */
     uint64_t pool_next; /* physical: first unused frame of the chunk's pool */
     uint64_t pool_end;
@@ -43,7 +43,7 @@ struct instance {
 
 extern struct instance instance;
 
-/* Where the image template can be read: IMAGE_START's bytes. */
+/* The address at which the image template can be read. */
 struct image_template {
     const uint8_t *bytes;
 };
@@ -54,18 +54,18 @@ void chunk_layout_compute(uint64_t channel_size, struct chunk_layout *layout);
 /* Builds the instance KERNEL in its chunk, which is mapped writable at CHUNK: zeroes it, copies the image, makes page
  * tables that map the copy (text read-execute, constants read-only, the rest without execute), the chunk in the
  * direct map and nothing else, and fills its struct instance from FACTS with its own number and tables.
- * Returns the physical address of its page tables and, in *STACK, what its start slot takes.
- * ENTRY(ARGUMENT) is what it runs. Panics when the chunk's pool is too small, which the layout rules out. */
+ * Returns the physical address of its page tables and, in *STACK, the stack for its start slot.
+ * The instance runs ENTRY(ARGUMENT). Panics when the chunk's pool is too small, which the layout rules out. */
 uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *chunk,
                         const struct image_template *image, void (*entry)(void *), void *argument, uint64_t *stack);
 
-/* Fills CPU's start slot and wakes it with INIT and two STARTUPs (Intel SDM 3A, 8.4.4.1). SLOTS is the boot page as
- * mapped by the caller. Returns true when the CPU has left the trampoline within five seconds; else it is stopped. */
+/* Fills CPU's start slot and wakes it with INIT and two STARTUPs (Intel SDM 3A, 8.4.4.1). Returns
+ * true when the CPU has left the trampoline within five seconds; otherwise stops the CPU and returns false. */
 bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack);
 
-/* What boot/ needs of the parts above it, which define these: the first function of an instance, on its boot CPU, on
- * the stack its builder made; and the bytes that the rings of an instance take in a machine of KERNELS instances with
- * boot options CMDLINE. */
+/* Functions that boot/ calls and parts above it implement: the first function of an instance, which runs on its boot
+ * CPU and on the stack that its builder made; and the size in bytes of the rings of an instance in a machine of KERNELS
+ * instances with boot options CMDLINE. */
 void kernel_main(void *unused);
 uint64_t msg_channel_size(uint32_t kernels, const char *cmdline);
 

@@ -1,4 +1,4 @@
-/* What an instance maps besides its image. See the header. */
+/* The mappings of an instance besides its image. See the header. */
 #include "kernel/instance/window.h"
 
 #include "kernel/arch/x86_64/base/layout.h"
@@ -13,7 +13,7 @@ extern uint8_t boot_page[]; /* linked at its physical address */
 #define RW_DATA (PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE)
 
 struct page_tables window_tables;
-static uint64_t device_next = DEVICE_BASE + BOOT_PAGE_SIZE; /* next free address; devices are mapped by one CPU */
+static uint64_t device_next = DEVICE_BASE + BOOT_PAGE_SIZE; /* next free address; only one CPU maps devices */
 
 _Static_assert(DIRECT_BASE == 0xffff888000000000ull, "window_direct knows the direct map's base");
 
@@ -55,7 +55,7 @@ void window_init(void)
             error = paging_map(&window_tables, DIRECT_BASE + range->base, range->base, range->size, RW_DATA, largest);
             continue;
         }
-        /* the builder has mapped the chunk page by page, without the image: go round it */
+        /* the builder has mapped the chunk page by page, without the image: skip it */
         error = paging_map(&window_tables, DIRECT_BASE + range->base, range->base, chunk - range->base, RW_DATA,
                            largest);
         if (error == 0)

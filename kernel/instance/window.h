@@ -1,5 +1,5 @@
-/* Windows: what an instance maps besides its own memory. The boot page, devices, the rings it sends on, the chunk of an
- * instance that is being built, the initramfs. All lie in the top-level slot of WINDOW_BASE. */
+/* Windows: the mappings of an instance besides its own memory. These are the boot page, devices, the rings it sends on,
+ * the chunk of an instance that is being built, and the initramfs. All lie in the top-level slot of WINDOW_BASE. */
 #ifndef KERNEL_INSTANCE_WINDOW_H
 #define KERNEL_INSTANCE_WINDOW_H
 
@@ -14,11 +14,11 @@
 /* The instance's kernel page tables, for mapping and for copying the upper half into programs' tables. */
 extern struct page_tables window_tables;
 
-/* Extends the page tables the builder left: the whole of the instance's memory in the direct map, the boot page. Called
- * once, first of all, by the instance itself; tables come from the chunk's pool. */
+/* Extends the page tables that the builder made: maps all of the instance's memory in the direct map, and the boot
+ * page. The instance itself calls it once, before anything else; tables come from the chunk's pool. */
 void window_init(void);
 
-/* Takes one zeroed frame for page tables from now on from ALLOC instead of the chunk's pool. */
+/* From now on takes zeroed frames for page tables from ALLOC instead of the chunk's pool. */
 void window_use_allocator(uint64_t (*alloc)(void *context));
 
 struct boot_page *window_boot_page(void);
@@ -28,12 +28,12 @@ volatile void *window_map_device(uint64_t pa, uint64_t size);
 
 /* Maps SIZE bytes at PA to the fixed address VA with FLAGS (PAGING_WRITE or 0). 0 or -ENOMEM. */
 int window_map(uint64_t va, uint64_t pa, uint64_t size, uint64_t flags);
-/* Removes such a mapping and flushes it on the calling CPU; nothing else may have used it. */
+/* Removes such a mapping and flushes it on the calling CPU; no other CPU may have used it. */
 void window_unmap(uint64_t va, uint64_t size);
 
-/* plan_range_of for this instance's plan: whose memory is PA? */
+/* plan_range_of for this instance's plan: the range that contains PA, with its owner. */
 const struct plan_range *window_range_find(uint64_t pa);
-extern const struct plan_range *volatile window_range_last; /* [a] what it found last: questions come in rows */
+extern const struct plan_range *volatile window_range_last; /* [a] the last result: lookups have locality */
 static inline const struct plan_range *window_range_of(uint64_t pa)
 {
     const struct plan_range *range = window_range_last;

@@ -1,4 +1,4 @@
-/* Which functions led to where a CPU is. See the header. */
+/* Backtraces. See the header. */
 #include "kernel/lib/backtrace.h"
 
 #include "kernel/arch/x86_64/base/layout.h"
@@ -17,7 +17,7 @@ const char *symbol_find(uint64_t address, uint64_t *distance)
 
     if (address < (uint64_t)image_start || address >= (uint64_t)image_text_end)
         return NULL;
-    while (low < high) { /* the first symbol behind the address */
+    while (low < high) { /* finds the first symbol behind the address */
         uint32_t middle = (low + high) / 2;
 
         if (symbol_table[middle].offset <= offset)

@@ -1,13 +1,14 @@
-/* Which functions led to where a CPU is, by frame pointers. Any context, also an NMI. */
+/* Backtraces by frame pointers. Any context, also an NMI. */
 #ifndef KERNEL_LIB_BACKTRACE_H
 #define KERNEL_LIB_BACKTRACE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Prints the functions that lead to RIP (0: leave it out) and FRAME_POINTER to the log, one a line. */
+/* Logs the call chain of RIP (0: omitted) and FRAME_POINTER, one function per line. */
 void backtrace_print(uint64_t frame_pointer, uint64_t rip);
-/* Their names alone, the innermost first, as "a < b < c", into TEXT; what does not fit into SIZE bytes is left out. */
+/* Writes the names of the same functions, innermost first, to TEXT as "a < b < c"; names that do not fit into SIZE
+ * bytes are omitted. */
 void backtrace_line(uint64_t frame_pointer, uint64_t rip, char *text, size_t size);
 
 #endif

@@ -49,7 +49,7 @@ static inline void list_prepend(struct list *head, struct list *node)
     list_insert_before(node, head->next);
 }
 
-/* Takes NODE out of its list and leaves it a list of its own, so removing it again is harmless. */
+/* Removes NODE from its list and makes it an empty list, so removing it again is harmless. */
 static inline void list_remove(struct list *node)
 {
     node->previous->next = node->next;

@@ -7,7 +7,7 @@
 #include "kernel/lib/printf.h"
 
 #define LOG_PORT 0xe9
-#define OWNER_SPINS 2000000u /* then the owner is taken for dead */
+#define OWNER_SPINS 2000000u /* after this many spins the owner is assumed dead */
 
 struct log_source log_source = {.kernel = -1};
 
@@ -20,7 +20,7 @@ static bool console_take(void)
             return true;
         cpu_pause();
     }
-    return true; /* writes all the same, and releases for everybody */
+    return true; /* writes anyway, and its release frees the console for all */
 }
 
 static void console_give(bool taken)

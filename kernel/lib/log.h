@@ -1,8 +1,8 @@
 /* The kernel log: lines of text on the debug console (port 0xe9), which the host keeps apart from the program's
- * terminal. One line a call, "[k3 c5 1.234567] text"; a line may be written in any context.
+ * terminal. Each call writes one line, "[k3 c5 1.234567] text", in any context.
  *
  * The console is one device for all instances. Its owner word lies in the boot page; a CPU that cannot get it within
- * a bounded time writes all the same, so a dead owner costs readability, never progress. */
+ * a bounded time writes anyway, so a dead owner costs readability, never progress. */
 #ifndef KERNEL_LIB_LOG_H
 #define KERNEL_LIB_LOG_H
 
@@ -28,7 +28,7 @@ void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Writes one event line for the host, "@name text", without the prefix. */
 void log_event(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes TEXT as it is, with no line end and without asking for the console: for the panic path. */
+/* Writes TEXT as it is, without a line end and without taking the console: for the panic path. */
 void log_raw(const char *text);
 
 #endif

@@ -1,10 +1,10 @@
-/* Ordered sets. See the header. Keys are in order from left to right, priorities from the top down; a priority is made
- * of the key, so the tree's shape depends on what is in it and not on the order in which it came. */
+/* Ordered sets. See the header. Keys are in order from left to right, priorities from the top down; a priority is a
+ * hash of the key, so the tree's shape depends on its keys, not on the order of insertion. */
 #include "kernel/lib/ordered.h"
 
 #include <stddef.h>
 
-/* The finalizer of MurmurHash3: every bit of the key counts for every bit of the priority. */
+/* The finalizer of MurmurHash3: every bit of the key affects every bit of the priority. */
 static uint64_t priority(const struct ordered_link *link)
 {
     uint64_t x = link->key;
@@ -44,7 +44,7 @@ void ordered_add(struct ordered *set, struct ordered_link *link)
         place = link->key < (*place)->key ? &(*place)->less : &(*place)->more;
     rest = *place;
     *place = link;
-    while (rest != NULL) { /* what was there is split by our key */
+    while (rest != NULL) { /* split the subtree that was there by our key */
         if (rest->key < link->key) {
             *less = rest;
             less = &rest->more;
@@ -66,7 +66,7 @@ void ordered_remove(struct ordered *set, struct ordered_link *link)
 
     while (*place != link)
         place = link->key < (*place)->key ? &(*place)->less : &(*place)->more;
-    while (less != NULL && more != NULL) { /* the two below become one */
+    while (less != NULL && more != NULL) { /* merge the two subtrees below */
         if (priority(less) >= priority(more)) {
             *place = less;
             place = &less->more;

@@ -14,7 +14,7 @@ void (*panic_stop_others)(void);
 
 void panic_at(uint64_t frame_pointer, uint64_t rip, const char *text)
 {
-    static volatile bool panicking; /* a panic inside a panic prints its text and no more */
+    static volatile bool panicking; /* a panic inside a panic prints only its text */
     char line[LOG_LINE_MAX + 96];
     bool again = __atomic_exchange_n(&panicking, true, __ATOMIC_SEQ_CST);
 

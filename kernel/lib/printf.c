@@ -1,4 +1,4 @@
-/* Formatted text into a buffer (the subset named in the header; anything else is copied as it quiesced). */
+/* Formatted text into a buffer (the subset named in the header; anything else is copied unchanged). */
 #include "kernel/lib/printf.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 struct sink {
     char *text;
     size_t size;
-    size_t length; /* of the whole text, also of what did not fit */
+    size_t length; /* of the whole text, including the part that did not fit */
 };
 
 struct spec {

@@ -1,5 +1,5 @@
-/* Memory and string functions (C11 7.24). Whole words are moved with the string instructions; what is left, and short
- * blocks, through plain loops: GCC is told not to turn them back into calls of themselves (see the Makefile). */
+/* Memory and string functions (C11 7.24). Whole words are moved with the string instructions; the rest, and short
+ * blocks, with plain loops: GCC is told not to turn them back into calls of themselves (see the Makefile). */
 #include "kernel/lib/string.h"
 
 #include <stdint.h>

@@ -13,7 +13,7 @@ extern const struct symbol symbol_table[]; /* ascending by offset */
 extern const uint32_t symbol_count;
 extern const char symbol_names[];
 
-/* The function that ADDRESS lies in and the distance from its start, or NULL. */
+/* Returns the function that contains ADDRESS and the distance from its start, or NULL. */
 const char *symbol_find(uint64_t address, uint64_t *distance);
 
 #endif

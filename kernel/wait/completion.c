@@ -36,14 +36,14 @@ void completion_signal_locked(struct completion *c, uint32_t *notice)
     spin_lock(&c->lock);
     c->done = true;
     waiter = c->waiter;
-    /* The waiter returns, and its stack with C on it may go, only after it has taken the lock once more: it cannot
-     * before we release it, and after that we touch neither it nor the thread. */
+    /* The waiter must take the lock again before it returns and frees the stack that C may lie on. It cannot take the
+     * lock before we release it, and after that we touch neither C nor the thread. */
     if (waiter != NULL)
         own = wait_ops.wake(waiter);
     spin_unlock(&c->lock);
     if (own == 0 || own == *notice)
         return;
-    completion_notify(*notice); /* of two CPUs one has to be told now */
+    completion_notify(*notice); /* NOTICE has room for one CPU: notify the other now */
     *notice = own;
 }
 

@@ -1,5 +1,5 @@
-/* A task waits here until something is done. The scheduler above registers how to block and to wake; the wait says
- * what it waits for, so that a wait dump can name it. */
+/* Completions: a task waits for one event. The scheduler above registers the functions that block and wake; each wait
+ * has a reason that a wait dump can show. */
 #ifndef KERNEL_WAIT_COMPLETION_H
 #define KERNEL_WAIT_COMPLETION_H
 
@@ -8,18 +8,18 @@
 
 #include "kernel/arch/x86_64/spinlock.h"
 
-/* What a blocked task waits for; shown by the wait dump. */
+/* The reason that a task is blocked, shown by the wait dump. */
 struct wait_reason {
-    const char *what; /* in a few words; a constant */
-    int32_t kernel;   /* the peer that has to act, or -1: somebody here */
-    uint64_t key;     /* a page address, thread id ... 0 when there is none */
+    const char *what; /* a few words; a string constant */
+    int32_t kernel;   /* the kernel that has to act, or -1: this one */
+    uint64_t key;     /* a page address, a thread id ...; 0 when there is none */
 };
 
-/* What ends a wait before its event. */
+/* The conditions that end a wait before its event. */
 enum wait_end {
-    WAIT_FIRM,         /* nothing: what has begun has to be finished */
-    WAIT_KILLABLE,     /* the thread is to die */
-    WAIT_INTERRUPTIBLE /* that, or a signal, a stop or a move of the thread: the caller must be able to begin again */
+    WAIT_FIRM,         /* none: the operation has to be finished */
+    WAIT_KILLABLE,     /* the thread has been killed */
+    WAIT_INTERRUPTIBLE /* also a signal, a stop or a move of the thread: the caller must be able to restart */
 };
 
 struct completion {
@@ -31,14 +31,15 @@ struct completion {
 /* The scheduler's side; registered once before the first wait. */
 struct wait_ops {
     void *(*current)(void);
-    /* Blocks the current thread and releases LOCK so that no wake between is lost. Returns when woken, lock free; also
-     * at DEADLINE (ns, as clock_now; 0: none), and by what END names. */
+    /* Blocks the current thread and releases LOCK such that no wake in between is lost. Returns with LOCK free when the
+     * thread is woken, at DEADLINE (ns, as clock_now; 0: none), or when a condition of END occurs. */
     void (*block)(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
-    bool (*ended)(enum wait_end end); /* what END names has come for the current thread */
-    void (*due_changed)(void);        /* there is a new time at which somebody has to look for messages: msg_due */
-    bool (*alone)(void); /* no other thread wants this CPU: it may as well look for messages before it blocks */
-    /* Makes a blocked thread ready; harmless when it is not blocked. What it returns is given to notify when the
-     * caller's locks are free: the CPU that is to run it may want them first thing. */
+    bool (*ended)(enum wait_end end); /* a condition of END holds for the current thread */
+    void (*due_changed)(void);        /* the time at which a CPU has to look for messages has changed: msg_due */
+    bool (*alone)(
+        void); /* no other thread is ready on this CPU, so the caller may poll for messages before it blocks */
+    /* Makes a blocked thread ready; harmless when it is not blocked. The caller passes the result to notify
+     * after it has released its locks, because the CPU that runs the thread may need them at once. */
     uint32_t (*wake)(void *thread);
     void (*notify)(uint32_t notice);
 };
@@ -52,14 +53,14 @@ static inline void completion_init(struct completion *c)
 
 /* Waits until completion_signal. Tasks only, with no spinlock held. */
 void completion_wait(struct completion *c, const struct wait_reason *reason);
-/* As completion_wait; gives up at DEADLINE (ns, as clock_now; 0: never), and by what END names. False: given up. C may
- * then still be signalled. */
+/* As completion_wait, but gives up at DEADLINE (ns, as clock_now; 0: never) and when a condition of END occurs. Returns
+ * false if it gave up; C may still be signalled then. */
 bool completion_wait_until(struct completion *c, const struct wait_reason *reason, enum wait_end end,
                            uint64_t deadline);
-/* Ends the wait, now or before it starts. Any context. C may be gone as soon as the waiter has seen it. */
+/* Ends the wait, now or before it starts. Any context. C may be freed as soon as the waiter has seen it. */
 void completion_signal(struct completion *c);
-/* The same for a caller with locks: *NOTICE, 0 at first, is given to completion_notify when they are free. Several
- * signals may use one. */
+/* The same for a caller that holds locks: it passes *NOTICE, 0 at first, to completion_notify after releasing them.
+ * Several signals may use one NOTICE. */
 void completion_signal_locked(struct completion *c, uint32_t *notice);
 void completion_notify(uint32_t notice);
 

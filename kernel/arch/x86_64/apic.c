@@ -69,7 +69,7 @@ void apic_init_cpu(void)
     reg_write(REG_TPR, 0);
     reg_write(REG_SPURIOUS, SPURIOUS_ENABLE | VECTOR_SPURIOUS);
     reg_write(REG_LINT0, LVT_MASKED);
-    reg_write(REG_LINT1, LVT_NMI); /* an NMI button asks for the wait dump */
+    reg_write(REG_LINT1, LVT_NMI); /* an NMI button requests the wait dump */
     reg_write(REG_TIMER_DIVIDE, TIMER_DIVIDE_16);
     reg_write(REG_TIMER, LVT_MASKED | VECTOR_TIMER);
     reg_write(REG_EOI, 0);
@@ -134,7 +134,7 @@ void apic_timer_arm(uint64_t nanoseconds)
         return;
     }
     if (nanoseconds > 4000000000ull)
-        nanoseconds = 4000000000ull; /* a later one is armed again when this one finds nothing due */
+        nanoseconds = 4000000000ull; /* the handler arms a longer time again when nothing is due */
     ticks = nanoseconds * (timer_rate / 1000) / 1000000 + 1;
     if (ticks > 0xffffffffull)
         ticks = 0xffffffffull;

@@ -1,5 +1,5 @@
-/* Caches. See the header. Where AMD's CPUs have no list like Intel's, they have one leaf for the first level and one
- * for the others. */
+/* Caches. See the header. AMD CPUs without a list of caches like Intel's have one CPUID leaf for the first level and
+ * one for the other levels. */
 #include "kernel/arch/x86_64/cache.h"
 
 #include "kernel/arch/x86_64/base/instructions.h"
@@ -11,7 +11,7 @@
 #define LEAF_FIRST_LEVEL 0x80000005u
 #define LEAF_OTHER_LEVELS 0x80000006u
 #define LEAF_SIZES 0x80000008u
-#define FULLY_FIRST 0xffu /* ways of the first level: as many as lines */
+#define FULLY_FIRST 0xffu /* ways of a fully associative first level */
 
 static bool is_amd(void)
 {
@@ -20,7 +20,7 @@ static bool is_amd(void)
     return ebx == 0x68747541 || ebx == 0x6f677948; /* "Auth"enticAMD, "Hygo"nGenuine */
 }
 
-/* The least S with 1 << S not below COUNT. */
+/* Returns the least S with 1 << S >= COUNT. */
 static uint32_t shift_for(uint32_t count)
 {
     uint32_t shift = 0;
@@ -46,7 +46,7 @@ static bool from_list(uint32_t leaf, uint32_t index, struct cache *out)
     return true;
 }
 
-/* A cache of BYTES, if there is one. WAYS 0: as many as lines. */
+/* Describes a cache of BYTES, if it exists. WAYS 0: fully associative. */
 static bool make(struct cache *out, uint64_t bytes, uint32_t line, uint32_t ways)
 {
     if (bytes == 0 || line == 0)
@@ -58,7 +58,7 @@ static bool make(struct cache *out, uint64_t bytes, uint32_t line, uint32_t ways
     return out->sets > 0;
 }
 
-/* What four bits mean, of the other levels; 0: as many as lines. */
+/* Decodes the 4-bit associativity of the other levels; 0: fully associative. */
 static uint32_t ways_of(uint32_t code)
 {
     static const uint8_t ways[16] = {1, 1, 2, 3, 4, 6, 8, 1, 16, 1, 32, 48, 64, 96, 128, 0};
@@ -78,7 +78,7 @@ static bool from_levels(uint32_t index, struct cache *out)
         return make(out, (uint64_t)(l1 >> 24) << 10, l1 & 0xff, (l1 >> 16 & 0xff) == FULLY_FIRST ? 0 : l1 >> 16 & 0xff);
     case 2:
         return make(out, (uint64_t)(others.ecx >> 16) << 10, others.ecx & 0xff, ways_of(others.ecx >> 12));
-    case 3: /* all cores of a package have it */
+    case 3: /* all cores of a package share it */
         out->shift = shift_for((cpuid(LEAF_SIZES, 0).ecx & 0xff) + 1);
         return make(out, (uint64_t)(others.edx >> 18) << 19, others.edx & 0xff, ways_of(others.edx >> 12));
     default:

@@ -18,7 +18,7 @@ static uint64_t tsc_base;         /* [i] */
 static uint64_t tsc_multiplier;   /* [i] nanoseconds per count, 32.32 fixed point */
 static volatile uint64_t epoch;   /* [a] nanoseconds */
 static volatile uint64_t advance; /* [a] nanoseconds added so that time never goes back after a move */
-static struct clock_shared *all;  /* [i] NULL: nobody else is there yet */
+static struct clock_shared *all;  /* [i] NULL until clock_share */
 
 void (*clock_found_difference)(void);
 
@@ -35,7 +35,7 @@ static unsigned from_bcd(unsigned value)
     return (value >> 4) * 10 + (value & 15);
 }
 
-/* Seconds since 1970 of the battery clock (MC146818), read twice until both readings agree. */
+/* Seconds since 1970 of the battery clock (MC146818), read until two readings agree. */
 static uint64_t rtc_read(void)
 {
     static const uint16_t days_before[12] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};

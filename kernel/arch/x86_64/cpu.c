@@ -57,7 +57,7 @@ void cpu_detect(void)
 struct fpu_part fpu_parts[FPU_PARTS_MAX];
 uint32_t fpu_part_count;
 
-#define FPU_GAP_MAX 128u /* bytes that mean nothing between two components of one part; nearly always zeros */
+#define FPU_GAP_MAX 128u /* unused bytes allowed between two components of one part; nearly always zeros */
 
 static void fpu_add_part(uint32_t offset, uint32_t size)
 {
@@ -72,7 +72,7 @@ static void fpu_add_part(uint32_t offset, uint32_t size)
     fpu_parts[fpu_part_count++] = (struct fpu_part){offset, size};
 }
 
-/* FXSAVE without what the CPU leaves to software, XSTATE_BV, then every component that is switched on (Intel SDM 1,
+/* FXSAVE without the bytes that the CPU leaves to software, XSTATE_BV, then every enabled component (Intel SDM 1,
  * 13.4; CPUID leaf 0xd). */
 static void fpu_find_parts(void)
 {
@@ -106,7 +106,7 @@ static void gdt_fill(struct cpu *cpu)
     cpu->gdt[SELECTOR_TSS / 8] = (sizeof(cpu->tss) - 1) | (tss & 0xffffff) << 16 | 0x89ull << 40 |
                                  (tss >> 24 & 0xff) << 56;
     cpu->gdt[SELECTOR_TSS / 8 + 1] = tss >> 32;
-    /* data, read-only, for user mode, of so many bytes but one */
+    /* read-only user data segment; its limit is the number */
     cpu->gdt[SELECTOR_CPU_NUMBER / 8] = 0x0040f50000000000 | (number & 0xffff) | (number >> 16 & 15) << 48;
     cpu->tss.io_map = sizeof(cpu->tss);
     for (int i = 0; i < IST_COUNT; i++)

@@ -54,7 +54,8 @@ int paging_map(const struct page_tables *tables, uint64_t va, uint64_t pa, uint6
     return 0;
 }
 
-/* The entry for VA where all its tables are there, or NULL. Faults and changes do little else: so it is no loop. */
+/* The entry for VA if all its tables exist, or NULL. Unrolled, because faults and changes spend most of their time
+ * here. */
 static inline __attribute__((always_inline)) uint64_t *find_entry(const struct page_tables *tables, uint64_t va)
 {
     uint64_t *table = table_at(tables, tables->root);
@@ -95,7 +96,7 @@ int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
     return 0;
 }
 
-/* The table that ENTRY at LEVEL, for VA, leads to, or NULL. LOOK: what is large stays so. */
+/* The table that ENTRY at LEVEL, for VA, points to, or NULL. LOOK: large pages stay large. */
 static uint64_t *table_below(const struct page_tables *tables, uint64_t *entry, int level, uint64_t va, bool look)
 {
     if (is_table(*entry))
@@ -105,7 +106,7 @@ static uint64_t *table_below(const struct page_tables *tables, uint64_t *entry, 
     return look ? paging_deposited(tables, va) : paging_demote(tables, va, entry);
 }
 
-/* Within the table at LEVEL; *VA is behind it when it has none. */
+/* paging_next_leaf within the table at LEVEL; *VA is behind the table if it has no leaf. */
 static uint64_t *next_leaf(const struct page_tables *tables, uint64_t *table, int level, uint64_t *va, uint64_t end,
                            bool look)
 {
@@ -149,7 +150,7 @@ struct visit {
     void *context;
 };
 
-/* Of a table of 4 KiB pages: the entries from VA's up to END. */
+/* Visits the entries of a table of 4 KiB pages from VA's up to END. */
 static inline void visit_leaves(const struct visit *visit, uint64_t *table, uint64_t va, unsigned end)
 {
     uint64_t base = va & ~((1ull << level_shift(LEVEL_LEAF + 1)) - 1);
@@ -158,7 +159,7 @@ static inline void visit_leaves(const struct visit *visit, uint64_t *table, uint
         visit->leaf(visit->context, base + ((uint64_t)i << PAGE_SHIFT), &table[i], PAGE_SIZE);
 }
 
-/* All of the large page at VA, by 4 KiB. False: it was mapped as such. */
+/* Visits all of the large page at VA as 4 KiB entries. False: paging_map mapped it as a large page. */
 static bool visit_large(const struct visit *visit, uint64_t va, uint64_t *entry)
 {
     uint64_t *leaf = paging_deposited(visit->tables, va);
@@ -208,7 +209,7 @@ void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
         return;
     first = va >> level_shift(LEVEL_LEAF + 1) == (end - 1) >> level_shift(LEVEL_LEAF + 1) ? find_entry(tables, va)
                                                                                           : NULL;
-    if (first != NULL) /* in one table: most changes are small */
+    if (first != NULL) /* the range is in one table: most changes are small */
         visit_leaves(&v, first - paging_index(va), va, paging_index(end - 1) + 1);
     else
         visit_table(&v, tables->root, LEVEL_ROOT, va, end - 1);

@@ -1,6 +1,6 @@
-/* Large pages whose 4 KiB table is kept aside. See paging.h and mm/fault/huge.md.
+/* Large pages whose 4 KiB table is deposited. See paging.h and mm/fault/huge.md.
  *
- * What is kept aside hangs in a tree of the same form as the page tables, which the hardware never sees: where they
+ * Deposited tables hang in a tree of the same form as the page tables, which the hardware never sees: where they
  * have a large entry, it has the physical address of the table. So no entry needs room for it, and there is no search.
  *
  * A CPU may have kept the way to a table that is aside now, and go on using it: it is as it was, so what it finds is
@@ -11,10 +11,10 @@
 #include "kernel/arch/x86_64/paging_internal.h"
 
 #define USED (PAGING_ACCESSED | PAGING_DIRTY)
-/* What the hardware reads in an entry, but for the frame. */
+/* The bits of an entry that the hardware reads, except the frame. */
 #define RIGHTS (PAGING_PRESENT | PAGING_WRITE | PAGING_USER | PAGING_UNCACHED | PAGING_GLOBAL | PAGING_NO_EXECUTE)
 
-/* Where the table for VA is kept, or NULL. */
+/* The slot of the tree for the table of VA, or NULL. */
 static uint64_t *deposit_slot(const struct page_tables *tables, uint64_t va, bool create)
 {
     struct page_tables aside = {
@@ -124,7 +124,7 @@ const uint64_t *paging_look_aside(const struct page_tables *tables, uint64_t va)
     return leaf != NULL ? &leaf[paging_index(va)] : NULL;
 }
 
-/* A table at LEVEL of the tree. Those that are kept aside are tables of pages, and end as such. */
+/* Releases a table at LEVEL of the tree. The deposited tables are tables of pages, and are released as such. */
 static void release_aside(const struct page_tables *tables, uint64_t frame, int level,
                           const struct paging_release *release)
 {

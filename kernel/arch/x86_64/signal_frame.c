@@ -5,7 +5,7 @@
 #include "kernel/lib/string.h"
 
 #define FXSAVE_BYTES 512u
-#define SOFTWARE_OFFSET 464u /* of the bytes in the FXSAVE area that the CPU leaves to software */
+#define SOFTWARE_OFFSET 464u /* of the software-defined bytes in the FXSAVE area */
 #define MAGIC_FRONT 0x46505853u
 #define MAGIC_BACK 0x46505845u
 #define FLAGS_XSTATE 1u /* uc_flags: there is an XSAVE area; SS is valid; and restored strictly */
@@ -29,7 +29,7 @@ uint32_t signal_fpu_size(void)
 uint64_t signal_frame_place(uint64_t top, uint64_t *fpu)
 {
     *fpu = (top - signal_fpu_size()) & ~63ull;
-    return ((*fpu - sizeof(struct signal_frame)) & ~15ull) - 8; /* as after a call */
+    return ((*fpu - sizeof(struct signal_frame)) & ~15ull) - 8; /* stack alignment as after a call */
 }
 
 void signal_context_save(struct signal_context *context, const struct trap_frame *frame, uint64_t cr2)
@@ -102,7 +102,7 @@ void signal_fpu_mark(void *area)
     memcpy((uint8_t *)area + cpu_features.fpu_size, &back, sizeof(back));
 }
 
-/* Without its marks only the FXSAVE part counts, as in Linux: a program may have made the frame itself. */
+/* Without the marks only the FXSAVE part is restored, as in Linux: a program may have built the frame itself. */
 bool signal_fpu_check(void *area)
 {
     struct software_bytes software;

@@ -12,7 +12,7 @@
 
 #define FLUSH_ONE_BY_ONE 32u /* pages; more are flushed by loading CR3 */
 
-static uint64_t own_root;          /* [i] the kernel's */
+static uint64_t own_root;          /* [i] root of the kernel's own tables */
 static struct spinlock flush_lock; /* flush_pending is a single word per CPU */
 
 void tlb_init(uint64_t kernel_root)
@@ -27,9 +27,10 @@ void tlb_load(uint64_t root)
     cpu->root_kept = false;
     if (cpu->root == root)
         return;
-    cpu->root_left = cpu->root; /* whose last user may be gone: as long as they are loaded they must not be freed */
+    cpu->root_left = cpu->root; /* the last user of these tables may be gone, but they must not be freed while loaded */
     cpu->root = root;
-    memory_fence(); /* say which tables we use, then load them: a shootdown looks after it changed them */
+    memory_fence(); /* publish the new root, then load it: a shootdown reads the roots after it has changed the tables
+                     */
     write_cr3(root);
     cpu->root_left = 0;
 }
@@ -50,7 +51,7 @@ void tlb_interrupt(void)
 
     if (cpu->flush_pending) {
         if (cpu->root_kept)
-            tlb_load(own_root); /* so the next shootdown does not come here */
+            tlb_load(own_root); /* so the next shootdown skips this CPU */
         else
             write_cr3(read_cr3());
         __atomic_store_n(&cpu->flush_pending, false, __ATOMIC_RELEASE);
@@ -63,13 +64,14 @@ void cpu_relax(void)
     tlb_interrupt();
 }
 
-/* In this order: ROOT goes from the one place to the other. */
+/* The order of the reads matters: ROOT moves from cpu->root to cpu->root_left. */
 static bool has_loaded(const struct cpu *cpu, uint64_t root)
 {
     return cpu->root == root || cpu->root_left == root;
 }
 
-/* The other CPUs that have ROOT loaded, 0: any, flush their TLBs, or let go of the tables if they only keep them. */
+/* Makes the other CPUs that have ROOT loaded (0: any root) flush their TLBs, or unload the tables if they only keep
+ * them. */
 static void flush_others(uint64_t root)
 {
     uint32_t self = cpu_index();
@@ -77,7 +79,7 @@ static void flush_others(uint64_t root)
     if (cpu_total == 1)
         return;
     spin_lock(&flush_lock);
-    memory_fence(); /* the entries have changed: now who uses them? */
+    memory_fence(); /* the entries have changed: now read which CPUs use them */
     for (uint32_t i = 0; i < cpu_total; i++) {
         struct cpu *cpu = cpus[i];
 
@@ -116,5 +118,5 @@ void tlb_forget(uint64_t root)
 {
     if (cpu_self()->root == root)
         tlb_load(own_root);
-    flush_others(root); /* all that have it loaded only keep it, and let go */
+    flush_others(root); /* the CPUs that have it loaded only keep it, and unload it */
 }

@@ -46,7 +46,7 @@
     popq %r9
     .endm
 
-/* One stub a vector, 16 bytes apart; those without an error code push a zero. */
+/* One stub per vector, 16 bytes apart; vectors without an error code push a zero. */
     .globl trap_stubs
     .balign 16
 trap_stubs:
@@ -72,7 +72,7 @@ trap_common:
     jz 1f
     swapgs
 1:  push_registers
-    /* a program may have set AC, which would switch SMAP off for us */
+    /* a program may have set AC, which would disable SMAP in the kernel */
     pushfq
     andl $~0x40000, (%rsp)
     popfq
@@ -94,7 +94,8 @@ trap_return:
 1:  addq $16, %rsp
     iretq
 
-/* NMI, double fault and machine check may come between an entry and its swapgs: the sign of GS base tells. */
+/* NMI, double fault and machine check may come between an entry and its swapgs; the sign of the GS base shows which
+ * side of swapgs they interrupted. */
     .balign 16
 trap_paranoid:
     cld
@@ -135,8 +136,8 @@ syscall_entry:
     call syscall_dispatch
     testb %al, %al
     jz 1f
-    /* As SYSCALL left it, but for the result: what C functions preserve still is as it was, and below USER_END rip is
-     * canonical, which SYSRET needs. */
+    /* The frame is as SYSCALL left it, except for the result. Callee-saved registers are intact, and rip is below
+     * USER_END and so canonical, as SYSRET requires. */
     movq 32(%rsp), %rbp
     movq 48(%rsp), %r11
     movq 56(%rsp), %rcx
@@ -210,7 +211,7 @@ user_probe:
     xorl %eax, %eax
     cmpb $0, smap_enabled(%rip)
     jne 5f
-    lock orb $0, (%rdi)             /* what is there stays, whoever else writes it */
+    lock orb $0, (%rdi)             /* keeps the byte, even if another CPU writes it */
     ret
 5:  stac
     lock orb $0, (%rdi)
@@ -240,7 +241,7 @@ user_copy_end:
     je 4f
     clac
 4:  ret
-user_copy_fault:                    /* the trap handler comes here with the registers as they were */
+user_copy_fault:                    /* the trap handler resumes here with the registers unchanged */
     movl $1, %eax
     jmp 3b
 

@@ -46,32 +46,33 @@ static bool recalls_later(struct space *space, const void *context, struct space
 
 /* Without PUT_OFF or recalls: what comes after SPACE_PREPARE finds no answer under way; neither a strategy nor a fence
  * depends on what an answer brings. */
-#define FIRST SPACE_OPERATIONS
+/* The place of an operation: its type behind the first one; the types are below twice that. */
+#define ROW(name) [MSG_SPACE_##name % SPACE_OPERATIONS]
 const struct operation space_operations[] = {
-    [MSG_SPACE_MAP - FIRST] = {space_apply_map_locked, NULL, AT_HOME | PUT_OFF, COUNTED(maps)},
-    [MSG_SPACE_UNMAP - FIRST] = {space_apply_unmap_locked, NULL, PUT_OFF | SETTLES, COUNTED(unmaps)},
-    [MSG_SPACE_PROTECT - FIRST] = {space_apply_protect_locked, NULL, PUT_OFF, COUNTED(protects)},
-    [MSG_SPACE_BREAK - FIRST] = {space_apply_break_locked, NULL, AT_HOME | NO_RANGE, COUNTED(breaks)},
-    [MSG_SPACE_WRITE_PROTECT - FIRST] = {space_apply_write_protect_locked, NULL, PUT_OFF, 0},
-    [MSG_SPACE_DISCARD - FIRST] = {space_apply_discard_locked, NULL, PUT_OFF | SETTLES, COUNTED(discards)},
-    [MSG_SPACE_GROWTH - FIRST] = {space_apply_growth_locked, space_growth_recalls_locked, AT_HOME, 0},
-    [MSG_SPACE_GROW - FIRST] = {space_apply_growth_locked, NULL, AT_HOME | PUT_OFF, 0},
-    [MSG_SPACE_LOOK - FIRST] = {space_apply_look_locked, recalls_look, AT_HOME, 0},
-    [MSG_SPACE_ROOM - FIRST] = {space_apply_room_locked, NULL, AT_HOME | PUT_OFF, 0},
-    [MSG_SPACE_PREPARE - FIRST] = {space_apply_prepare_locked, NULL, PUT_OFF | TWO_PLACES, 0},
-    [MSG_SPACE_MOVE - FIRST] = {space_apply_move_locked, NULL, TWO_PLACES, COUNTED(remaps)},
-    [MSG_SPACE_CANCEL - FIRST] = {space_apply_cancel_locked, NULL, TWO_PLACES, 0},
-    [MSG_SPACE_CHECK - FIRST] = {space_apply_check_locked, recalls_range, AT_HOME, 0},
-    [MSG_SPACE_FLAG - FIRST] = {space_apply_flag_locked, NULL, PUT_OFF, 0},
-    [MSG_SPACE_RESIDENT - FIRST] = {space_apply_resident_locked, recalls_range, 0, 0},
-    [MSG_SPACE_LATER - FIRST] = {space_apply_later_locked, recalls_later, AT_HOME, 0},
-    [MSG_SPACE_RECLAIM - FIRST] = {space_apply_nothing_locked, recalls_range, AT_HOME, 0},
-    [MSG_SPACE_STRATEGY - FIRST] = {space_apply_strategy_locked, NULL, FROM_HOME, 0},
-    [MSG_SPACE_FENCE - FIRST] = {space_apply_fence_locked, NULL, 0, 0},
-    [MSG_SPACE_REVOKE - FIRST] = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES, 0},
+    ROW(MAP) = {space_apply_map_locked, NULL, AT_HOME | PUT_OFF, COUNTED(maps)},
+    ROW(UNMAP) = {space_apply_unmap_locked, NULL, PUT_OFF | SETTLES, COUNTED(unmaps)},
+    ROW(PROTECT) = {space_apply_protect_locked, NULL, PUT_OFF, COUNTED(protects)},
+    ROW(BREAK) = {space_apply_break_locked, NULL, AT_HOME | NO_RANGE, COUNTED(breaks)},
+    ROW(WRITE_PROTECT) = {space_apply_write_protect_locked, NULL, PUT_OFF, 0},
+    ROW(DISCARD) = {space_apply_discard_locked, NULL, PUT_OFF | SETTLES, COUNTED(discards)},
+    ROW(GROWTH) = {space_apply_growth_locked, space_growth_recalls_locked, AT_HOME, 0},
+    ROW(GROW) = {space_apply_growth_locked, NULL, AT_HOME | PUT_OFF, 0},
+    ROW(LOOK) = {space_apply_look_locked, recalls_look, AT_HOME, 0},
+    ROW(ROOM) = {space_apply_room_locked, NULL, AT_HOME | PUT_OFF, 0},
+    ROW(PREPARE) = {space_apply_prepare_locked, NULL, PUT_OFF | TWO_PLACES, 0},
+    ROW(MOVE) = {space_apply_move_locked, NULL, TWO_PLACES, COUNTED(remaps)},
+    ROW(CANCEL) = {space_apply_cancel_locked, NULL, TWO_PLACES, 0},
+    ROW(CHECK) = {space_apply_check_locked, recalls_range, AT_HOME, 0},
+    ROW(FLAG) = {space_apply_flag_locked, NULL, PUT_OFF, 0},
+    ROW(RESIDENT) = {space_apply_resident_locked, recalls_range, 0, 0},
+    ROW(LATER) = {space_apply_later_locked, recalls_later, AT_HOME, 0},
+    ROW(RECLAIM) = {space_apply_nothing_locked, recalls_range, AT_HOME, 0},
+    ROW(STRATEGY) = {space_apply_strategy_locked, NULL, FROM_HOME, 0},
+    ROW(FENCE) = {space_apply_fence_locked, NULL, 0, 0},
+    ROW(REVOKE) = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES, 0},
 };
 
-_Static_assert(FIRST + sizeof(space_operations) / sizeof(space_operations[0]) == SPACE_OPERATIONS_END,
+_Static_assert(SPACE_OPERATIONS + sizeof(space_operations) / sizeof(space_operations[0]) == SPACE_OPERATIONS_END,
                "each has a row");
 
 void space_count_call_locked(struct space *space, uint32_t type)

@@ -133,14 +133,15 @@ static int64_t donate(struct thread *thread, const struct msg_thread_call *call,
 #define FIRST MSG_THREAD_SIGNAL
 #define OPERATIONS (MSG_THREAD_DONATE + 1 - FIRST)
 
+#define ROW(name) [MSG_THREAD_##name % FIRST] /* the types are below twice the first one */
+
 /* By type: what is done to a thread that is present here. Its group's lock is held. */
 static int64_t (*const operations[OPERATIONS])(struct thread *thread, const struct msg_thread_call *call,
                                                struct msg_thread_result *result) = {
-    [MSG_THREAD_SIGNAL - FIRST] = send_signal,          [MSG_THREAD_GET_AFFINITY - FIRST] = get_affinity,
-    [MSG_THREAD_SET_AFFINITY - FIRST] = set_affinity,   [MSG_THREAD_SETTLED - FIRST] = is_settled,
-    [MSG_THREAD_SET_NICE - FIRST] = set_nice,           [MSG_THREAD_SET_POLICY - FIRST] = set_policy,
-    [MSG_THREAD_GET_POLICY - FIRST] = get_policy,       [MSG_THREAD_GROUP - FIRST] = get_group,
-    [MSG_THREAD_ROBUST_LIST - FIRST] = get_robust_list, [MSG_THREAD_DONATE - FIRST] = donate,
+    ROW(SIGNAL) = send_signal,    ROW(GET_AFFINITY) = get_affinity, ROW(SET_AFFINITY) = set_affinity,
+    ROW(SETTLED) = is_settled,    ROW(SET_NICE) = set_nice,         ROW(SET_POLICY) = set_policy,
+    ROW(GET_POLICY) = get_policy, ROW(GROUP) = get_group,           ROW(ROBUST_LIST) = get_robust_list,
+    ROW(DONATE) = donate,
 };
 
 static int64_t operate_here(const struct msg_thread_call *call, struct msg_thread_result *result)

@@ -441,13 +441,11 @@ static int requeue_locked(const struct remote_request *request, void *result, st
 }
 
 typedef int (*pi_serve)(const struct remote_request *request, void *result, struct list *tell);
-static const pi_serve serve[] = {
-    [MSG_PI_JOIN - MSG_PI_JOIN] = join_locked,      [MSG_PI_PARK - MSG_PI_JOIN] = park_locked,
-    [MSG_PI_LEAVE - MSG_PI_JOIN] = leave_locked,    [MSG_PI_CHANGE - MSG_PI_JOIN] = change_locked,
-    [MSG_PI_OWNER - MSG_PI_JOIN] = owner_locked,    [MSG_PI_HELD - MSG_PI_JOIN] = held_locked,
-    [MSG_PI_UNLOCK - MSG_PI_JOIN] = unlock_locked,  [MSG_PI_FREED - MSG_PI_JOIN] = freed_locked,
-    [MSG_PI_MARK - MSG_PI_JOIN] = mark_locked,      [MSG_PI_RELEASE - MSG_PI_JOIN] = release_locked,
-    [MSG_PI_REQUEUE - MSG_PI_JOIN] = requeue_locked};
+#define ROW(name) [MSG_PI_##name % MSG_PI_JOIN] /* the types are below twice the first one */
+static const pi_serve serve[] = {ROW(JOIN) = join_locked,       ROW(PARK) = park_locked,      ROW(LEAVE) = leave_locked,
+                                 ROW(CHANGE) = change_locked,   ROW(OWNER) = owner_locked,    ROW(HELD) = held_locked,
+                                 ROW(UNLOCK) = unlock_locked,   ROW(FREED) = freed_locked,    ROW(MARK) = mark_locked,
+                                 ROW(RELEASE) = release_locked, ROW(REQUEUE) = requeue_locked};
 
 static int run(const struct remote_request *request, void *result)
 {

@@ -8,10 +8,10 @@
 #include "tasks/balance/choice.h"
 #include "tasks/thread/thread.h"
 
-/* What the balancer asks of the parts that can do it. NULL: nothing is moved. */
+/* Calls to higher rooms. NULL: no thread is moved. */
 struct balance_hooks {
-    /* Orders the thread TID of this kernel to go on on KERNEL when it next passes the border of user mode. False: there
-     * is no such thread here, or it cannot. Called by a worker with no lock held. */
+    /* Orders the thread TID of this kernel to move to KERNEL when it next returns to user mode. False: there is no such
+     * thread here, or it cannot move. Called by a worker with no lock held. */
     bool (*move)(uint32_t tid, uint32_t kernel);
     /* Average time in ns that it takes here to fetch a page from another kernel; 0: not known. */
     uint64_t (*fetch_ns)(void);
@@ -21,16 +21,15 @@ extern struct balance_hooks balance_hooks; /* [i] */
 void balance_init(void);
 
 /* The kernel on which a thread of PARENT's is to begin: one that is started and has a CPU in AFFINITY (all zero: any).
- * This one when there is no better, or no such kernel. MADE, if not NULL, says how many threads there are on each
- * kernel at least, as those that are blocked will want a CPU again. Never waits; a few instructions for each kernel of
- * the machine.
- */
+ * This kernel if there is no better one, or no such kernel. MADE, if not NULL, gives a lower bound for the number of
+ * threads on each kernel, as blocked threads will want a CPU again. Never waits; costs a few instructions for each
+ * kernel of the machine. */
 uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event,
                        const uint32_t made[]);
 
-/* A move of a thread to here or from here has taken so long, of which it could not run. */
+/* A move of a thread to or from here has taken NS, during which the thread could not run. */
 void balance_note_move(uint64_t ns);
-/* A thread that came here has fetched so many pages until it left or ended: what a move costs beside itself. */
+/* A thread that moved here has fetched PAGES pages until it left or ended: the indirect cost of a move. */
 void balance_note_fetches(uint64_t pages);
 
 /* /proc/kettle/balance. */

@@ -1,4 +1,4 @@
-/* Where a thread is to be: the decisions of the balancer, as functions of what is known. Free of hardware. */
+/* The decisions of the balancer where a thread is to run, as functions of their inputs. Free of hardware. */
 #ifndef TASKS_BALANCE_CHOICE_H
 #define TASKS_BALANCE_CHOICE_H
 

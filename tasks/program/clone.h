@@ -30,16 +30,15 @@ struct clone_arguments {
     uint64_t pidfd; /* user address, with CLONE_PIDFD */
 };
 
-/* The caller, whose registers are FRAME, gets a sibling thread (CLONE_THREAD) or a child process, which begins on this
- * kernel, or where the placement rule says, with FRAME's registers, 0 in rax and the stack. Returns its id. -EINVAL:
- * flags that contradict, or that are not there (namespaces, ptrace, sharing handlers); -EFAULT;
+/* Makes a sibling thread (CLONE_THREAD) or a child process of the caller, whose registers are FRAME. It begins on this
+ * kernel, or where the placement rule says, with FRAME's registers, 0 in rax and the given stack. Returns its id.
+ * -EINVAL: flags that contradict each other or are not supported (namespaces, ptrace, sharing handlers); -EFAULT;
  * -ENOMEM; -EAGAIN: the parent to be is ending. Waits for the home, for every kernel of the group when memory is
  * copied, and with CLONE_VFORK until the child has ended or runs another program. */
 int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments *arguments);
 
-/* The current thread came home for what only can be done there: it moves on its way to user mode, if it must not be
- * here.
- */
+/* After the current thread has come home for an operation that is only possible there: if its affinity does not allow
+ * this kernel, it moves on its way to user mode. */
 void clone_go_back(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Decoder for static x86-64 ELF executables: ET_EXEC and static PIE (ET_DYN without PT_INTERP).
- * System V gABI chapters 4 and 5. Checks everything; touches no memory but the file it is given. */
+/* Decoder for static x86-64 ELF executables: ET_EXEC and static PIE (ET_DYN without PT_INTERP). System V gABI chapters
+ * 4 and 5. Checks everything; reads no memory but the file. */
 #ifndef TASKS_PROGRAM_ELF_H
 #define TASKS_PROGRAM_ELF_H
 
@@ -22,7 +22,7 @@ struct elf_segment {
 
 /* The bytes of a file, in pieces: no file needs memory in one piece. */
 struct elf_file {
-    const uint8_t *const *pieces; /* those that only hold bytes at elf_file_used and behind may be missing */
+    const uint8_t *const *pieces; /* pieces that only have bytes at elf_file_used and beyond may be missing */
     size_t piece_size;            /* bytes of each but the last, not 0 */
     size_t size;                  /* bytes of the whole file */
 };
@@ -40,22 +40,22 @@ struct elf_image {
     struct elf_segment segments[ELF_SEGMENTS_MAX]; /* ascending, not overlapping by page unless flags agree */
 };
 
-/* Decodes FILE, all pieces of which are there that count. -ENOEXEC: not an x86-64 little-endian ELF64 executable, needs
+/* Decodes FILE, all required pieces of which are present. -ENOEXEC: not an x86-64 little-endian ELF64 executable, needs
  * an interpreter, or is damaged (a header or segment out of bounds, sizes that wrap, segments out of order,
  * overlapping, or whose address and file offset differ within a page, an entry point outside every executable segment,
  * a fixed address in page 0, addresses outside the lower half below 0x7ffffffff000). -E2BIG: more loadable segments
  * than ELF_SEGMENTS_MAX. */
 int elf_parse(const struct elf_file *file, struct elf_image *out);
 
-/* The interpreter that FILE, of which all pieces are there that count, asks for, to NAME (ROOM bytes). -ENOENT: none;
- * -ENOEXEC: not such an executable, or the name is damaged. */
+/* Writes the interpreter that FILE, all required pieces of which are present, asks for to NAME (ROOM bytes). -ENOENT:
+ * none; -ENOEXEC: not such an executable, or the name is damaged. */
 int elf_interpreter(const struct elf_file *file, char *name, size_t room);
 
-/* As FILE has its first piece only: how many of its bytes elf_parse and a loader read, at most the size; what is
- * behind, as the tables of a debugger, may be missing. Never less than the first piece. */
+/* For FILE with only its first piece present: how many of its bytes elf_parse and a loader read, at most the size. What
+ * follows, such as debugging information, may be missing. Never less than the first piece. */
 size_t elf_file_used(const struct elf_file *file);
-/* The bytes of FILE at OFFSET that lie in one piece: at most SIZE, which are in the file; *COUNT of them, at least one
- * when SIZE is not 0. */
+/* The bytes of FILE at OFFSET that lie in one piece: *COUNT of the SIZE bytes, which must be in the file; at least one
+ * if SIZE is not 0. */
 const uint8_t *elf_file_at(const struct elf_file *file, uint64_t offset, size_t size, size_t *count);
 /* Copies SIZE bytes at OFFSET, which are in the file, to OUT. */
 void elf_file_read(const struct elf_file *file, uint64_t offset, void *out, size_t size);

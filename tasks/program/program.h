@@ -25,8 +25,8 @@ struct exec_strings {
     uint32_t envc;
     size_t argv_size; /* bytes with the NULs */
     size_t envp_size;
-    const struct credentials *user; /* who runs it */
-    bool secure;                    /* it runs as another than who started it: AT_SECURE */
+    const struct credentials *user; /* the credentials it runs with */
+    bool secure;                    /* its users differ from those of the caller: AT_SECURE */
 };
 
 struct program_start {
@@ -37,7 +37,7 @@ struct program_start {
  * not a static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
 int program_load(struct space *space, const struct elf_file *file, const char *path, const struct exec_strings *strings,
                  struct program_start *start);
-/* 0 when program_load would not refuse FILE, PATH and STRINGS for what they are. */
+/* 0 if program_load would accept FILE, PATH and STRINGS. */
 int program_check(const struct elf_file *file, const char *path, const struct exec_strings *strings);
 /* The last component of PATH. */
 const char *program_name(const char *path);

@@ -1,5 +1,5 @@
-/* New processes: from an executable on this kernel (kettle_spawn, the first program), and running another program in a
- * process that is there (execve). */
+/* New processes from an executable on this kernel (kettle_spawn, the first program), and running another program in an
+ * existing process (execve). */
 #ifndef TASKS_PROGRAM_SPAWN_H
 #define TASKS_PROGRAM_SPAWN_H
 
@@ -21,14 +21,14 @@ struct spawn_attributes {
     uint64_t signal_mask;
     int32_t nice;
     uint32_t flags;                 /* CONTEXT_NO_NEW_PRIVILEGES or 0 */
-    struct credentials credentials; /* who starts it, before what the executable says */
+    struct credentials credentials; /* those of the caller, before set-user-id and set-group-id of the executable */
 };
 int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void *files,
                       const struct spawn_attributes *attributes);
 
 /* execve(2) in the current thread: on success its frame is the program's start and the result is 0. Its group's home
- * must be this kernel. Errors leave all as it was, but -EAGAIN: the thread is dying. Waits for all kernels of the
- * group. */
+ * must be this kernel. Errors leave everything unchanged, except -EAGAIN: the thread is dying. Waits for all kernels of
+ * the group. */
 int spawn_exec(const struct spawn_program *program);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of the scheduler know of each other: one CPU's queue, and threads between two of them. */
+/* Shared by the files of the scheduler: the queue of a CPU, and threads between two queues. */
 #ifndef TASKS_SCHED_INTERNAL_H
 #define TASKS_SCHED_INTERNAL_H
 
@@ -14,21 +14,21 @@
 /* Marks: [k] under lock, [i] set once, [o] used by its CPU only. No two of these locks are ever held at once. */
 struct cpu_queue {
     struct spinlock lock;
-    uint32_t index;             /* [i] its CPU */
-    struct run_queue run;       /* [k] */
-    uint64_t since;             /* [k] ns: the running thread has been charged up to then */
-    uint64_t slice_end;         /* [k] ns: when the running thread has had its time */
-    uint64_t armed;             /* [o] ns: when the timer comes, not later than anybody needs; UINT64_MAX: never */
+    uint32_t index;       /* [i] its CPU */
+    struct run_queue run; /* [k] */
+    uint64_t since;       /* [k] ns: the running thread has been charged up to then */
+    uint64_t slice_end;   /* [k] ns: the end of the running thread's slice */
+    uint64_t armed;       /* [o] ns: when the timer interrupt comes, at the latest when needed; UINT64_MAX: never */
     struct time_queue sleepers; /* [k] by wake_at */
     struct thread *idle;        /* [i] */
-    bool left;                  /* [k] one of the two that follow is set */
+    bool left;                  /* [k] one of the next two fields is set */
     struct thread *dead;        /* [o] the thread this CPU has just left for good */
-    struct thread *leaving;     /* [o] the thread this CPU has just left to another one, in transit */
+    struct thread *leaving;     /* [o] the thread, in transit to another CPU, that this CPU has just left */
     struct list blocked;        /* [k] every blocked thread of this CPU, for the wait dump */
-    uint64_t pushed_at;         /* [o] ns: when it last looked whether it should give a thread away */
-    uint64_t published;         /* [o] load that the board has of this CPU: tasks/sched/load.c */
-    uint64_t busy;              /* [k] ns that threads have been charged here, ever */
-    uint64_t user_counts;       /* [k] counts of the time stamp counter that they have been in user mode */
+    uint64_t pushed_at;         /* [o] ns: when it last checked whether to give a thread away */
+    uint64_t published;         /* [o] load that the load board shows for this CPU: tasks/sched/load.c */
+    uint64_t busy;              /* [k] ns that threads have been charged here since the start */
+    uint64_t user_counts;       /* [k] time-stamp counts that they have spent in user mode */
     uint64_t begun;             /* [i] ns: when the CPU began */
     uint64_t switches;          /* [k] so far */
     uint64_t wanted; /* [k] ns that program threads have run or been ready here, each for itself: not yet in */
@@ -71,7 +71,7 @@ static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *t
     queue->since = now;
 }
 
-/* THREAD, which has been charged, stops running on CPU: what it has used is its own from now on. */
+/* THREAD, which has been charged, stops running on CPU: moves the CPU's count of user time to it. */
 static inline void sched_take_user_time(struct cpu *cpu, struct thread *thread)
 {
     thread->user_counts += (uint64_t)cpu->user_counts;
@@ -79,7 +79,7 @@ static inline void sched_take_user_time(struct cpu *cpu, struct thread *thread)
     cpu->user_counts = 0;
 }
 
-/* QUEUE, whose running thread has been charged up to NOW, has its averages brought up to date. */
+/* Updates the load averages of QUEUE, whose running thread has been charged up to NOW. */
 static inline void sched_average_locked(struct cpu_queue *queue, uint64_t now)
 {
     if (now > queue->loads.until + LOAD_PERIOD)
@@ -91,7 +91,7 @@ static inline struct cpu_queue *sched_own_queue(void)
     return cpu_self()->scheduler;
 }
 
-/* What END names has come for THREAD. */
+/* Whether an event that END names has come for THREAD. */
 static inline bool sched_wait_ended(const struct thread *thread, enum wait_end end)
 {
     if (end == WAIT_FIRM || thread->group == NULL)
@@ -104,7 +104,7 @@ static inline struct thread *sched_running_on(const struct cpu_queue *queue)
     return cpus[queue->index]->thread;
 }
 
-/* The timer of the calling CPU, whose queue this is, comes at AT at the latest. */
+/* Makes the timer interrupt of the calling CPU, whose queue this is, come at AT at the latest. */
 static inline void sched_timer_need(struct cpu_queue *queue, uint64_t at, uint64_t now)
 {
     if (at >= queue->armed)
@@ -113,31 +113,32 @@ static inline void sched_timer_need(struct cpu_queue *queue, uint64_t at, uint64
     apic_timer_arm(at > now ? at - now : 1);
 }
 
-/* THREAD runs on the queue's CPU from NOW on for as long as its share says. */
+/* Starts the slice of THREAD, which runs on the queue's CPU, at NOW. */
 static inline void sched_begin_slice(struct cpu_queue *queue, const struct thread *thread, uint64_t now)
 {
     queue->slice_end = thread->share.slice == SCHED_NEVER ? SCHED_NEVER : now + thread->share.slice;
 }
 
-/* The running thread has been charged up to NOW and does not go on: the next one does, or idle. */
+/* Switches from the running thread, which has been charged up to NOW, to the next one, or to idle. */
 void sched_switch_locked(struct cpu_queue *queue, uint64_t now);
 
-/* THREAD, in transit, comes into the queue of a CPU that it may use. Any context without such a lock. */
+/* Puts THREAD, in transit, into the queue of a CPU that it may use. Any context without such a lock. */
 void sched_deliver(struct thread *thread, uint64_t credit);
 
 /* tasks/sched/place.c: which CPU. */
 
 /* The calling CPU belongs to the instance. */
 void place_add_cpu(void);
-/* THREAD may use the CPU with this index. One that may use none of ours may use all: it is about to leave. */
+/* Whether THREAD may use the CPU with this index. A thread that may use none of this kernel's CPUs may use all: it is
+ * about to leave. */
 bool place_allowed(const struct thread *thread, uint32_t index);
 /* The CPU for THREAD, which wakes or has to leave where it is. */
 uint32_t place_wake(const struct thread *thread);
 /* The CPU for THREAD, which is new here. */
 uint32_t place_new(const struct thread *thread);
-/* The calling CPU has nothing to do, or again something. */
+/* The calling CPU becomes idle, or busy again. */
 void place_idle(bool idle);
-/* The calling CPU has nothing to do: takes a thread from the busiest one. False: there is none it may take. */
+/* The calling CPU is idle: takes a thread from the busiest one. False: there is none that it may take. */
 bool place_steal(void);
 /* The calling CPU has more than one thread: gives one away if another CPU has so much less that this helps. */
 void place_push(void);

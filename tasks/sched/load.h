@@ -1,6 +1,6 @@
-/* The load board: what each kernel wants the others to know without asking: one cache line that it alone writes. It is
- * brought up to date when a program's thread starts, when a CPU halts or leaves its halt, and by interrupts of the
- * scheduler, not at every switch: it lags, and is a hint. */
+/* The load board: each kernel publishes its load in one cache line that it alone writes, and the others read it without
+ * asking. The line is updated when a program's thread starts, when a CPU halts or leaves its halt, and by interrupts of
+ * the scheduler, not at every switch: it lags, and is only a hint. */
 #ifndef TASKS_SCHED_LOAD_H
 #define TASKS_SCHED_LOAD_H
 
@@ -15,9 +15,9 @@ struct load_view {
     uint64_t time; /* when this was so, clock_now ns */
 };
 
-/* The calling CPU, whose queue this is, tells its load if it has changed. */
+/* Publishes the load of the calling CPU, whose queue this is, if it has changed. */
 void load_publish(struct cpu_queue *queue);
-/* Reads KERNEL's. What the other kernel claims is brought into range. */
+/* Reads the line of KERNEL, and clamps its values. */
 void load_read(uint32_t kernel, struct load_view *view);
 
 #endif

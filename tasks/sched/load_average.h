@@ -11,11 +11,11 @@
 
 struct load_average {
     uint64_t average[LOAD_AVERAGES];
-    uint64_t until; /* ns: they are of that moment, a multiple of the period behind the first */
+    uint64_t until; /* ns: the moment of the averages, a multiple of the period after the first */
 };
 
-/* In the time from A->until to NOW (ns) threads have run or waited for RAN ns together: A comes as near to NOW as whole
- * periods allow, each of them with the mean of all. Returns what is left of RAN, for the time that is left. */
+/* In the time from A->until to NOW (ns) threads have run or waited for RAN ns together: A advances as near to NOW as
+ * whole periods allow, each with the mean of all. Returns the part of RAN for the remaining time. */
 uint64_t load_average_fold(struct load_average *a, uint64_t now, uint64_t ran);
 
 #endif

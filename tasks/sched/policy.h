@@ -1,4 +1,5 @@
-/* How a thread is scheduled, as the calls on scheduling ask and tell it. tasks/sched/scheduling.md. */
+/* Policy, priority and nice value of a thread, as the scheduling system calls set and return them.
+ * tasks/sched/scheduling.md. */
 #ifndef TASKS_SCHED_POLICY_H
 #define TASKS_SCHED_POLICY_H
 
@@ -13,8 +14,8 @@ struct policy_wish {
     int32_t nice;
     bool reset_on_fork;
     bool keep_policy, keep_priority, keep_nice, keep_reset;
-    uint32_t user; /* who asks: effective */
-    /* what the thread may be given by who is not root: soft RLIMIT_NICE and RLIMIT_RTPRIO of its process */
+    uint32_t user; /* the caller's effective user */
+    /* the most that a caller that is not root may set: soft RLIMIT_NICE and RLIMIT_RTPRIO of the thread's process */
     uint32_t nice_limit, real_limit;
 };
 
@@ -28,11 +29,11 @@ struct policy_facts {
 };
 
 /* THREAD is present here and its group's lock is held. -EINVAL: no such policy, or a priority that is not of it.
- * -EPERM. The scheduler hears of it from the caller: pi_share_changed_locked. */
+ * -EPERM. The caller notifies the scheduler by pi_share_changed_locked. */
 int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked);
-/* May who is not root give a thread NICE, if RLIMIT_NICE of its process is LIMIT? */
+/* May a caller that is not root give a thread NICE, if RLIMIT_NICE of its process is LIMIT? */
 bool policy_may_nice(int32_t nice, uint64_t limit);
-/* May who has the effective user USER schedule THREAD, which is present here? */
+/* May a caller with the effective user USER change the scheduling of THREAD, which is present here? */
 bool policy_same_owner(const struct thread *thread, uint32_t user);
 void policy_get_locked(struct thread *thread, struct policy_facts *facts);
 

@@ -1,6 +1,6 @@
 /* The scheduler of one instance: a queue of ready threads per CPU; kernel threads run first, then real priorities, then
- * the others in fair shares by nice. Kernel code is never preempted; user code is, when its time is over or a thread
- * wakes that is owed more. tasks/sched/scheduling.md.
+ * the others in fair shares by nice. Kernel code is never preempted; user code is preempted when its slice is over or
+ * when a thread wakes that is owed more. tasks/sched/scheduling.md.
  *
  * Locks: a run queue's lock is the innermost but for the log. */
 #ifndef TASKS_SCHED_SCHED_H
@@ -13,7 +13,7 @@
 #include "tasks/sched/load_average.h"
 #include "tasks/thread/thread.h"
 
-/* What the parts above do for the scheduler; set once before programs run. */
+/* Calls to higher rooms; set once before programs run. */
 struct sched_hooks {
     /* The stack of a dead thread is no longer in use, and nothing refers to it here. Must not wait. */
     void (*reap)(struct thread *thread);
@@ -22,7 +22,7 @@ struct sched_hooks {
 };
 extern struct sched_hooks sched_hooks; /* [i] */
 
-/* Gives the calling CPU its run queue; then sched_idle is where it lives. */
+/* Gives the calling CPU its run queue; the CPU then calls sched_idle. */
 void sched_init_cpu(void);
 /* Becomes the calling CPU's idle thread on the present stack. */
 _Noreturn void sched_idle(void);
@@ -33,33 +33,34 @@ void sched_inherit(struct thread *child, const struct thread *parent);
 void sched_start(struct thread *thread);
 /* Lets a blocked THREAD run. Any context. Harmless when it is not blocked. */
 void sched_wake(struct thread *thread);
-/* The same in two steps, for a caller with locks that the woken thread takes first thing: what the first returns is
- * given to the second when they are free. The thread may be gone by then. */
+/* The same in two steps, for a caller that holds locks which the woken thread takes at once: the caller passes the
+ * first function's result to the second after releasing the locks. The thread may be gone by then. */
 uint32_t sched_make_ready(struct thread *thread);
 void sched_notify(uint32_t notice);
-/* Something is due for THREAD (thread->due, thread->doomed, its group's end): ends its present wait if the wait lets
- * it, and makes the thread pass the return to user mode. The thread must not go away meanwhile. */
+/* Something is due for THREAD (thread->due, thread->doomed, its group's end): ends its present wait if that is
+ * interruptible so, and makes the thread pass through the return to user mode. The thread must not go away
+ * meanwhile. */
 void sched_kick(struct thread *thread);
 
-/* Blocks the current thread; LOCK is released once it is sure that a wake from now on is seen, and not taken again.
- * What END names ends the wait, or lets it not start. DEADLINE in clock_now nanoseconds, or 0. */
+/* Blocks the current thread. LOCK is released when no later wake can be lost, and is not taken again. An event that END
+ * names ends the wait, or prevents it. DEADLINE in clock_now nanoseconds, or 0. */
 void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
 
 /* Lets the threads that are ready now run first; a real-time thread, those of its priority. */
 void sched_yield(void);
-/* Lets another thread run if it is owed more, or has to run first. What cpu->resched asks for. */
+/* Lets another thread run if it is owed more, or has precedence. To be called when cpu->resched is set. */
 void sched_reschedule(void);
 
 /* THREAD's context.affinity has changed (its owner writes it): it leaves a CPU that it may no longer use, at once when
  * it is ready, on its way to user mode when it runs. One that may use no CPU of this kernel stays where it is. The
  * thread must not go away meanwhile. */
 void sched_affinity_changed(struct thread *thread);
-/* The same for context.policy and context.nice, or for what it is lent in their place. */
+/* The same for context.policy and context.nice, or for a donated policy and nice value. */
 void sched_share_changed(struct thread *thread);
 
 /* CPU time of THREAD, in ns: on all kernels so far, with what it is using now if it runs here. */
 void sched_cpu_time(struct thread *thread, uint64_t *user, uint64_t *system);
-/* What the CPU with this index has done since it began. */
+/* Statistics of the CPU with this index since it began. */
 struct cpu_use {
     uint64_t user_ns, system_ns, idle_ns; /* idle: no thread had it */
     uint64_t switches;
@@ -67,7 +68,7 @@ struct cpu_use {
     uint64_t average[LOAD_AVERAGES]; /* of those: tasks/sched/load_average.h */
 };
 void sched_cpu_use(uint32_t index, struct cpu_use *out);
-/* Brings context.user_ns and system_ns of the current thread up to date: before its context leaves. */
+/* Updates context.user_ns and system_ns of the current thread, before its context leaves. */
 void sched_settle(void);
 
 /* Ends the current thread; its memory is freed, and its group told, when the CPU has left its stack. */

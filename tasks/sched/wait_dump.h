@@ -1,4 +1,4 @@
-/* What a machine that does not get on is at. */
+/* A dump of blocked threads, for a machine that makes no progress. */
 #ifndef TASKS_SCHED_WAIT_DUMP_H
 #define TASKS_SCHED_WAIT_DUMP_H
 

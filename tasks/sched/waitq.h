@@ -1,4 +1,4 @@
-/* Threads that wait for a condition under somebody's lock. */
+/* Queues of threads that wait for a condition, which a lock of the caller guards. */
 #ifndef TASKS_SCHED_WAITQ_H
 #define TASKS_SCHED_WAITQ_H
 
@@ -10,9 +10,10 @@ static inline void waitq_init(struct waitq *queue)
     list_init(&queue->waiters);
 }
 
-/* Waits until waitq_wake_all, what END names, or DEADLINE (clock_now nanoseconds, 0: none); LOCK, which guards the
- * condition, is free meanwhile and held again on return. The caller looks at its condition again, and at wait_ops.ended
- * (END): once that is true this returns at once, and a loop that waits on would never let another thread run. */
+/* Waits until waitq_wake_all, an event that END names, or DEADLINE (clock_now ns, 0: none). LOCK, which guards the
+ * condition, is free meanwhile and held again on return. The caller must check its condition again, and also
+ * wait_ops.ended (END): once that is true, this function returns at once, and a loop without the check would never let
+ * another thread run. */
 void waitq_wait(struct waitq *queue, struct spinlock *lock, const struct wait_reason *reason, enum wait_end end,
                 uint64_t deadline);
 /* Wakes all; the lock is held. */

@@ -80,7 +80,8 @@ void sched_deliver(struct thread *thread, uint64_t credit)
     sched_notify(deliver(thread, credit));
 }
 
-/* THREAD, in no queue, is scheduled by what it is lent, or else has itself. */
+/* Sets the scheduling entity of THREAD, which is in no queue, by its donated policy and nice value, or else by its
+ * own. */
 static __attribute__((noinline)) void set_share(struct thread *thread)
 {
     share_set(&thread->share, thread->donated ? thread->donated_policy : thread->context.policy,

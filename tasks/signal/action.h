@@ -1,23 +1,23 @@
-/* What a process does about signals, and those that wait for any of its threads, at its home. tasks/signal/signal.md
- * has the protocol. */
+/* The signal actions of a process and the signals pending for the process, at its home. tasks/signal/signal.md has the
+ * protocol. */
 #ifndef TASKS_SIGNAL_ACTION_H
 #define TASKS_SIGNAL_ACTION_H
 
 #include "tasks/process/process.h"
 
-/* The action of SIGNAL, 1 to 64, in GROUP, of any home: *OLD is what it was, and it becomes *ACTION unless that is
- * NULL. Waits for the home. */
+/* The action of SIGNAL, 1 to 64, in GROUP, of any home: *OLD is the previous action; the action becomes *ACTION unless
+ * ACTION is NULL. Waits for the home. */
 int64_t process_action(struct group *group, uint32_t signal, const struct signal_action *action,
                        struct signal_action *old);
-/* What exec leaves of the actions: what was ignored stays so. With the group's lock held, or not yet published. */
+/* Resets the actions for exec: ignored signals stay ignored. With the group's lock held, or not yet published. */
 void process_reset_actions(struct process *process);
 
 /* The operations of these names. */
 process_operation process_signal, process_pending, process_retarget;
 process_operation process_take_signal, process_take_action, process_set_action;
 
-/* A thread takes INFO, the signal of a timer of GROUP: the overrun is put in, and the timer goes on. The lock is held.
- * Set by tasks/timer/process. */
+/* Called when a thread takes INFO, the signal of a timer of GROUP: fills in the overrun count and rearms the timer. The
+ * lock is held. Set by tasks/timer/process. */
 extern void (*signal_timer_taken_locked)(struct group *group, struct signal_info *info);
 
 #endif

@@ -7,7 +7,7 @@
 struct msg_group_hint { /* GROUP_HINT */
     uint64_t signals;
     uint32_t group;
-    uint32_t forget; /* 1: they are ignored from now on: what threads have of them is dropped */
+    uint32_t forget; /* 1: they are ignored from now on: drop those that are pending for threads */
 };
 
 #endif

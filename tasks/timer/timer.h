@@ -1,4 +1,5 @@
-/* Timers of this kernel: a function called in a task at a time, or soon after. One kernel thread sleeps for all. */
+/* Timers of this kernel: a timer calls a function in a task at a given time, or soon after. One kernel thread sleeps
+ * for all timers. */
 #ifndef TASKS_TIMER_TIMER_H
 #define TASKS_TIMER_TIMER_H
 
@@ -7,7 +8,7 @@
 
 #include "kernel/lib/list.h"
 
-/* Embedded in what it is for, which stays while the timer is armed or its function runs. */
+/* Embedded in its object, which must stay valid while the timer is armed or its function runs. */
 struct timer {
     struct list node;                  /* [k] the lock of timers: ascending by time */
     uint64_t at;                       /* [k] clock_now ns; 0: not armed */

@@ -1,4 +1,4 @@
-/* The way back to user mode: most times nothing is due, and that is seen here without a call. */
+/* The return to user mode: usually nothing is due, which this inline function finds without a call. */
 #ifndef TASKS_USER_BEFORE_USER_H
 #define TASKS_USER_BEFORE_USER_H
 
@@ -6,8 +6,8 @@
 #include "tasks/thread/group.h"
 #include "tasks/user/user.h"
 
-/* Does what there is to do before the current thread, which has a group, returns to user mode. True: there was nothing.
- * Who may have been interrupted in a call goes to thread_settle instead. */
+/* Does what is due before the current thread, which has a group, returns to user mode. True: nothing was due. A thread
+ * that may have been interrupted in a system call calls thread_settle instead. */
 static inline bool thread_before_user(void)
 {
     const struct cpu *cpu = cpu_self();

@@ -9,13 +9,13 @@
 
 struct thread;
 
-/* Takes signals that are due for the current thread: runs their default actions, or makes its frame enter a handler. On
- * its way to user mode; waits for the home. */
+/* Takes the signals that are due for the current thread, which is on its way to user mode: performs their default
+ * actions, or makes its frame enter a handler. Waits for the home. */
 void signal_deliver(struct thread *thread);
 /* rt_sigreturn(2): the current thread's frame and FPU state become what the signal frame on its stack says. */
 void signal_return(struct thread *thread);
 
-/* siginfo_t of INFO. */
+/* Converts INFO to a siginfo_t. */
 void signal_info_to_user(const struct signal_info *info, uint8_t out[128]);
 
 #endif

@@ -7,8 +7,8 @@
 
 /* rseq(2) for the current thread. -EINVAL, -EBUSY, -EPERM as there. */
 int64_t rseq_register(uint64_t address, uint32_t size, uint32_t flags, uint32_t signature);
-/* The current thread may have been off its CPU, or enters a signal handler: brings the word up to date and ends a
- * critical section that its registers are in. A thread whose area cannot be used gets SIGSEGV. */
+/* The current thread may have been off its CPU, or enters a signal handler: updates the word, and aborts the critical
+ * section that its registers are in. A thread whose area cannot be used gets SIGSEGV. */
 void rseq_update(struct thread *thread);
 
 #endif

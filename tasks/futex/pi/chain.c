@@ -1,4 +1,4 @@
-/* Who is lent to: the owner of a lock, wherever it is, and who waits for whom. See tasks/futex/pi/pi.md.
+/* Donating to the owner of a lock, wherever it is, and following chains of waiting owners. See tasks/futex/pi/pi.md.
  *
  * A state of a lock goes to its owner's kernel with the stamp that the home gave it, and the owner keeps the latest. It
  * may come when the owner has given the lock back: so whoever brought it looks afterwards, and takes it back then. */

@@ -1,5 +1,5 @@
-/* Locks whose word says who has them, and that lend their owner the priority of who waits: FUTEX_LOCK_PI and its like.
- * See tasks/futex/pi/pi.md.
+/* Priority-inheritance futexes (FUTEX_LOCK_PI and related operations): the calls of the running thread. See
+ * tasks/futex/pi/pi.md.
  *
  * The word is 0 when the lock is free, else the owner's thread id, with FUTEX_WAITERS if somebody may wait; programs
  * take and give back a lock that nobody waits for without the kernel. A waiter sets FUTEX_WAITERS before it queues, so
@@ -165,9 +165,9 @@ int pi_give_back(const struct futex_place *place, uint64_t address, bool died)
         value = (died ? PI_OWNER_DIED | (word & PI_WAITERS) : 0) | (next != 0 ? next | PI_WAITERS : 0);
         error = (word & PI_TID_MASK) == self ? futex_swap(address, &word, value) : 0;
     }
-    if (next == 0) /* who queued before the word was free, and after we had asked, tries again */
+    if (next == 0) /* threads that queued after the request and before the word was free try again */
         pi_freed(place, self, false);
-    pi_donation_drop(&place->key); /* behind the rest: who is next is to come before those it has lent against */
+    pi_donation_drop(&place->key); /* last: the lock is handed on while the thread still has the donated priority */
     return error;
 }
 
@@ -189,8 +189,8 @@ static bool has_written(uint32_t owner, uint64_t token)
     return waits == 0 || (waits == 1 && link.token != token);
 }
 
-/* The owner may have given the lock back before who is queued now was, or before it was lent to: then it is told that
- * this is over, and if the lock is not known as another's by now, those who are queued are told to try again. */
+/* The owner may have given the lock back before who is queued now was, or before its donation came: then it is told
+ * that this is over, and if the lock is not known as another's by now, those who are queued are told to try again. */
 bool pi_is_late(const struct futex_place *place, uint64_t address, const struct msg_pi_state *state)
 {
     struct msg_pi_freed freed = {.key = place->key, .owner = state->owner};
@@ -213,8 +213,8 @@ bool pi_is_late(const struct futex_place *place, uint64_t address, const struct 
     return true;
 }
 
-/* WAIT's thread is queued, as STATE says: lends to the owner, and looks whether that waits for it. 0; -EAGAIN: the
- * owner ends; -ESRCH: there is no such thread; -EDEADLK; -ENOMEM. */
+/* WAIT's thread is queued, as STATE says: donates to the owner, and checks whether the owner waits for this thread. 0;
+ * -EAGAIN: the owner ends; -ESRCH: there is no such thread; -EDEADLK; -ENOMEM. */
 static int64_t donate(struct pi_wait *wait, const struct msg_pi_state *state)
 {
     struct pi_link link;

@@ -1,6 +1,6 @@
-/* Waiting at a word for a lock that lends priority: FUTEX_WAIT_REQUEUE_PI and FUTEX_CMP_REQUEUE_PI. Who waits is parked
- * at the word's home; who requeues puts it among those that wait for the lock, which it gets without having run. See
- * tasks/futex/pi/pi.md. */
+/* Waiting at a word for a priority-inheritance futex: FUTEX_WAIT_REQUEUE_PI and FUTEX_CMP_REQUEUE_PI. Who waits is
+ * parked at the word's home; who requeues puts it among those that wait for the lock, which it gets without having run.
+ * See tasks/futex/pi/pi.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/space/space.h"

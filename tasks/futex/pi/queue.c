@@ -1,4 +1,5 @@
-/* Who waits for locks that lend priority, on the home of the lock's word. See tasks/futex/pi/pi.md, table "Home".
+/* The queues of waiters for priority-inheritance futexes, on the home of the lock's word. See tasks/futex/pi/pi.md,
+ * table "Home".
  *
  * A lock is known here from the first waiter until it is free; a word at which threads are parked, while there are any.
  * Only locks that somebody waits for come here at all, so one spinlock serves for everything. Under it nothing is sent
@@ -307,7 +308,7 @@ static void grant_locked(struct pi_lock *lock, const struct msg_pi_unlock *unloc
     struct pi_waiter *waiter = container_of(lock->waiters.next, struct pi_waiter, node);
     struct msg_pi_state state;
 
-    list_remove(&waiter->node); /* what is lent is the others' */
+    list_remove(&waiter->node); /* only the remaining waiters donate now */
     lock->owner = waiter->thread;
     lock->granted = waiter->token;
     state_locked(lock, true, &state);

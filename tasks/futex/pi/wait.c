@@ -1,4 +1,4 @@
-/* Waits of this kernel's threads for locks that lend priority: how they are told. See tasks/futex/pi/pi.md.
+/* Waits of this kernel's threads for priority-inheritance futexes, and their notification. See tasks/futex/pi/pi.md.
  *
  * Lock order: the table of waits (tasks/remote/notify.h), then a group's lock, then run queues. */
 #include "kernel/abi/errno.h"

@@ -1,4 +1,4 @@
-/* Who runs next: the arithmetic of shares. Free of hardware and of locks.
+/* Which thread runs next: the arithmetic of scheduling entities. Free of hardware and of locks.
  *
  * Every ready thread has a position, a number; the least runs first. The two highest bits are its rank:
  *
@@ -18,11 +18,11 @@
 
 #define FAIR_WEIGHT_NORMAL 1024u   /* of nice 0; one nice level is a factor of 1.25, as in Linux */
 #define FAIR_WEIGHT_IDLE 3u        /* of SCHED_IDLE */
-#define FAIR_WEIGHT_REAL 88761u    /* what a thread with a real priority counts in loads: as much as nice -20 */
-#define FAIR_SLICE 6000000ull      /* ns that a fair thread runs before another that is owed more is looked for */
+#define FAIR_WEIGHT_REAL 88761u    /* load of a thread with a real priority: as much as nice -20 */
+#define FAIR_SLICE 6000000ull      /* ns that a fair thread runs before one that is owed more may preempt it */
 #define FAIR_ROUND 100000000ull    /* ns that a SCHED_RR thread runs while others of its priority wait */
 #define FAIR_CREDIT 3000000ull     /* virtual ns a sleeper may be owed when it wakes */
-#define FAIR_BEHIND 24000000ull    /* ns a thread may have run more than it was owed: what is more is forgotten */
+#define FAIR_BEHIND 24000000ull    /* ns that a thread may have run more than it was owed: any excess is forgotten */
 #define FAIR_PREEMPTION 1000000ull /* virtual ns that a woken thread must be owed more than the running one */
 #define FAIR_PRIORITY_MAX 99       /* of the real priorities 1 to 99 */
 #define FAIR_NICE_MIN (-20)
@@ -40,7 +40,7 @@ enum fair_policy { POLICY_OTHER = 0, POLICY_FIFO = 1, POLICY_RR = 2, POLICY_BATC
 #define POLICY_RESET_ON_FORK 0x80u
 #define POLICY_PRIORITY_SHIFT 8u
 
-/* The greater, the sooner a thread runs that is scheduled so: to compare. */
+/* A number for comparison: a thread with a greater one runs sooner. */
 static inline int fair_priority(uint32_t policy, int nice)
 {
     int priority = (int)(policy >> POLICY_PRIORITY_SHIFT);
@@ -50,7 +50,7 @@ static inline int fair_priority(uint32_t policy, int nice)
     return (policy & POLICY_MASK) == POLICY_IDLE ? -100 : -nice;
 }
 
-/* A load: the sum of the weights of threads, and in the low bits how many they are. Loads can be added and compared. */
+/* A load: the sum of the weights of threads, and in the low bits their number. Loads can be added and compared. */
 #define LOAD_SHIFT 16u
 static inline uint64_t load_of(uint64_t weight)
 {
@@ -65,11 +65,11 @@ static inline uint32_t load_count(uint64_t load)
     return (uint32_t)(load & ((1u << LOAD_SHIFT) - 1));
 }
 
-/* A thread's share of a CPU. Marks: [q] as in tasks/thread/thread.h. */
+/* A scheduling entity. Marks: [q] as in tasks/thread/thread.h. */
 struct sched_entity {
     struct time_node node; /* [q] in the ready or the sleeping threads of a CPU */
     uint64_t position;     /* [q] */
-    uint64_t ran;          /* [q] ns since it was last settled: see tasks/sched/sched.c */
+    uint64_t ran;          /* [q] ns run since it was last settled: see tasks/sched/sched.c */
     uint64_t rate;         /* [q] virtual ns for each ns, 32.32 fixed point; 0 unless its rank is fair */
     uint64_t slice;        /* [q] ns, UINT64_MAX: until it gives up */
     uint64_t behind;       /* [q] FAIR_BEHIND in its virtual time */
@@ -81,13 +81,13 @@ struct run_queue {
     struct time_queue ready;
     volatile uint32_t ready_count; /* read without the lock, too */
     volatile uint64_t load;        /* of the ready and the running ones; read without the lock, too */
-    uint64_t floor;                /* position of rank fair that all fair ones had reached; never decreases */
-    uint64_t arrivals;             /* numbers those that are first come first */
+    uint64_t floor;                /* position of rank fair that all fair threads have reached; never decreases */
+    uint64_t arrivals;             /* numbers the threads that run in order of arrival */
 };
 
-/* The weight of NICE, which is brought into range. */
+/* The weight of NICE, after clamping it. */
 uint32_t fair_weight(int nice);
-/* Fills SHARE for a kernel thread, or by POLICY (as thread_context.policy) and NICE; it is in no queue. */
+/* Fills in SHARE, which is in no queue, for a kernel thread, or for POLICY (as thread_context.policy) and NICE. */
 void share_set_kernel(struct sched_entity *share);
 void share_set(struct sched_entity *share, uint32_t policy, int nice);
 void run_queue_init(struct run_queue *queue);
@@ -97,14 +97,14 @@ static inline enum fair_rank share_rank(const struct sched_entity *share)
     return (enum fair_rank)(share->position >> FAIR_RANK_SHIFT);
 }
 
-/* SHARE has run NS more. */
+/* Charges SHARE for NS more of run time. */
 static inline void share_charge(struct sched_entity *share, uint64_t ns)
 {
     share->ran += ns;
     share->position += (uint64_t)((unsigned __int128)ns * share->rate >> 32);
 }
 
-/* Behind those of its rank, or of its priority, that are there now. */
+/* Positions SHARE behind those of its rank, or of its priority, that are in QUEUE now. */
 static inline void share_requeue(struct run_queue *queue, struct sched_entity *share)
 {
     uint64_t head = share->position >> FAIR_PRIORITY_SHIFT << FAIR_PRIORITY_SHIFT;
@@ -118,7 +118,7 @@ static inline void run_queue_raise_floor(struct run_queue *queue, const struct s
         queue->floor = share->position;
 }
 
-/* SHARE is ready; it keeps its position. */
+/* Inserts SHARE, which is ready, at its position. */
 static inline void run_queue_put(struct run_queue *queue, struct sched_entity *share)
 {
     share->node.key = share->position;
@@ -144,8 +144,8 @@ static inline const struct sched_entity *run_queue_first(const struct run_queue 
     return (const struct sched_entity *)(const void *)queue->ready.first;
 }
 
-/* Brings the floor up to what all have reached, RUNNING (charged up to now, or NULL) and the ready ones: while a thread
- * runs alone nobody does. */
+/* Raises the floor to the position that RUNNING (charged up to now, or NULL) and all ready threads have reached.
+ * Without this the floor stays behind while a thread runs alone. */
 static inline void run_queue_reach(struct run_queue *queue, const struct sched_entity *running)
 {
     const struct sched_entity *first = run_queue_first(queue);
@@ -157,8 +157,8 @@ static inline void run_queue_reach(struct run_queue *queue, const struct sched_e
         run_queue_raise_floor(queue, least);
 }
 
-/* SHARE runs and has been charged. If it ran for much longer than its slice, because the timer came late (the host of a
- * virtual machine had stopped the CPU, or something else had), not all of it is held against it: with N threads it
+/* SHARE runs and has been charged. If it ran for much longer than its slice because the timer interrupt was late (for
+ * instance because a hypervisor had stopped the CPU), part of the charge is forgiven: otherwise, with N threads, it
  * would wait N times as long. Positions of other ranks are below every floor. */
 static inline void run_queue_forgive(struct run_queue *queue, struct sched_entity *share)
 {
@@ -169,8 +169,8 @@ static inline void run_queue_forgive(struct run_queue *queue, struct sched_entit
         share->position = queue->floor + share->behind;
 }
 
-/* SHARE, which slept or has come, becomes ready while RUNNING (charged up to now, or NULL) runs; it is owed CREDIT at
- * most. True: it is owed so much more than RUNNING that it should have the CPU at once. */
+/* SHARE, which slept or has just arrived, becomes ready while RUNNING (charged up to now, or NULL) runs; it is owed
+ * CREDIT at most. True: it is owed so much more than RUNNING that it should have the CPU at once. */
 static inline bool run_queue_wake(struct run_queue *queue, struct sched_entity *share,
                                   const struct sched_entity *running, uint64_t credit)
 {
@@ -186,26 +186,26 @@ static inline bool run_queue_wake(struct run_queue *queue, struct sched_entity *
     return running != NULL && share->position + FAIR_PREEMPTION < running->position;
 }
 
-/* The running SHARE gives way: to all that are ready now, if it is fair; within its priority otherwise. */
+/* The running SHARE yields: to all that are ready now, if it is fair; within its priority otherwise. */
 void run_queue_yield(struct run_queue *queue, struct sched_entity *share);
-/* Takes SHARE, which is ready in QUEUE, out. */
+/* Removes SHARE, which is ready in QUEUE. */
 void run_queue_remove(struct run_queue *queue, struct sched_entity *share);
-/* SHARE, not ready, goes from one CPU to another: what it is owed at the first it is owed at the second. Between the
- * two its position says how much; share_new is for one that comes from nowhere and is owed nothing. */
+/* SHARE, not ready, moves from one CPU to another, and is owed as much at the second as at the first. Between the two
+ * calls its position holds that amount; share_new is for a new entity, which is owed nothing. */
 void share_new(struct sched_entity *share);
 void share_detach(struct sched_entity *share, const struct run_queue *from);
 void share_attach(struct sched_entity *share, struct run_queue *to);
 /* SHARE, ready (READY) or running in QUEUE, gets another policy and nice value. */
 void run_queue_change(struct run_queue *queue, struct sched_entity *share, bool ready, uint32_t policy, int nice);
-/* The slice of SHARE is over: it may have to go behind its like. */
+/* The slice of SHARE is over: SCHED_RR goes behind those of its priority. */
 static inline void run_queue_slice_over(struct run_queue *queue, struct sched_entity *share)
 {
     if (share_rank(share) == RANK_REAL && share->slice != UINT64_MAX)
         share_requeue(queue, share);
 }
 
-/* True when a CPU with load FROM and one with load TO are more equal after a thread of load MOVED has gone from one to
- * the other: moving it back would not be better again. */
+/* True if the loads FROM and TO of two CPUs are more equal after a thread of load MOVED has moved from the first to the
+ * second, so that moving it back would not be an improvement again. */
 static inline bool fair_better(uint64_t from, uint64_t to, uint64_t moved)
 {
     return from > to && from - to > moved;

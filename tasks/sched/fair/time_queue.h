@@ -35,7 +35,7 @@ static inline struct time_node *time_queue_meld(struct time_node *a, struct time
     return above;
 }
 
-/* NODE, which is in no queue and has its key, comes in. */
+/* Inserts NODE, which is in no queue and has its key. */
 static inline void time_queue_add(struct time_queue *queue, struct time_node *node)
 {
     node->child = NULL;
@@ -44,7 +44,7 @@ static inline void time_queue_add(struct time_queue *queue, struct time_node *no
     queue->first = queue->first == NULL ? node : time_queue_meld(queue->first, node);
 }
 
-/* What is below the first node, as one tree, in place of it. The long way of time_queue_pop. */
+/* Melds the children of the removed first node into one tree. The slow path of time_queue_pop. */
 struct time_node *time_queue_join_children(struct time_node *child);
 
 /* Takes the first one out of a queue that is not empty. */

@@ -1,5 +1,5 @@
-/* Signals as they are kept and sent: what is told of one, what a process does about one, and queues of pending ones.
- * The caller holds the lock that guards a queue. */
+/* Signals as they are stored and sent: the information about a signal, the action of a process, and queues of pending
+ * signals. The caller holds the lock that guards a queue. */
 #ifndef TASKS_SIGNAL_QUEUE_QUEUE_H
 #define TASKS_SIGNAL_QUEUE_QUEUE_H
 
@@ -14,10 +14,10 @@
 #define SIGNAL_FAULTS                                                                                                  \
     (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGTRAP))
 #define SIGNAL_UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
-#define SIGNAL_REALTIME 32u    /* from here on each one sent is queued */
+#define SIGNAL_REALTIME 32u    /* from this signal on, each one that is sent is queued */
 #define SIGNAL_QUEUE_MAX 1024u /* queued at one thread or process */
 
-/* Why a signal was sent; siginfo_t is made of it. */
+/* Why a signal was sent: the source of siginfo_t. */
 struct signal_info {
     uint32_t signal;
     int32_t code; /* SI_*, or what the fault or child says */
@@ -25,7 +25,7 @@ struct signal_info {
     uint32_t uid;
     uint64_t value; /* sigqueue's value, a fault's address, a child's status */
     uint64_t extra; /* of a child: user and system time in clock ticks, low and high half; of a stop signal taken from
-                       its process: how often that has been told to continue; of a timer: which setting of it */
+                       its process: how often the process had been continued; of a timer: the number of its setting */
 };
 
 struct signal_action {
@@ -35,7 +35,7 @@ struct signal_action {
     uint64_t mask;
 };
 
-/* Pending signals: which, and for each as many infos as were queued. */
+/* Pending signals: the set, and for each signal the queued infos. */
 struct signal_queue {
     uint64_t pending; /* bit s - 1 is signal s */
     struct list infos;
@@ -43,8 +43,8 @@ struct signal_queue {
 };
 
 void signal_queue_init(struct signal_queue *queue);
-/* Adds INFO; a standard signal that is pending already stays as it is, unless INFO is a timer's. -EAGAIN: the queue is
- * full or memory is. */
+/* Adds INFO; a standard signal that is already pending is left unchanged, unless INFO is a timer's. -EAGAIN: the queue
+ * is full, or there is no memory. */
 int signal_queue_add(struct signal_queue *queue, const struct signal_info *info);
 /* Takes the next signal of SET, those of faults first, then the lowest. False: none. */
 bool signal_queue_take(struct signal_queue *queue, uint64_t set, struct signal_info *info);

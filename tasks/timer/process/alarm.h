@@ -6,7 +6,7 @@
 
 /* PROCESS_ALARM, of GROUP, whose home this kernel is. */
 process_operation alarm_operate;
-/* GROUP is over. */
+/* GROUP has ended. */
 void alarm_end(struct group *group);
 
 void alarm_init(void);

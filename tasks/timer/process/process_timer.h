@@ -1,8 +1,8 @@
 /* Timers of a process (timer_create(2), ITIMER_VIRTUAL, ITIMER_PROF), at its home: tasks/timer/process/timers.md.
  * ITIMER_REAL is in tasks/timer/process/alarm.c.
  *
- * A timer's times are those of its clock: for clocks of the wall clock_now ns, whichever they are, and for clocks of
- * CPU time ns of that. Who asks has read the clock, so no operation waits. */
+ * The times of a timer are in ns of its clock: clock_now for every wall clock, CPU time for CPU-time clocks. The caller
+ * reads the clock beforehand, so no operation waits. */
 #ifndef TASKS_TIMER_PROCESS_PROCESS_TIMER_H
 #define TASKS_TIMER_PROCESS_PROCESS_TIMER_H
 
@@ -21,7 +21,7 @@ enum timer_notify { TIMER_SIGNAL, TIMER_NONE, TIMER_THREAD };
 
 /* PROCESS_TIMER_CREATE, and the other PROCESS_TIMER_... */
 process_operation process_timer_create, process_timer_operate;
-/* The program is replaced, or over (ALL): its timers are deleted. */
+/* Deletes the timers of a program that is replaced by exec, or has ended (ALL). */
 void process_timers_end(struct group *group, bool all);
 
 void process_timer_init(void);

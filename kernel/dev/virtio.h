@@ -18,7 +18,7 @@ struct virtio {
 /* The device is there, and was reset: its queue begins, it has FEATURES at most, and interrupts this kernel's first CPU
  * with VECTOR_VIRTIO. -ENODEV: it lacks something of version 1.0, or MSI-X; -EIO: it refuses; -ENOMEM. */
 int virtio_start(const struct pci_function *function, uint64_t features, struct virtio *out);
-/* Tells the device of what was put into the queue. */
+/* Notifies the device of new requests in the queue. */
 void virtio_ring(struct virtio *device);
 /* Its queue is broken, it has asked to be reset, or is gone: it does nothing more from now on, and writes to no memory.
  */

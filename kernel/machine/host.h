@@ -1,4 +1,4 @@
-/* The names of the machine, as uname(2) tells them: kernel 0 has them, whoever asks. */
+/* The machine's host and domain names, as uname(2) returns them. Kernel 0 stores them for all kernels. */
 #ifndef KERNEL_MACHINE_HOST_H
 #define KERNEL_MACHINE_HOST_H
 
@@ -13,9 +13,9 @@ struct host_names {
 };
 
 void host_init(void);
-/* What they are now. Tasks only; waits for kernel 0. -ENOMEM. */
+/* Reads the current names. Tasks only; waits for kernel 0. -ENOMEM. */
 int host_names(struct host_names *out);
-/* WHICH is TEXT (LENGTH bytes, at most HOST_NAME_MAX) from now on, on every kernel. Tasks only; waits for kernel 0.
+/* Sets the name WHICH to TEXT (LENGTH bytes, at most HOST_NAME_MAX) on every kernel. Tasks only; waits for kernel 0.
  * -ENOMEM. */
 int host_set(enum host_name which, const char *text, uint32_t length);
 

@@ -17,13 +17,13 @@ void start_init(void);
  * ask; kernel 0 does it. -EINVAL: no such kernel; -ETIMEDOUT: one did not come up; -ENOSPC: kernels were stopped and
  * started too often; -EAGAIN: one is being stopped, see stop_wait. Tasks only. */
 int start_kernels(kernel_set set);
-/* Kernel 0, for a task that stops kernels: nobody starts any until start_release; whoever asks gets -EAGAIN. */
+/* Kernel 0, for a task that stops kernels: no kernel is started until start_release; requests get -EAGAIN. */
 void start_exclude(void);
 void start_release(void);
 /* Meanwhile: the kernels that run; and KERNEL has halted and may be built again. */
 kernel_set start_running(void);
 void start_forget(uint32_t kernel);
-/* Every other instance than 0, when it can take messages: tells kernel 0. */
+/* Called on every instance but 0 once it can take messages: notifies kernel 0. */
 void start_announce(void);
 
 /* Changes options of the channel on every kernel that runs: see option_control in boot/options/control.h. -EINVAL when
@@ -31,7 +31,7 @@ void start_announce(void);
 int control_everywhere(const char *words);
 void control_init(void);
 
-/* A non-maskable interrupt: stop for a peer's panic, or write what everybody waits for. */
+/* A non-maskable interrupt: stop for a peer's panic, or log what every task waits for. */
 void machine_nmi(const struct trap_frame *frame);
 
 #endif

@@ -1,7 +1,7 @@
-/* Stopping a kernel while programs run: its threads go elsewhere, all programs are quiesced for a moment, what it
- * answered for becomes its successor's, and it halts; it may be started again. tasks/handover/stop_kernel.md has the
- * protocol.
- */
+/* Stopping a kernel while programs run: its threads move to other kernels, all programs are quiesced briefly, its
+ * successor takes over its responsibilities, and it halts. It may be started again. tasks/handover/stop_kernel.md has
+ * the protocol.
+ *  */
 #ifndef KERNEL_MACHINE_STOP_H
 #define KERNEL_MACHINE_STOP_H
 

@@ -1,5 +1,5 @@
-/* Audits that a program asks for: of its own memory, of a process anywhere, of the machine. mm/audit/audit.h does them;
- * here is who is asked, and how the machine comes to rest for it. mm/audit/audit.md has the protocol. */
+/* Audits that a program asks for: of its own memory, of a process anywhere, of the machine. mm/audit/audit.h performs
+ * them; this file sends the requests and quiesces the machine for them. mm/audit/audit.md has the protocol. */
 #ifndef KERNEL_PROCESS_AUDIT_H
 #define KERNEL_PROCESS_AUDIT_H
 

@@ -1,4 +1,5 @@
-/* Memory of any process, from any kernel: its home does what is asked, for there all of it can be had. */
+/* Memory of any process, from any kernel: the process's home performs each request, because all of the memory can be
+ * reached there. */
 #ifndef KERNEL_PROCESS_REACH_H
 #define KERNEL_PROCESS_REACH_H
 
@@ -50,7 +51,7 @@ int64_t reach_node(uint32_t process, uint64_t address);
 int64_t reach_move(uint32_t process, uint64_t address, uint64_t nodes);
 /* How many pages of SIZE bytes from START on have a frame. */
 int64_t reach_count(uint32_t process, uint64_t start, uint64_t size);
-/* All that is on a node of FROM goes to that of TO that corresponds: how many pages did not. */
+/* Moves all pages on a node of FROM to the corresponding node of TO. Returns how many pages were not moved. */
 int64_t reach_migrate(uint32_t process, uint64_t from, uint64_t to);
 
 #endif

@@ -1,5 +1,5 @@
-/* Programs change how kernels find the pages of a process, while it runs. mm/retrieve/switch.c does it, at the
- * process's home; here is who is asked. */
+/* Programs change how kernels find the pages of a process, while it runs. mm/retrieve/switch.c does it at the process's
+ * home; this file sends the requests there. */
 #ifndef KERNEL_PROCESS_RETRIEVE_H
 #define KERNEL_PROCESS_RETRIEVE_H
 

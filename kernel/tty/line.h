@@ -1,6 +1,6 @@
-/* A terminal's line discipline: what is typed becomes what is read, with editing, echo and signals, and what is written
- * becomes what is sent, as termios(3) describes it and Linux's n_tty does it, but for delays of output, parity marks
- * and EXTPROC. Under the terminal's lock; nothing waits. The states are in kernel/tty/terminal.md. */
+/* A terminal's line discipline: turns typed bytes into input for reads, with editing, echo and signals, and written
+ * bytes into output, as termios(3) describes it and Linux's n_tty does it, except for output delays, parity marks and
+ * EXTPROC. Under the terminal's lock; nothing waits. The states are in kernel/tty/terminal.md. */
 #ifndef KERNEL_TTY_LINE_H
 #define KERNEL_TTY_LINE_H
 
@@ -79,8 +79,8 @@ struct line {
     uint32_t start;            /* the cursor's column where the line being typed began */
     bool literal;              /* the next byte is taken as it is */
     bool erasing;              /* what is erased is being shown between \ and / (ECHOPRT) */
-    bool stopped;              /* output is quiesced: ^S, or a program has asked for it */
-    bool held;                 /* a program has: keys do not let it go on */
+    bool stopped;              /* output is stopped, by ^S or by a program */
+    bool held;                 /* a program has stopped it: keys do not restart it */
     bool finished;             /* nothing more comes: reads find the end */
     const struct line_output_side *side;
     void *context;
@@ -89,16 +89,16 @@ struct line {
 #define LINE_SENT_MAX 8u /* bytes that one byte of a program may become */
 
 struct line_output_side {
-    void (*send)(void *context, uint8_t byte); /* takes what goes out */
-    void (*discard)(void *context);            /* what has gone out and is not yet sent is thrown away */
+    void (*send)(void *context, uint8_t byte); /* accepts a byte of output */
+    void (*discard)(void *context);            /* discards output that is not yet sent */
 };
 
-/* Raw: every byte at once, no echo, no signals. SIDE stays the caller's. */
+/* Begins in raw mode: every byte is readable at once, no echo, no signals. The caller keeps ownership of SIDE. */
 void line_init(struct line *line, const struct line_output_side *side, void *context);
-/* As Linux's terminals begin: lines, echo, signals, ^S and ^Q. */
+/* Sets the initial modes of Linux's terminals: lines, echo, signals, ^S and ^Q. */
 void line_set_cooked(struct line *line);
-/* There is room for another byte, or a line so long that it never gets any: then what is typed is dropped with a bell.
- */
+/* True if there is room for another byte, or the line is so long that it will never get room: then typed bytes are
+ * dropped with a bell. */
 bool line_room(const struct line *line);
 /* BYTE was typed. Returns 0 or the signal it stands for. */
 uint32_t line_input(struct line *line, uint8_t byte);
@@ -108,18 +108,18 @@ void line_output(struct line *line, uint8_t byte);
 bool line_readable(const struct line *line, size_t size, bool late);
 /* How long a read that found it not readable waits at most, in tenths of a second; 0: as long as it takes. */
 uint32_t line_timeout(const struct line *line);
-/* A poll finds input. */
+/* True if a poll finds input. */
 bool line_polls(const struct line *line);
 /* Takes up to SIZE bytes, in canonical mode of one line. Returns 0 at the end. Only when readable. */
 size_t line_read(struct line *line, uint8_t *to, size_t size);
-/* What reads could take: bytes, and ends of lines without one. */
+/* What reads could take: bytes, and ends of input that have no byte. */
 uint32_t line_available(const struct line *line);
 /* The bytes among them. */
 uint32_t line_bytes(const struct line *line);
-/* Other modes; FLUSH: what was typed is thrown away. */
+/* Sets other modes; FLUSH: typed input is discarded. */
 void line_set_modes(struct line *line, const struct line_modes *modes, bool flush);
 void line_flush(struct line *line);
-/* TCOOFF and TCOON: a program stops output, and lets go on what one has stopped. */
+/* TCOOFF and TCOON: a program stops output, or restarts output that a program has stopped. */
 void line_hold(struct line *line, bool hold);
 
 #endif

@@ -9,7 +9,8 @@ struct tty;
 
 #define PTY_MAX 4096u /* at a time, as Linux */
 
-/* A new pair: its master, whose slave is locked and belongs to user UID. -ENOMEM; -ENOSPC: there are PTY_MAX. */
+/* Creates a pair and returns its master; the slave is locked and belongs to user UID. -ENOMEM; -ENOSPC: there are
+ * PTY_MAX. */
 int64_t pty_create(uint32_t flags, uint32_t uid, struct file **out);
 /* Opens the slave TTY. -EIO: it is locked; -ENOMEM. Under the lock of the table of terminals, or the caller has its
  * master. */

@@ -1,4 +1,4 @@
-/* What terminals are to other rooms: devices with names (kernel/fs/device/device.h), files without a name
+/* The interfaces of terminals for other rooms: devices with names (kernel/fs/device/device.h), files without a name
  * (kernel/file/anonymous.h), and operations about sessions. */
 #ifndef KERNEL_TTY_SERVE_H
 #define KERNEL_TTY_SERVE_H

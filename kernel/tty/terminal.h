@@ -9,14 +9,14 @@
 #define TERMINAL_CONSOLE 0x501u
 
 void terminal_init(void);
-/* As the first process has it; NULL without memory. */
+/* Opens the serial line for the first process; NULL without memory. */
 struct file *terminal_open(uint32_t flags);
-/* The device NUMBER is the serial line. */
+/* True if the device NUMBER is the serial line. */
 bool terminal_is(uint64_t number);
-/* Of SESSION, which begins, and whose leader alone is in the foreground. */
+/* Makes the serial line the controlling terminal of SESSION, a new session whose leader alone is in the foreground. */
 void terminal_begin_session(uint32_t session);
 extern const struct file_kind file_terminal_kind;
-/* Sends all that was written; for the end of the machine. Spins. */
+/* Sends all written bytes, at the end of the machine. Spins. */
 void terminal_drain(void);
 
 #endif

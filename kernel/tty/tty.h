@@ -1,5 +1,5 @@
-/* Terminals: what the serial line (terminal.h) and pseudo-terminals (pty.h) share. A line discipline with what goes in
- * and out, the session and the process group in its foreground. All are on kernel 0. kernel/tty/terminal.md has the
+/* Terminals: the common part of the serial line (terminal.h) and pseudo-terminals (pty.h): a line discipline with its
+ * input and output, the session and its foreground process group. All are on kernel 0. kernel/tty/terminal.md has the
  * states.
  *
  * Marks: [i] set once, [k] under lock, [t] under the lock of all terminals, which comes before it. */
@@ -59,10 +59,10 @@ static inline uint32_t tty_ring_used(const struct tty_ring *ring)
     return ring->head - ring->tail;
 }
 
-/* What is to be done once the lock is free. */
+/* Actions for tty_finish once the lock is free. */
 struct tty_after {
-    bool event;        /* for who reads and writes */
-    bool master_event; /* for who has the master */
+    bool event;        /* for readers and writers */
+    bool master_event; /* for users of the master */
     uint32_t signals;  /* mask, bit s is signal s, for GROUP */
     uint32_t group;
 };
@@ -100,7 +100,7 @@ struct tty {
 #define TTY_FLUSHED_INPUT 1u /* as packet mode tells it */
 #define TTY_FLUSHED_OUTPUT 2u
 
-/* Of a request: who the caller is (struct file_request, `group`). */
+/* The caller's identity in a request (struct file_request, `group`). */
 #define TTY_ANYBODY 0u       /* job control is not for it */
 #define TTY_ASK UINT32_MAX   /* the process group is not known where the caller is */
 #define TTY_WHO 600          /* as an error: the caller is in the background, or not known; `seen` is the session */
@@ -116,9 +116,9 @@ struct tty_identity {
     uint32_t found_session; /* and their session */
 };
 
-/* TTY, zeroed but for NUMBER, DRIVER and what RING has, becomes one in raw mode. */
+/* Initializes TTY, which is zeroed except for NUMBER, DRIVER and the output ring, in raw mode. */
 void tty_init(struct tty *tty);
-/* What the driver has: not yet in the table. */
+/* Adds the driver's TTY to the table. */
 void tty_add(struct tty *tty);
 
 /* Operations of open files whose state is a struct tty. */
@@ -130,18 +130,19 @@ uint32_t tty_poll(struct file *file);
 int64_t tty_control(struct file *file, uint32_t command, void *data);
 /* An ioctl; MASTER: of a pseudo-terminal's master. Under the lock. */
 int64_t tty_control_locked(struct tty *tty, bool master, uint32_t command, void *data, struct tty_after *after);
-/* The caller, of whom REQUEST has the process group, is in the background, and must not. Under the lock. */
+/* True if the caller, whose process group is in REQUEST, is in the background and may not perform it. Under the
+ * lock. */
 bool tty_background_locked(const struct tty *tty, const struct file_request *request);
 
-/* Moves what can be moved, both ways. Under the lock. */
+/* Moves as many bytes as possible in both directions. Under the lock. */
 void tty_move_locked(struct tty *tty, struct tty_after *after);
-/* What AFTER asks for. Without the lock. */
+/* Performs the actions in AFTER. Without the lock. */
 void tty_finish(struct tty *tty, const struct tty_after *after);
 /* Room for writes. Under the lock. */
 uint32_t tty_room_locked(const struct tty *tty);
 /* Puts one byte of input into the line. Under the lock. */
 void tty_input_locked(struct tty *tty, uint8_t byte, struct tty_after *after);
-/* Who reads is to look. Under the lock. */
+/* Notifies readers. Under the lock. */
 void tty_readable_locked(struct tty *tty, struct tty_after *after);
 
 /* The other side has gone: reads find the end, the session's leader gets SIGHUP and SIGCONT, and nobody finds it in the

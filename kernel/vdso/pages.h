@@ -11,7 +11,7 @@ void vdso_init(void);
 int vdso_page(uint64_t page, uint64_t *frame);
 /* Calls EACH for both frames, if they are there. Programs are quiesced. */
 void vdso_each(void (*each)(uint64_t frame, void *context), void *context);
-/* What /proc/PID/maps calls it. */
+/* The name of the page in /proc/PID/maps. */
 const char *vdso_name(uint64_t page);
 /* The time of day is EPOCH ns more than clock_now from now on, on all kernels that run. -ENOMEM. Waits for them. */
 int time_set(uint64_t epoch);

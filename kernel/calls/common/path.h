@@ -9,8 +9,7 @@
 
 /* A copy of the path at user address PATH, on the heap, to be freed with PATH_MAX; or NULL and *ERROR. */
 char *files_path(uint64_t path, int64_t *error);
-/* Performs ASKED with the path at user address PATH, relative to DIRECTORY; ASKED already has the other path of an
- * operation on two. */
+/* Performs ASKED with the path at user address PATH, relative to DIRECTORY. For operations on one path. */
 int64_t files_name(const struct msg_file_name *asked, int64_t directory, uint64_t path, struct name_result *result);
 /* MODE without the bits of the process's umask(2). Asks the home. */
 uint32_t files_mode(uint32_t mode);

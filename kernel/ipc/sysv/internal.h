@@ -38,8 +38,8 @@ int64_t ipc_next_facts(const struct ipc_kind *kind, const struct ipc_call *call,
                        struct file_answer *answer);
 /* -EPERM: CALL's user is neither owner, nor creator, nor root. */
 int64_t ipc_owner(const struct ipc_object *object, const struct ipc_call *call);
-/* Removes OBJECT. Its waiters are woken once the lock is free: the caller then passes *TELL to ipc_notify, which notifies
- * and drops the file. */
+/* Removes OBJECT. Its waiters are woken once the lock is free: the caller then passes *TELL to ipc_notify, which
+ * notifies and drops the file. */
 void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **tell);
 /* OBJECT has changed; its waiters are woken as above. */
 void ipc_changed(struct ipc_object *object, struct file **tell);

@@ -32,7 +32,7 @@
 byte entry[4]; /* frame, 0: none */
 bool held[4];
 bool cow[4];
-bool pending free[4];
+bool pending_free[4];
 byte count[FRAMES + 1]; /* spaces, as the owner counts */
 byte returning[FRAMES + 1];
 bool freed[FRAMES + 1];
@@ -43,11 +43,11 @@ bool mapped = true;
 bool locked;
 bool b_runs;
 
-#define NAMES(k, f) (entry[k] == (f) && !pending free[k])
+#define NAMES(k, f) (entry[k] == (f) && !pending_free[k])
 #define WRITES(k, f) (NAMES(k, f) && !cow[k])
 #define IN_A(f) (NAMES(0, f) || NAMES(1, f) || NAMES(2, f))
 #define WRITTEN_IN_A(f) (WRITES(0, f) || WRITES(1, f) || WRITES(2, f))
-#define SAME(i, j) (entry[i] == 0 || entry[j] == 0 || pending free[i] || pending free[j] || entry[i] == entry[j])
+#define SAME(i, j) (entry[i] == 0 || entry[j] == 0 || pending_free[i] || pending_free[j] || entry[i] == entry[j])
 
 inline check()
 {
@@ -80,7 +80,7 @@ inline clear(k)
     entry[k] = 0;
     held[k] = false;
     cow[k] = false;
-    pending free[k] = false
+    pending_free[k] = false
 }
 
 inline fresh(f)
@@ -235,7 +235,7 @@ unmap: /* unmap_everywhere */
         :: todo != 0 -> atomic {
             next(todo, m);
             if
-            :: held[m] -> pending free[m] = true
+            :: held[m] -> pending_free[m] = true
             :: else -> clear(m)
             fi }
         :: todo == 0 -> break
@@ -245,7 +245,7 @@ unmap: /* unmap_everywhere */
         :: todo != 0 -> atomic {
             next(todo, m);
             if
-            :: pending free[m] -> returning[entry[m]]++; clear(m)
+            :: pending_free[m] -> returning[entry[m]]++; clear(m)
             :: else
             fi }
         :: todo == 0 -> break

@@ -29,7 +29,7 @@ chan changes[9] = [1] of { mtype };
 bool locked;           /* the home's queue has a request for the page */
 byte entry[KERNELS];   /* frame, 0: none */
 bool held[KERNELS];
-bool pending free[KERNELS];
+bool pending_free[KERNELS];
 bool freed[FRAMES + 1];
 byte owner[FRAMES + 1];
 byte frames;           /* allocated so far */
@@ -40,7 +40,7 @@ byte changer;          /* who waits for that change to be done */
 byte answers;          /* that the unmapping task has */
 bool answered[4];      /* by task: 1 and 3 are of kernel 1, 2 of kernel 2 */
 
-#define MAPS(k, f) (entry[k] == (f) && !pending free[k])
+#define MAPS(k, f) (entry[k] == (f) && !pending_free[k])
 #define KERNEL(task) (task == 3 -> 1 : task)
 
 inline free(f, k)
@@ -51,9 +51,9 @@ inline free(f, k)
 }
 
 #define ONE_FRAME                                                                                                  \
-    ((entry[0] == 0 || entry[1] == 0 || pending free[0] || pending free[1] || entry[0] == entry[1]) &&                           \
-     (entry[0] == 0 || entry[2] == 0 || pending free[0] || pending free[2] || entry[0] == entry[2]) &&                           \
-     (entry[1] == 0 || entry[2] == 0 || pending free[1] || pending free[2] || entry[1] == entry[2]))
+    ((entry[0] == 0 || entry[1] == 0 || pending_free[0] || pending_free[1] || entry[0] == entry[1]) &&                           \
+     (entry[0] == 0 || entry[2] == 0 || pending_free[0] || pending_free[2] || entry[0] == entry[2]) &&                           \
+     (entry[1] == 0 || entry[2] == 0 || pending_free[1] || pending_free[2] || entry[1] == entry[2]))
 
 inline allocate(k)
 {
@@ -65,9 +65,9 @@ inline allocate(k)
 inline let_go(k)
 {
     if
-    :: entry[k] != 0 && !pending free[k] ->
+    :: entry[k] != 0 && !pending_free[k] ->
         if
-        :: held[k] -> pending free[k] = true
+        :: held[k] -> pending_free[k] = true
         :: else -> entry[k] = 0
         fi
     :: else
@@ -77,7 +77,7 @@ inline let_go(k)
 inline settle(k)
 {
     if
-    :: pending free[k] -> free(entry[k], k); entry[k] = 0; pending free[k] = false; held[k] = false
+    :: pending_free[k] -> free(entry[k], k); entry[k] = 0; pending_free[k] = false; held[k] = false
     :: else
     fi
 }

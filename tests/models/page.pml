@@ -35,7 +35,7 @@ chan wire[9] = [2] of { mtype, byte, byte }; /* MAPPING: kind, frame; RECORD: fr
 bool area[KERNELS];
 byte entry[KERNELS];    /* frame, 0: none */
 bool borrowed[KERNELS];
-bool pending free[KERNELS];
+bool pending_free[KERNELS];
 bool freed[FRAMES + 1];
 byte owner[FRAMES + 1];
 byte frames;            /* allocated so far: frames are 1 to FRAMES */
@@ -46,7 +46,7 @@ byte best[KERNELS];     /* the answers gathered by the task of a kernel */
 byte best_frame[KERNELS];
 byte left[KERNELS];
 
-#define MAPS(k, f) (entry[k] == (f) && !pending free[k])
+#define MAPS(k, f) (entry[k] == (f) && !pending_free[k])
 
 /* No kernel may use F any more. */
 inline free(f, k)
@@ -58,9 +58,9 @@ inline free(f, k)
 
 /* A kernel that maps a frame of another must find the others with the same. */
 #define ONE_FRAME                                                                                                  \
-    ((entry[0] == 0 || entry[1] == 0 || pending free[0] || pending free[1] || entry[0] == entry[1]) &&                           \
-     (entry[0] == 0 || entry[2] == 0 || pending free[0] || pending free[2] || entry[0] == entry[2]) &&                           \
-     (entry[1] == 0 || entry[2] == 0 || pending free[1] || pending free[2] || entry[1] == entry[2]))
+    ((entry[0] == 0 || entry[1] == 0 || pending_free[0] || pending_free[1] || entry[0] == entry[1]) &&                           \
+     (entry[0] == 0 || entry[2] == 0 || pending_free[0] || pending_free[2] || entry[0] == entry[2]) &&                           \
+     (entry[1] == 0 || entry[2] == 0 || pending_free[1] || pending_free[2] || entry[1] == entry[2]))
 
 inline install(k, f)
 {
@@ -78,9 +78,9 @@ inline let_go(k)
     :: entry[k] == 0
     :: entry[k] != 0 && borrowed[k] -> entry[k] = 0; borrowed[k] = false
     :: entry[k] != 0 && !borrowed[k] ->
-        pending free[k] = true;
+        pending_free[k] = true;
         if
-        :: BUG == 1 -> free(entry[k], k); entry[k] = 0; pending free[k] = false
+        :: BUG == 1 -> free(entry[k], k); entry[k] = 0; pending_free[k] = false
         :: else
         fi
     fi
@@ -89,7 +89,7 @@ inline let_go(k)
 inline settle(k)
 {
     if
-    :: pending free[k] -> free(entry[k], k); entry[k] = 0; pending free[k] = false
+    :: pending_free[k] -> free(entry[k], k); entry[k] = 0; pending_free[k] = false
     :: else
     fi
 }

@@ -10,7 +10,7 @@
  * was sent last; the parent is told of a stop when no thread runs, and of each stop that lasts; every request is answered.
  *
  * Seeded bugs: 1 a member takes any round, not only later ones; 2 a stop counts though SIGCONT has come since it was
- * taken; 3 a kernel that stands is counted for the present round; 4 a thread that arrives does not look; 5 a kernel that
+ * taken; 3 a kernel that quiesced is counted for the present round; 4 a thread that arrives does not look; 5 a kernel that
  * a thread is leaving says that all stand; 6 an overtaken stop is not answered and counts for the next. */
 #ifndef BUG
 #define BUG 0
@@ -41,7 +41,7 @@ bool wanted;           /* what was sent last: a stop */
 byte unanswered;       /* stops that members were told of */
 byte busy;             /* posters, and stops that were taken */
 
-#define RUNS(t, k) ((at[t] == (k) && !stands[t]) || (leaving[t] == (k) && BUG != 5))
+#define RUNS(t, k) ((at[t] == (k) && !quiesced[t]) || (leaving[t] == (k) && BUG != 5))
 #define ALL_STAND(k) (!RUNS(0, k) && !RUNS(1, k) && !RUNS(2, k))
 
 inline one_quiesced(r)
@@ -54,7 +54,7 @@ inline one_quiesced(r)
         fi;
         if
         :: left == 0 ->
-            assert((stands[0] || due[0]) && (stands[1] || due[1]) && (stands[2] || due[2]));
+            assert((quiesced[0] || due[0]) && (quiesced[1] || due[1]) && (quiesced[2] || due[2]));
             told = round[HOME]
         :: else
         fi
@@ -104,8 +104,8 @@ proctype thread(byte t)
 {
 end:
     do
-    :: atomic { at[t] != NOWHERE && due[t] && stopped[at[t]] && !stands[t] -> stands[t] = true; look(at[t]) }
-    :: atomic { at[t] != NOWHERE && due[t] && !stopped[at[t]] -> stands[t] = false; due[t] = false }
+    :: atomic { at[t] != NOWHERE && due[t] && stopped[at[t]] && !quiesced[t] -> quiesced[t] = true; look(at[t]) }
+    :: atomic { at[t] != NOWHERE && due[t] && !stopped[at[t]] -> quiesced[t] = false; due[t] = false }
     :: atomic { /* thread 2 moves once, from its kernel to the next */
         t == 2 && at[t] == 2 && !due[t] && leaving[t] == NOWHERE ->
             CHANNEL(2, 1)!MOVE, t, false;
@@ -225,6 +225,6 @@ init {
     assert(busy == 0 && unanswered == 0);
     assert(stopped[HOME] == wanted);
     assert(stopped[1] == wanted && stopped[2] == wanted);
-    assert(stands[0] == wanted && stands[1] == wanted && stands[2] == wanted);
+    assert(quiesced[0] == wanted && quiesced[1] == wanted && quiesced[2] == wanted);
     assert(!wanted || told == round[HOME])
 }

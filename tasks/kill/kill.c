@@ -90,11 +90,13 @@ static _Noreturn void end_own_group(uint32_t status, bool killed)
 {
     struct group *group = thread_current()->group;
     struct msg_group_exit message = {.group = group->id, .status = status, .killed = killed ? 1 : 0};
+    static const struct msg_policy sure = {.end = WAIT_FIRM, .sure = true};
 
     if (group->home == instance.kernel)
         end_from_here(group, status, killed);
     /* Waits, so that the word is there before the thread is gone: behind exec it would end the new program. */
-    else if (msg_call(group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0, "word of an end", group->id) < 0)
+    else if (msg_call_within(&sure, group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0, "word of an end",
+                             group->id) < 0)
         panic("tasks: no memory to tell the home of the end of group %u", group->id);
     exit_when_killed();
 }
